@@ -30,8 +30,8 @@ let package = Package(
     ]
 )
 
-// Stores in PostgreSQL need its client library, libpq. On macOS it is not there by itself: brew install libpq, and build
-// with --traits PostgreSQL.
+// Stores in PostgreSQL need its client library, libpq. On macOS it is not there by itself: brew install libpq, and
+// build with --traits PostgreSQL.
 #if os(Linux)
     package.traits.insert(.default(enabledTraits: ["PostgreSQL"]))
 #endif

@@ -3,11 +3,13 @@ import Foundation
 import Logging
 import RemoteRecords
 
-/// Measures the ways of a new device to the records of a zone: the time until its newest records are there, and until all are.
+/// Measures the ways of a new device to the records of a zone: the time until its newest records are there, and until
+/// all are.
 @main
 struct Bootstrap: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bootstrap-benchmark", abstract: "Measures how a new device gets the records of a zone, against a running Skylight.")
+        commandName: "bootstrap-benchmark",
+        abstract: "Measures how a new device gets the records of a zone, against a running Skylight.")
 
     @Option(help: "The address of the server.")
     var address = "http://127.0.0.1:8080"
@@ -38,12 +40,15 @@ struct Bootstrap: AsyncParsableCommand {
         var configuration = ClientConfiguration(address: address)
         configuration.patience = .seconds(600)
         let client = try ContainerClient(
-            container: container, environment: .development, credentials: .apiToken(String(repeating: "0", count: 64)), configuration: configuration,
+            container: container, environment: .development, credentials: .apiToken(String(repeating: "0", count: 64)),
+            configuration: configuration,
             logger: Logger(label: "bootstrap") { _ in SwiftLogNoOpLogHandler() })
         do {
             let findings = try await measure(Container(client).privateCloudDatabase)
             print("| way | the \(first) newest | all |\n|---|---|---|")
-            for finding in findings { print("| \(finding.way) | \(Self.words(finding.first)) | \(Self.words(finding.all)) |") }
+            for finding in findings {
+                print("| \(finding.way) | \(Self.words(finding.first)) | \(Self.words(finding.all)) |")
+            }
         } catch {
             await client.close()
             throw error
@@ -64,12 +69,16 @@ struct Bootstrap: AsyncParsableCommand {
 
     private func measure(_ database: Database) async throws -> [Finding] {
         // Every way begins with connections that are there, and pages that the server has read before.
-        let newest = try await database.records(matching: query(ascending: false), inZoneWith: zoneID, resultsLimit: first)
+        let newest = try await database.records(
+            matching: query(ascending: false), inZoneWith: zoneID, resultsLimit: first)
         let oldest = try await database.records(matching: query(ascending: true), inZoneWith: zoneID, resultsLimit: 1)
         let ends = (newest.matchResults + oldest.matchResults).compactMap(\.recordID)
-        guard ends.count == first + 1 else { throw ValidationError("The zone has fewer than \(first) records of the type") }
+        guard ends.count == first + 1 else {
+            throw ValidationError("The zone has fewer than \(first) records of the type")
+        }
         return [
-            try await history(database, ends), try await queryAndHistory(database, ends), try await queryFromNowOn(database, ends),
+            try await history(database, ends), try await queryAndHistory(database, ends),
+            try await queryFromNowOn(database, ends),
             try await feed(database), try await namesAndLookups(database, ends),
         ]
     }
@@ -145,6 +154,8 @@ struct Bootstrap: AsyncParsableCommand {
         for result in try await database.records(for: Array(recordIDs.prefix(first))).values { _ = try result.get() }
         let time = ContinuousClock.now - start
         try await database.perform(FetchRecords(Array(recordIDs.dropFirst(first))))
-        return Finding(way: "`FetchRecordZoneChanges` with `desiredKeys: []`, then `FetchRecords`, not stored", first: time, all: ContinuousClock.now - start)
+        return Finding(
+            way: "`FetchRecordZoneChanges` with `desiredKeys: []`, then `FetchRecords`, not stored", first: time,
+            all: ContinuousClock.now - start)
     }
 }

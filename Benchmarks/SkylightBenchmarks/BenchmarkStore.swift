@@ -25,7 +25,10 @@ struct BenchmarkStore: ParsableArguments {
     func withEngine<Value>(_ work: (any RecordEngine, any RecordDatabase) async throws -> Value) async throws -> Value {
         guard let container = ContainerID(container) else { throw ValidationError("'\(container)' is no container") }
         let folder = URL(filePath: data, directoryHint: .isDirectory)
-        let engine = if let store { try SQLRecordEngine(postgreSQL: store, beside: folder) } else { try SQLRecordEngine(folder: folder) }
+        let engine =
+            if let store { try SQLRecordEngine(postgreSQL: store, beside: folder) } else {
+                try SQLRecordEngine(folder: folder)
+            }
         do {
             let accounts = try Accounts(file: folder.appending(path: "accounts.sqlite"))
             let database = try await engine.database(
@@ -47,7 +50,9 @@ struct BenchmarkStore: ParsableArguments {
     }
 
     /// Saves a batch, every record of which must be saved.
-    static func save(_ operations: [RecordOperation], in database: any RecordDatabase, _ zoneID: ZoneID = NoteRecords.zoneID) async throws {
+    static func save(
+        _ operations: [RecordOperation], in database: any RecordDatabase, _ zoneID: ZoneID = NoteRecords.zoneID
+    ) async throws {
         for outcome in try await database.modify(ModifyRequest(operations, zoneID: zoneID)) { _ = try outcome.get() }
     }
 }

@@ -20,7 +20,10 @@ struct Fill: AsyncParsableCommand {
                 for (index, first) in stride(from: 0, to: records, by: Self.batch).enumerated() {
                     if index >= Self.ahead { try await group.next() }
                     let numbers = first..<min(first + Self.batch, records)
-                    group.addTask { try await BenchmarkStore.save(numbers.map { try NoteRecords.save(UInt64($0), version: 0) }, in: database) }
+                    group.addTask {
+                        try await BenchmarkStore.save(
+                            numbers.map { try NoteRecords.save(UInt64($0), version: 0) }, in: database)
+                    }
                 }
                 try await group.waitForAll()
             }

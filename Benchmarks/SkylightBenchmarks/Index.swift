@@ -2,7 +2,8 @@ import ArgumentParser
 import RecordStore
 import Records
 
-/// Builds an index on all notes while others go on saving some of them, and tells how long saves took meanwhile and before.
+/// Builds an index on all notes while others go on saving some of them, and tells how long saves took meanwhile and
+/// before.
 struct Index: AsyncParsableCommand {
     @OptionGroup var store: BenchmarkStore
 
@@ -18,7 +19,9 @@ struct Index: AsyncParsableCommand {
             let start = ContinuousClock.now
             var built = Duration.zero
             let during = try await saves.during(in: database) {
-                _ = try await database.edit([.setIndexes([.queryable, .sortable], of: Self.field, in: NoteRecords.typeName)])
+                _ = try await database.edit([
+                    .setIndexes([.queryable, .sortable], of: Self.field, in: NoteRecords.typeName)
+                ])
                 built = .now - start
             }
             say(before, during, built: built, found: try await count(in: database))
@@ -32,7 +35,9 @@ struct Index: AsyncParsableCommand {
         repeat {
             let query = Query(recordType: NoteRecords.typeName, filters: Self.anyTitle, sorts: [Query.Sort("title")])
             let page = try await database.query(
-                QueryRequest(query, in: .zone(NoteRecords.zoneID), limit: PageLimit(records: 5000), continuationMarker: marker, desiredKeys: []))
+                QueryRequest(
+                    query, in: .zone(NoteRecords.zoneID), limit: PageLimit(records: 5000), continuationMarker: marker,
+                    desiredKeys: []))
             count += page.records.count
             marker = page.continuationMarker
         } while marker != nil

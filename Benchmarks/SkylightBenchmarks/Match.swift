@@ -23,12 +23,18 @@ struct Match: AsyncParsableCommand {
             for round in 0...rounds {
                 let rank = FieldInput(FieldValue.int64(Int64(round % subscriptions)))
                 try await BenchmarkStore.save(
-                    [RecordOperation(.forceUpdate, recordName: "matched", recordType: NoteRecords.typeName, fields: ["rank": rank])], in: notes, .default)
+                    [
+                        RecordOperation(
+                            .forceUpdate, recordName: "matched", recordType: NoteRecords.typeName,
+                            fields: ["rank": rank])
+                    ], in: notes, .default)
                 let start = ContinuousClock.now
                 let page = try await notes.firings(after: position)
                 times.append(.now - start)
                 guard page.firings.count == 1, page.firings[0].subscriptions.count == 1 else {
-                    throw RecordError(.internalError, "The note fires \(page.firings.map(\.subscriptions.count)) subscriptions, not one")
+                    throw RecordError(
+                        .internalError,
+                        "The note fires \(page.firings.map(\.subscriptions.count)) subscriptions, not one")
                 }
                 position = page.position
             }
@@ -46,13 +52,18 @@ struct Match: AsyncParsableCommand {
         let limit = SubscriptionRules.limit
         for first in stride(from: 0, to: subscriptions, by: limit) {
             let number = String(first / limit)
-            let user = Caller(userRecordName: Name("_be7c4" + String(repeating: "0", count: 27 - number.count) + number))
+            let user = Caller(
+                userRecordName: Name("_be7c4" + String(repeating: "0", count: 27 - number.count) + number))
             let operations = (first..<min(first + limit, subscriptions)).map { rank in
                 let filter = Query.Filter("rank", .equals, FieldInput(.int64(Int64(rank))))
-                let query = Subscription.RecordSubject(Query(recordType: NoteRecords.typeName, filters: [filter]), firesOn: [.create, .update])
-                return SubscriptionOperation.save(Subscription(Name("rank \(rank)"), to: .query(query), notificationInfo: NotificationInfo()))
+                let query = Subscription.RecordSubject(
+                    Query(recordType: NoteRecords.typeName, filters: [filter]), firesOn: [.create, .update])
+                return SubscriptionOperation.save(
+                    Subscription(Name("rank \(rank)"), to: .query(query), notificationInfo: NotificationInfo()))
             }
-            for result in try await engine.database(address, as: user).modifySubscriptions(operations) { _ = try result.get() }
+            for result in try await engine.database(address, as: user).modifySubscriptions(operations) {
+                _ = try result.get()
+            }
         }
     }
 }

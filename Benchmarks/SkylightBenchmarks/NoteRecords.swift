@@ -12,8 +12,10 @@ enum NoteRecords {
         return RecordType(
             name: typeName,
             fields: [
-                "at": FieldDefinition(type: .timestamp, indexes: sortable), "author": FieldDefinition(type: .string, indexes: sortable),
-                "done": FieldDefinition(type: .int64, indexes: sortable), "rank": FieldDefinition(type: .int64, indexes: sortable),
+                "at": FieldDefinition(type: .timestamp, indexes: sortable),
+                "author": FieldDefinition(type: .string, indexes: sortable),
+                "done": FieldDefinition(type: .int64, indexes: sortable),
+                "rank": FieldDefinition(type: .int64, indexes: sortable),
                 "text": FieldDefinition(type: .string), "title": FieldDefinition(type: .string, indexes: sortable),
             ],
             systemIndexes: [.recordID: .queryable])

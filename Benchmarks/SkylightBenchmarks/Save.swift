@@ -3,7 +3,8 @@ import BenchmarkRecords
 import RecordStore
 import Records
 
-/// Saves from so many tasks at once, each waiting for the disk before its next save. The time includes reading the records from JSON.
+/// Saves from so many tasks at once, each waiting for the disk before its next save. The time includes reading the
+/// records from JSON.
 struct Save: AsyncParsableCommand {
     @OptionGroup var store: BenchmarkStore
 
@@ -34,7 +35,9 @@ struct Save: AsyncParsableCommand {
                 for saver in 0..<savers {
                     group.addTask {
                         for first in stride(from: saver * batch, to: count, by: savers * batch) {
-                            try await BenchmarkStore.save(try operations(first..<min(first + batch, count)), in: databases[saver % databases.count])
+                            try await BenchmarkStore.save(
+                                try operations(first..<min(first + batch, count)),
+                                in: databases[saver % databases.count])
                         }
                     }
                 }
@@ -49,7 +52,8 @@ struct Save: AsyncParsableCommand {
         var databases: [any RecordDatabase] = []
         while databases.count + 1 < users {
             let number = String(databases.count)
-            let user = Caller(userRecordName: Name("_be7c4" + String(repeating: "0", count: 27 - number.count) + number))
+            let user = Caller(
+                userRecordName: Name("_be7c4" + String(repeating: "0", count: 27 - number.count) + number))
             let database = try await engine.database(address, as: user)
             for result in try await database.modifyZones([.create(NoteRecords.zoneID)]) { _ = try result.get() }
             databases.append(database)

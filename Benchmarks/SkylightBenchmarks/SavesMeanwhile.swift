@@ -50,7 +50,8 @@ extension JSONWriter {
             writer.member("count", Int64(times.count))
             for (name, part) in [("p50", 0.5), ("p99", 0.99), ("max", 1.0)] as [(Name, Double)] {
                 writer.name(name)
-                writer.value(times.isEmpty ? 0 : times[min(times.count - 1, Int(Double(times.count) * part))] / .seconds(1))
+                writer.value(
+                    times.isEmpty ? 0 : times[min(times.count - 1, Int(Double(times.count) * part))] / .seconds(1))
             }
         }
     }

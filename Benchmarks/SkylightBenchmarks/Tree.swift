@@ -2,7 +2,8 @@ import ArgumentParser
 import RecordStore
 import Records
 
-/// Shares a tree of records with a guest, and moves it out of the hierarchy, while others go on saving notes of another zone.
+/// Shares a tree of records with a guest, and moves it out of the hierarchy, while others go on saving notes of another
+/// zone.
 struct Tree: AsyncParsableCommand {
     @OptionGroup var store: BenchmarkStore
     @OptionGroup var saves: SavesMeanwhile
@@ -23,7 +24,8 @@ struct Tree: AsyncParsableCommand {
             let links = try await engine.database(address, as: Self.guest)
             address.scope = .shared
             let shared = try await engine.database(address, as: Self.guest)
-            let owner = try await database.fetch([RecordID(recordName: "root", zoneID: zoneID)], desiredKeys: [])[0].get().created.userRecordName
+            let owner = try await database.fetch([RecordID(recordName: "root", zoneID: zoneID)], desiredKeys: [])[0]
+                .get().created.userRecordName
             var copy = Copy(zoneID: ZoneID(zoneName: zoneID.zoneName, ownerRecordName: owner))
             var (sharing, moving) = (Duration.zero, Duration.zero)
             let whileSharing = try await saves.during(in: database) {
@@ -34,7 +36,8 @@ struct Tree: AsyncParsableCommand {
             }
             let whileMoving = try await saves.during(in: database) {
                 let start = ContinuousClock.now
-                var move = RecordOperation(.forceUpdate, recordName: NoteRecords.name(0), recordType: NoteRecords.typeName)
+                var move = RecordOperation(
+                    .forceUpdate, recordName: NoteRecords.name(0), recordType: NoteRecords.typeName)
                 move.parent = .cleared
                 try await BenchmarkStore.save([move], in: database, zoneID)
                 try await copy.wait(for: 2, in: shared)
@@ -56,7 +59,8 @@ struct Tree: AsyncParsableCommand {
     /// Makes a root and below it the tree, in which each record has ten children, and shares the root.
     /// - Returns: the identifier of the link.
     private func grow(in database: any RecordDatabase, _ zoneID: ZoneID) async throws -> String {
-        try await BenchmarkStore.save([RecordOperation(.create, recordName: "root", recordType: NoteRecords.typeName)], in: database, zoneID)
+        try await BenchmarkStore.save(
+            [RecordOperation(.create, recordName: "root", recordType: NoteRecords.typeName)], in: database, zoneID)
         for first in stride(from: 0, to: size, by: 200) {
             let notes = try (first..<min(first + 200, size)).map { number in
                 var note = try NoteRecords.save(UInt64(number), version: 1)
@@ -67,7 +71,9 @@ struct Tree: AsyncParsableCommand {
         }
         var share = RecordOperation(.create, recordName: "share", recordType: Share.recordType)
         share.share = ShareInput(root: .init(recordName: "root", recordChangeTag: nil), publicPermission: .readOnly)
-        guard case .saved(let record)? = try await database.modify(ModifyRequest([share], zoneID: zoneID)).first?.get(), let link = record.sharing?.shortGUID else {
+        guard case .saved(let record)? = try await database.modify(ModifyRequest([share], zoneID: zoneID)).first?.get(),
+            let link = record.sharing?.shortGUID
+        else {
             throw RecordError(.internalError, "The tree was not shared")
         }
         return link
@@ -87,7 +93,11 @@ struct Tree: AsyncParsableCommand {
                 do {
                     let page = try await database.zoneChanges(ZoneChangesRequest(zoneID, since: token))
                     for change in page.changes {
-                        if change.kind == .deleted { names.remove(change.recordID.recordName) } else { names.insert(change.recordID.recordName) }
+                        if change.kind == .deleted {
+                            names.remove(change.recordID.recordName)
+                        } else {
+                            names.insert(change.recordID.recordName)
+                        }
                     }
                     token = page.syncToken
                     if page.moreComing { continue }

@@ -2,8 +2,8 @@ import ExampleSupport
 import Foundation
 import RemoteRecords
 
-/// A copy of a user's private database in a folder: a folder for each zone, with a file for each record and each of its files. The next backup gets
-/// only changes. If a zone has to be copied anew, the copy before stays as `.old`.
+/// A copy of a user's private database in a folder: a folder for each zone, with a file for each record and each of its
+/// files. The next backup gets only changes. If a zone has to be copied anew, the copy before stays as `.old`.
 @main struct ContainerBackup {
     static func main() async throws {
         guard CommandLine.arguments.count == 2 else { Connection.explain("container-backup FOLDER") }
@@ -12,13 +12,16 @@ import RemoteRecords
         let database = Container(client).privateCloudDatabase
         for zone in try await database.allRecordZones() where !zone.zoneID.isDefault {
             let name = zone.zoneID.zoneName.string
-            let (saved, deleted) = try await backUp(zone.zoneID, of: database, to: folder.appending(path: fileName(name), directoryHint: .isDirectory))
+            let (saved, deleted) = try await backUp(
+                zone.zoneID, of: database, to: folder.appending(path: fileName(name), directoryHint: .isDirectory))
             print("\(name): \(saved) saved, \(deleted) deleted")
         }
         await client.close()
     }
 
-    static func backUp(_ zoneID: ZoneID, of database: Database, to backup: URL) async throws -> (saved: Int, deleted: Int) {
+    static func backUp(_ zoneID: ZoneID, of database: Database, to backup: URL) async throws -> (
+        saved: Int, deleted: Int
+    ) {
         // A new copy that was broken off goes on.
         let new = backup.appendingPathExtension("new")
         let isNew = FileManager.default.fileExists(atPath: new.path(percentEncoded: false))

@@ -29,7 +29,11 @@ import RemoteRecords
         case ("slist", nil): try await show(shared, in: theirs(container))
         case ("journal", nil):
             for change in own.engine.state.pendingRecordZoneChanges + shared.engine.state.pendingRecordZoneChanges {
-                if case .saveRecord(let recordID) = change { print("save \(recordID.recordName)") } else { print("delete \(change.recordID.recordName)") }
+                if case .saveRecord(let recordID) = change {
+                    print("save \(recordID.recordName)")
+                } else {
+                    print("delete \(change.recordID.recordName)")
+                }
             }
         case ("share", let address?):
             try await makeList(in: own)
@@ -61,7 +65,9 @@ import RemoteRecords
 
     static func show(_ cache: RecordCache, in zoneID: ZoneID) async throws {
         do { try await cache.sync() } catch { FileHandle.standardError.write(Data("Not synced: \(error)\n".utf8)) }
-        for title in try await cache.records(ofType: "Thing", in: zoneID).compactMap({ $0["title"] as String? }).sorted() { print(title) }
+        for title in try await cache.records(ofType: "Thing", in: zoneID).compactMap({ $0["title"] as String? })
+            .sorted()
+        { print(title) }
     }
 
     /// Invites somebody to the list.
@@ -84,7 +90,9 @@ import RemoteRecords
 
     /// The zone of the list that somebody shares with the user.
     static func theirs(_ container: Container) async throws -> ZoneID {
-        for zone in try await container.sharedCloudDatabase.allRecordZones() where zone.zoneID.zoneName == zoneName { return zone.zoneID }
+        for zone in try await container.sharedCloudDatabase.allRecordZones() where zone.zoneID.zoneName == zoneName {
+            return zone.zoneID
+        }
         throw OperationError(.zoneNotFound, "Nobody shares a list with you")
     }
 }

@@ -6,8 +6,8 @@ public import RemoteRecords
 ///
 /// - `CLOUDKIT_ADDRESS`: that of a Skylight, such as `http://127.0.0.1:8080`; iCloud's without it.
 /// - `CLOUDKIT_CONTAINER`: the container, in development.
-/// - `CLOUDKIT_API_TOKEN` and `CLOUDKIT_USER_TOKEN_FILE`: the app's token, and the file with the user's web auth token. The file is written when the
-///   server replaces the token. A Skylight on this machine needs neither.
+/// - `CLOUDKIT_API_TOKEN` and `CLOUDKIT_USER_TOKEN_FILE`: the app's token, and the file with the user's web auth token.
+///   The file is written when the server replaces the token. A Skylight on this machine needs neither.
 public enum Connection {
     public static func client() throws -> ContainerClient {
         let environment = ProcessInfo.processInfo.environment
@@ -18,14 +18,17 @@ public enum Connection {
         var credentials = ContainerCredentials.apiToken(apiToken)
         if let path = environment["CLOUDKIT_USER_TOKEN_FILE"] {
             let file = URL(filePath: path)
-            guard let token = WebAuthToken(try String(contentsOf: file, encoding: .utf8)) else { throw Unusable(variable: "CLOUDKIT_USER_TOKEN_FILE") }
+            guard let token = WebAuthToken(try String(contentsOf: file, encoding: .utf8)) else {
+                throw Unusable(variable: "CLOUDKIT_USER_TOKEN_FILE")
+            }
             let user = WebAuthCredential(token) { next in
                 // Should this fail, the user signs in anew.
                 try? Data(next.text.utf8).write(to: file, options: .atomic)
             }
             credentials = .webAuth(apiToken: apiToken, user: user)
         }
-        var configuration = ClientConfiguration(address: environment["CLOUDKIT_ADDRESS"] ?? ClientConfiguration.cloudKit)
+        var configuration = ClientConfiguration(
+            address: environment["CLOUDKIT_ADDRESS"] ?? ClientConfiguration.cloudKit)
         // Somebody waits at the terminal.
         configuration.patience = .seconds(5)
         return try ContainerClient(

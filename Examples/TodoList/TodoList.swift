@@ -2,7 +2,8 @@ import ExampleSupport
 import Foundation
 import RemoteRecords
 
-/// A to-do list that is the same on all devices of a user. Each device has a file of its own, which takes changes without a network too.
+/// A to-do list that is the same on all devices of a user. Each device has a file of its own, which takes changes
+/// without a network too.
 @main struct TodoList {
     static let zone = ZoneID(zoneName: "TodoList")
 
@@ -54,6 +55,7 @@ import RemoteRecords
 
     static func text(of list: RecordCache) async throws -> String {
         let items = try await list.records(ofType: "Item", in: zone)
-        return items.map { "\($0["isDone"] == true ? "[x]" : "[ ]") \($0["title"] ?? "")" }.sorted().joined(separator: "\n")
+        return items.map { "\($0["isDone"] == true ? "[x]" : "[ ]") \($0["title"] ?? "")" }.sorted().joined(
+            separator: "\n")
     }
 }

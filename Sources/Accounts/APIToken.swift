@@ -24,8 +24,8 @@ public struct APIToken: Sendable, Hashable {
     public let name: String
     public internal(set) var container: ContainerID
     public let environment: Environment
-    /// Origins of pages that may use the token, such as `https://example.com`, or ``anyOrigin`` alone. Empty: programs may use it, and pages
-    /// that the server trusts without a token.
+    /// Origins of pages that may use the token, such as `https://example.com`, or ``anyOrigin`` alone. Empty: programs
+    /// may use it, and pages that the server trusts without a token.
     public let allowedOrigins: [String]
     /// URL to which the browser is redirected after a sign-in, with `ckWebAuthToken` in the query; `nil` posts the
     /// token to the window that opened the page.
@@ -35,7 +35,8 @@ public struct APIToken: Sendable, Hashable {
     public internal(set) var revoked: Timestamp?
 
     public init(
-        id: String, name: String, container: ContainerID, environment: Environment, allowedOrigins: [String], callback: String?, made: Timestamp,
+        id: String, name: String, container: ContainerID, environment: Environment, allowedOrigins: [String],
+        callback: String?, made: Timestamp,
         lastUsed: Timestamp?, revoked: Timestamp?
     ) {
         self.id = id
@@ -65,7 +66,8 @@ extension Accounts {
     /// - Throws: `RecordError` BAD_REQUEST if the name, an origin or the callback is invalid, or there are too many
     ///   tokens.
     public func makeAPIToken(
-        named name: String, container: ContainerID, environment: Records.Environment, allowedOrigins: [String], callback: String?
+        named name: String, container: ContainerID, environment: Records.Environment, allowedOrigins: [String],
+        callback: String?
     ) async throws -> (token: APIToken, secret: String) {
         let name = name.trimmingWhiteSpace
         try Self.checkName(name, of: "API token")
@@ -76,11 +78,13 @@ extension Accounts {
         let token = try await queue.write { [self] database in
             let tokens = credentials.withLock { $0.tokens }
             guard tokens.values.count(where: \.isLive) < APIToken.countLimit else {
-                throw Records.RecordError(.badRequest, "There are \(APIToken.countLimit) API tokens, which is the limit; revoke one first")
+                throw Records.RecordError(
+                    .badRequest, "There are \(APIToken.countLimit) API tokens, which is the limit; revoke one first")
             }
             let id = Self.newID(besides: tokens)
             let token = APIToken(
-                id: id, name: name.isEmpty ? "API token" : name, container: container, environment: environment, allowedOrigins: origins,
+                id: id, name: name.isEmpty ? "API token" : name, container: container, environment: environment,
+                allowedOrigins: origins,
                 callback: callback, made: Timestamp(Date()), lastUsed: nil, revoked: nil)
             try database.execute(
                 sql: """
@@ -88,7 +92,8 @@ extension Accounts {
                     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                     """,
                 arguments: [
-                    id, Data(hash), token.name, container.description, environment.rawValue, origins.joined(separator: "\n"), callback,
+                    id, Data(hash), token.name, container.description, environment.rawValue,
+                    origins.joined(separator: "\n"), callback,
                     token.made.milliseconds,
                 ])
             database.afterNextTransaction { [self] _ in
@@ -133,17 +138,22 @@ extension Accounts {
         let now = Timestamp(Date())
         return try await queue.write { [self] database in
             guard var token = credentials.withLock({ $0.tokens[id] }) else {
-                throw Records.RecordError(.notFound, "There is no API token '\(id.prefix(80))'; use an ID of eight hexadecimal digits from the list")
+                throw Records.RecordError(
+                    .notFound,
+                    "There is no API token '\(id.prefix(80))'; use an ID of eight hexadecimal digits from the list")
             }
             guard token.isLive else { return token }
             token.revoked = now
-            try database.execute(sql: "UPDATE apiToken SET revoked = ? WHERE id = ?", arguments: [now.milliseconds, id])
             try database.execute(
-                sql: "UPDATE webAuthSession SET revoked = ? WHERE apiTokenID = ? AND revoked IS NULL", arguments: [now.milliseconds, id])
+                sql: "UPDATE apiToken SET revoked = ? WHERE id = ?", arguments: [now.milliseconds, id])
+            try database.execute(
+                sql: "UPDATE webAuthSession SET revoked = ? WHERE apiTokenID = ? AND revoked IS NULL",
+                arguments: [now.milliseconds, id])
             database.afterNextTransaction { [self] _ in
                 credentials.withLock { credentials in
                     credentials.tokens[id]?.revoked = now
-                    for session in credentials.sessions.values where session.apiTokenID == id && session.revoked == nil {
+                    for session in credentials.sessions.values where session.apiTokenID == id && session.revoked == nil
+                    {
                         credentials.sessions[session.id]?.revoked = now
                     }
                     credentials.collectOrigins()
@@ -189,13 +199,17 @@ extension APIToken {
 enum WebAddress {
     private static let limit = 2048
     /// Schemes that a browser would execute, or that can't receive a token.
-    private static let refusedSchemes: Set<String> = ["javascript", "data", "vbscript", "blob", "file", "about", "filesystem"]
+    private static let refusedSchemes: Set<String> = [
+        "javascript", "data", "vbscript", "blob", "file", "about", "filesystem",
+    ]
 
     /// The origin in the form used by browsers: lowercase, without a default port. `nil` if the text is not an
     /// origin.
     static func origin(_ text: String) -> String? {
-        guard text.utf8.count <= 255, let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(), ["http", "https"].contains(scheme),
-            let host = parts.encodedHost?.lowercased(), !host.isEmpty, ["", "/"].contains(parts.percentEncodedPath), parts.query == nil,
+        guard text.utf8.count <= 255, let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(),
+            ["http", "https"].contains(scheme),
+            let host = parts.encodedHost?.lowercased(), !host.isEmpty, ["", "/"].contains(parts.percentEncodedPath),
+            parts.query == nil,
             parts.fragment == nil, parts.user == nil, parts.password == nil, (0...65535).contains(parts.port ?? 0),
             host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "*") })
         else { return nil }
@@ -212,10 +226,13 @@ enum WebAddress {
         var origins: [String] = []
         for text in texts.map(\.trimmingWhiteSpace) where !text.isEmpty {
             guard let origin = text == APIToken.anyOrigin ? text : origin(text) else {
-                let rule = text.contains("*") ? "a * stands only alone; list each site" : "use scheme, host and a non-default port"
+                let rule =
+                    text.contains("*")
+                    ? "a * stands only alone; list each site" : "use scheme, host and a non-default port"
                 throw RecordError(
                     .badRequest,
-                    "'\(text.prefix(80))' is not an origin: \(rule), as in https://example.com or http://localhost:3000, or use * for the pages of every site")
+                    "'\(text.prefix(80))' is not an origin: \(rule), as in https://example.com or http://localhost:3000, or use * for the pages of every site"
+                )
             }
             if !origins.contains(origin) { origins.append(origin) }
         }
@@ -225,16 +242,22 @@ enum WebAddress {
     /// - Throws: `RecordError` BAD_REQUEST if a browser can't be redirected to the URL.
     static func callback(_ text: String) throws -> String {
         let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
-        guard isPlain, text.utf8.count <= limit, let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased() else {
+        guard isPlain, text.utf8.count <= limit, let parts = URLComponents(string: text),
+            let scheme = parts.scheme?.lowercased()
+        else {
             throw RecordError(
-                .badRequest, "'\(text.prefix(80))' is not a callback address: use one such as https://example.com/signed-in")
+                .badRequest,
+                "'\(text.prefix(80))' is not a callback address: use one such as https://example.com/signed-in")
         }
         let isWeb = ["http", "https"].contains(scheme)
         guard !refusedSchemes.contains(scheme), !isWeb || parts.host?.isEmpty == false else {
-            throw RecordError(.badRequest, "The callback '\(text.prefix(80))' can't be opened: use https, http, or the scheme of an app")
+            throw RecordError(
+                .badRequest,
+                "The callback '\(text.prefix(80))' can't be opened: use https, http, or the scheme of an app")
         }
         guard parts.fragment == nil, parts.user == nil, parts.password == nil else {
-            throw RecordError(.badRequest, "The callback '\(text.prefix(80))' contains a fragment or a password: remove it")
+            throw RecordError(
+                .badRequest, "The callback '\(text.prefix(80))' contains a fragment or a password: remove it")
         }
         return text
     }

@@ -19,17 +19,23 @@ extension Accounts {
 
     func setAdministratorPassword(_ password: String, cost: PasswordHashing.Cost) async throws {
         guard password.unicodeScalars.count >= StoredPassword.shortest else {
-            throw Records.RecordError(.badRequest, "The administrator's password must have at least \(StoredPassword.shortest) characters; choose a longer one")
+            throw Records.RecordError(
+                .badRequest,
+                "The administrator's password must have at least \(StoredPassword.shortest) characters; choose a longer one"
+            )
         }
         guard password.utf8.count <= StoredPassword.longest else {
-            throw Records.RecordError(.badRequest, "The administrator's password must have at most \(StoredPassword.longest) bytes; choose a shorter one")
+            throw Records.RecordError(
+                .badRequest,
+                "The administrator's password must have at most \(StoredPassword.longest) bytes; choose a shorter one")
         }
         let before = administration.withLock { $0.password }
         // Setting the same password at each start must not end sessions.
         if let before, before.cost == cost, try await isRight(password, before) == true { return }
         let salt = [UInt8].random(16)
         guard let hash = try await passwordHashing.hash(password, salt: salt, cost: cost) else {
-            throw Records.RecordError(.tryAgainLater, "Too many passwords are being checked; try again in a moment", retryAfter: 1)
+            throw Records.RecordError(
+                .tryAgainLater, "Too many passwords are being checked; try again in a moment", retryAfter: 1)
         }
         let kept = StoredPassword(salt: salt, hash: hash, cost: cost)
         try await queue.write { [self] database in
@@ -55,7 +61,9 @@ extension Accounts {
     }
 
     /// - Parameter now: time on the monotonic clock.
-    func checkAdministrator(password: String, from peer: String, at now: ContinuousClock.Instant) async throws -> AdministratorVerdict {
+    func checkAdministrator(password: String, from peer: String, at now: ContinuousClock.Instant) async throws
+        -> AdministratorVerdict
+    {
         let place = ClientNetwork.of(peer)
         let isShort = password.utf8.count <= StoredPassword.longest
         let turn = administration.withLock { administration -> BudgetDecision? in
@@ -102,7 +110,8 @@ extension Accounts {
 
     func openConsoleSession(at now: ContinuousClock.Instant) -> ConsoleSession {
         let token = Hexadecimal.text(of: [UInt8].random(32))
-        let session = Administration.Session(made: now, csrf: Hexadecimal.text(of: [UInt8].random(32)), expires: now + ConsoleSession.life)
+        let session = Administration.Session(
+            made: now, csrf: Hexadecimal.text(of: [UInt8].random(32)), expires: now + ConsoleSession.life)
         administration.withLock { administration in
             administration.sessions = administration.sessions.filter { now < $0.value.expires }
             if administration.sessions.count >= ConsoleSession.countLimit,
@@ -222,12 +231,15 @@ struct StoredPassword: Sendable, Hashable {
         guard let row = try Row.fetchOne(database, sql: "SELECT * FROM administrator") else { return nil }
         salt = Array(try row.value("salt") as Data)
         hash = Array(try row.value("hash") as Data)
-        cost = PasswordHashing.Cost(rounds: try row.value("rounds"), blockSize: try row.value("blockSize"), parallelism: try row.value("parallelism"))
+        cost = PasswordHashing.Cost(
+            rounds: try row.value("rounds"), blockSize: try row.value("blockSize"),
+            parallelism: try row.value("parallelism"))
     }
 
     func write(_ database: Database) throws {
         try database.execute(
-            sql: "INSERT OR REPLACE INTO administrator (number, salt, hash, rounds, blockSize, parallelism) VALUES (1, ?, ?, ?, ?, ?)",
+            sql:
+                "INSERT OR REPLACE INTO administrator (number, salt, hash, rounds, blockSize, parallelism) VALUES (1, ?, ?, ?, ?, ?)",
             arguments: [Data(salt), Data(hash), cost.rounds, cost.blockSize, cost.parallelism])
     }
 }
@@ -269,7 +281,8 @@ final class PasswordHashing: Sendable {
 
     private static func hash(_ password: String, _ salt: [UInt8], _ cost: Cost) throws -> [UInt8] {
         let key = try KDF.Scrypt.deriveKey(
-            from: Array(password.utf8), salt: salt, outputByteCount: 32, rounds: cost.rounds, blockSize: cost.blockSize, parallelism: cost.parallelism)
+            from: Array(password.utf8), salt: salt, outputByteCount: 32, rounds: cost.rounds, blockSize: cost.blockSize,
+            parallelism: cost.parallelism)
         return key.withUnsafeBytes { Array($0) }
     }
 }

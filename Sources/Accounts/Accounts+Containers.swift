@@ -3,13 +3,14 @@ public import Records
 internal import Synchronization
 
 extension Accounts {
-    /// Removes the API tokens, server keys, sign-in sessions and devices' tokens of a deleted container, so that a new container with
-    /// the same name does not inherit them.
+    /// Removes the API tokens, server keys, sign-in sessions and devices' tokens of a deleted container, so that a new
+    /// container with the same name does not inherit them.
     /// - Throws: a file error.
     public func removeCredentials(of container: ContainerID) async throws {
         try await queue.write { [self] database in
             for table in Self.tables {
-                try database.execute(sql: "DELETE FROM \(table) WHERE container = ?", arguments: [container.description])
+                try database.execute(
+                    sql: "DELETE FROM \(table) WHERE container = ?", arguments: [container.description])
             }
             database.afterNextTransaction { [self] _ in
                 credentials.withLock { credentials in
@@ -18,30 +19,41 @@ extension Accounts {
                     credentials.keys = credentials.keys.filter { $0.value.container != container }
                     credentials.sessions = credentials.sessions.filter { $0.value.container != container }
                     credentials.rotations = credentials.rotations.filter { credentials.sessions[$0.key] != nil }
-                    credentials.notificationTokens = credentials.notificationTokens.mapValues { $0.filter { $0.key.container != container } }
+                    credentials.notificationTokens = credentials.notificationTokens.mapValues {
+                        $0.filter { $0.key.container != container }
+                    }
                     credentials.collectOrigins()
                 }
             }
         }
     }
 
-    /// Moves the API tokens, server keys, sign-in sessions and devices' tokens of a renamed container. Keys keep their IDs.
+    /// Moves the API tokens, server keys, sign-in sessions and devices' tokens of a renamed container. Keys keep their
+    /// IDs.
     /// - Throws: a file error.
     public func moveCredentials(of container: ContainerID, to name: ContainerID) async throws {
         if name == container { return }
         try await queue.write { [self] database in
             for table in Self.tables {
                 try database.execute(
-                    sql: "UPDATE OR REPLACE \(table) SET container = ? WHERE container = ?", arguments: [name.description, container.description])
+                    sql: "UPDATE OR REPLACE \(table) SET container = ? WHERE container = ?",
+                    arguments: [name.description, container.description])
             }
             database.afterNextTransaction { [self] _ in
                 credentials.withLock { credentials in
-                    for (id, token) in credentials.tokens where token.container == container { credentials.tokens[id]?.container = name }
-                    for (id, key) in credentials.keys where key.container == container { credentials.keys[id]?.container = name }
-                    for (id, session) in credentials.sessions where session.container == container { credentials.sessions[id]?.container = name }
+                    for (id, token) in credentials.tokens where token.container == container {
+                        credentials.tokens[id]?.container = name
+                    }
+                    for (id, key) in credentials.keys where key.container == container {
+                        credentials.keys[id]?.container = name
+                    }
+                    for (id, session) in credentials.sessions where session.container == container {
+                        credentials.sessions[id]?.container = name
+                    }
                     credentials.notificationTokens = credentials.notificationTokens.mapValues { tokens in
                         let moving = Set(tokens.filter { $0.key.container == container }.map(\.key.environment))
-                        return tokens.filter { $0.key.container != name || !moving.contains($0.key.environment) }.map { token in
+                        return tokens.filter { $0.key.container != name || !moving.contains($0.key.environment) }.map {
+                            token in
                             var token = token
                             if token.key.container == container { token.key.container = name }
                             return token
@@ -101,15 +113,19 @@ extension Accounts {
             throw RecordError(.badRequest, "The name of a saved query contains control characters")
         }
         guard query.question.utf8.count <= SavedQuery.questionLimit else {
-            throw RecordError(.badRequest, "The query is longer than \(SavedQuery.questionLimit) bytes and can't be saved")
+            throw RecordError(
+                .badRequest, "The query is longer than \(SavedQuery.questionLimit) bytes and can't be saved")
         }
         let queries = savedQueries(of: query.container)
         if queries.count >= SavedQuery.countLimit, !queries.contains(where: { Name($0.name) == Name(query.name) }) {
-            throw RecordError(.badRequest, "\(SavedQuery.countLimit) queries of the container are saved, which is the limit; delete one first")
+            throw RecordError(
+                .badRequest,
+                "\(SavedQuery.countLimit) queries of the container are saved, which is the limit; delete one first")
         }
         try await queue.write { database in
             try database.execute(
-                sql: "INSERT OR REPLACE INTO savedQuery (container, name, scope, zone, question) VALUES (?, ?, ?, ?, ?)",
+                sql:
+                    "INSERT OR REPLACE INTO savedQuery (container, name, scope, zone, question) VALUES (?, ?, ?, ?, ?)",
                 arguments: [query.container.description, query.name, query.scope.rawValue, query.zone, query.question])
         }
         saved.withLock { saved in
@@ -124,7 +140,8 @@ extension Accounts {
     public func removeSavedQuery(_ name: String, of container: ContainerID) async throws {
         try await queue.write { database in
             try database.execute(
-                sql: "DELETE FROM savedQuery WHERE container = ? AND name = ?", arguments: [container.description, name])
+                sql: "DELETE FROM savedQuery WHERE container = ? AND name = ?",
+                arguments: [container.description, name])
         }
         saved.withLock { $0[container]?.removeAll { Name($0.name) == Name(name) } }
     }
@@ -145,7 +162,8 @@ extension Accounts {
         if name == container { return }
         try await queue.write { database in
             try database.execute(
-                sql: "UPDATE OR REPLACE savedQuery SET container = ? WHERE container = ?", arguments: [name.description, container.description])
+                sql: "UPDATE OR REPLACE savedQuery SET container = ? WHERE container = ?",
+                arguments: [name.description, container.description])
         }
         saved.withLock { saved in
             let moved = (saved.removeValue(forKey: container) ?? []).map { query in
@@ -164,11 +182,15 @@ extension Accounts {
 
     /// Reads the saved queries from the file, skipping unreadable ones.
     static func savedQueries(in database: Database) throws -> [ContainerID: [SavedQuery]] {
-        let queries = try Row.fetchAll(database, sql: "SELECT container, name, scope, zone, question FROM savedQuery").compactMap { row -> SavedQuery? in
-            guard let container = ContainerID(try row.value("container") as String), let scope = DatabaseScope(rawValue: try row.value("scope")) else { return nil }
-            return SavedQuery(
-                name: try row.value("name"), container: container, scope: scope, zone: try row.value("zone"), question: try row.value("question"))
-        }
+        let queries = try Row.fetchAll(database, sql: "SELECT container, name, scope, zone, question FROM savedQuery")
+            .compactMap { row -> SavedQuery? in
+                guard let container = ContainerID(try row.value("container") as String),
+                    let scope = DatabaseScope(rawValue: try row.value("scope"))
+                else { return nil }
+                return SavedQuery(
+                    name: try row.value("name"), container: container, scope: scope, zone: try row.value("zone"),
+                    question: try row.value("question"))
+            }
         return Dictionary(grouping: queries, by: \.container).mapValues(sorted)
     }
 }
@@ -189,7 +211,10 @@ extension Accounts {
     public func setTitleField(_ field: Name?, of recordType: Name, in container: ContainerID) async throws {
         let chosen = titleFields(of: container)
         if field != nil, chosen[recordType] == nil, chosen.count >= Self.titleFieldLimit {
-            throw RecordError(.badRequest, "\(Self.titleFieldLimit) types of the container have a title, which is the limit; forget the title of another type first")
+            throw RecordError(
+                .badRequest,
+                "\(Self.titleFieldLimit) types of the container have a title, which is the limit; forget the title of another type first"
+            )
         }
         try await queue.write { database in
             if let field {
@@ -197,7 +222,9 @@ extension Accounts {
                     sql: "INSERT OR REPLACE INTO titleField (container, recordType, field) VALUES (?, ?, ?)",
                     arguments: [container.description, recordType.string, field.string])
             } else {
-                try database.execute(sql: "DELETE FROM titleField WHERE container = ? AND recordType = ?", arguments: [container.description, recordType.string])
+                try database.execute(
+                    sql: "DELETE FROM titleField WHERE container = ? AND recordType = ?",
+                    arguments: [container.description, recordType.string])
             }
         }
         titled.withLock { $0[container, default: [:]][recordType] = field }
@@ -206,7 +233,9 @@ extension Accounts {
     /// Forgets the choices of a deleted container, so that a new container with the same name does not inherit them.
     /// - Throws: a file error.
     public func removeTitleFields(of container: ContainerID) async throws {
-        try await queue.write { try $0.execute(sql: "DELETE FROM titleField WHERE container = ?", arguments: [container.description]) }
+        try await queue.write {
+            try $0.execute(sql: "DELETE FROM titleField WHERE container = ?", arguments: [container.description])
+        }
         titled.withLock { $0[container] = nil }
     }
 
@@ -216,7 +245,8 @@ extension Accounts {
         if name == container { return }
         try await queue.write { database in
             try database.execute(
-                sql: "UPDATE OR REPLACE titleField SET container = ? WHERE container = ?", arguments: [name.description, container.description])
+                sql: "UPDATE OR REPLACE titleField SET container = ? WHERE container = ?",
+                arguments: [name.description, container.description])
         }
         titled.withLock { titled in
             let moved = titled.removeValue(forKey: container) ?? [:]
@@ -229,7 +259,8 @@ extension Accounts {
         var fields: [ContainerID: [Name: Name]] = [:]
         for row in try Row.fetchAll(database, sql: "SELECT container, recordType, field FROM titleField") {
             guard let container = ContainerID(try row.value("container") as String) else { continue }
-            fields[container, default: [:]][Name(try row.value("recordType") as String)] = Name(try row.value("field") as String)
+            fields[container, default: [:]][Name(try row.value("recordType") as String)] = Name(
+                try row.value("field") as String)
         }
         return fields
     }

@@ -53,20 +53,27 @@ extension Accounts {
     /// - Throws: `RecordError` BAD_REQUEST if the name is empty or too long, the address is invalid, or there are too
     ///   many users; EXISTS if the address is in use; THROTTLED if too many users were created from the sign-in's
     ///   address or with its API token.
-    public func makeUser(displayName: String, emailAddress: String?, for signIn: UserSignIn? = nil) async throws -> User {
+    public func makeUser(displayName: String, emailAddress: String?, for signIn: UserSignIn? = nil) async throws -> User
+    {
         let displayName = displayName.trimmingWhiteSpace
-        guard !displayName.isEmpty else { throw RecordError(.badRequest, "'displayName' is empty; a user needs a name") }
+        guard !displayName.isEmpty else {
+            throw RecordError(.badRequest, "'displayName' is empty; a user needs a name")
+        }
         try Self.checkName(displayName, of: "user")
-        let emailAddress = try emailAddress.map(\.trimmingWhiteSpace).flatMap { $0.isEmpty ? nil : $0 }.map(Self.checkedEmailAddress)
+        let emailAddress = try emailAddress.map(\.trimmingWhiteSpace).flatMap { $0.isEmpty ? nil : $0 }.map(
+            Self.checkedEmailAddress)
         // The place is reserved before the file is written, so that concurrent calls don't get the same handle.
         let user = try known.withLock { users in
             if let emailAddress, let other = users.user(emailAddress: emailAddress) {
-                throw RecordError(.exists, "The user '\(other.handle)' already has the e-mail address \(emailAddress); use another one")
+                throw RecordError(
+                    .exists,
+                    "The user '\(other.handle)' already has the e-mail address \(emailAddress); use another one")
             }
             try checkRoom(users, for: signIn)
             let handle = Self.freeHandle(User.handle(displayName: displayName, emailAddress: emailAddress), users)
             let user = User(
-                handle: handle, userRecordName: User.recordName(ofHandle: handle), displayName: displayName, emailAddress: emailAddress,
+                handle: handle, userRecordName: User.recordName(ofHandle: handle), displayName: displayName,
+                emailAddress: emailAddress,
                 made: Timestamp(Date()), maker: signIn?.maker ?? .server)
             users.insert(user)
             return user
@@ -90,7 +97,8 @@ extension Accounts {
         try await existingOrNewUser(named: handle, for: signIn, isServerKey: false)
     }
 
-    func existingOrNewUser(named handle: String, for signIn: UserSignIn? = nil, isServerKey: Bool) async throws -> User {
+    func existingOrNewUser(named handle: String, for signIn: UserSignIn? = nil, isServerKey: Bool) async throws -> User
+    {
         let (user, replaced) = try place(of: handle, for: signIn, isServerKey: isServerKey)
         guard let replaced else {
             try await writeIfNew(user)
@@ -133,17 +141,21 @@ extension Accounts {
 
     /// Finds a user or adds a new one in memory.
     /// - Returns: the user, and `replaced` if the user is new and must be written.
-    private func place(of handle: String, for signIn: UserSignIn?, isServerKey: Bool) throws -> (user: User, replaced: Replaced?) {
+    private func place(of handle: String, for signIn: UserSignIn?, isServerKey: Bool) throws -> (
+        user: User, replaced: Replaced?
+    ) {
         try known.withLock { users in
             if let user = users[Name(handle)] { return (user, nil) }
             if User.isRecordName(handle), let user = users.user(recordName: Name(handle)) { return (user, nil) }
             try User.check(handle: handle)
             guard isServerKey || !User.isHandleOfServerKey(handle) else {
-                throw RecordError(.badRequest, "'\(handle)' is the handle of a server-to-server key's user; choose another handle")
+                throw RecordError(
+                    .badRequest, "'\(handle)' is the handle of a server-to-server key's user; choose another handle")
             }
             let user = User(handle: handle, made: Timestamp(Date()), maker: signIn?.maker ?? .server)
             guard signIn == nil || !users.removed.contains(user.userRecordName) else {
-                throw RecordError(.badRequest, "The server's administrator deleted the user '\(handle)'; choose another name")
+                throw RecordError(
+                    .badRequest, "The server's administrator deleted the user '\(handle)'; choose another name")
             }
             // A handle may belong to a user known so far only by record name, who then gets the handle.
             let nameless = users.user(recordName: user.userRecordName)
@@ -163,14 +175,16 @@ extension Accounts {
 
     /// Reads all users from the file.
     static func users(in database: Database) throws -> KnownUsers {
-        let rows = try Row.fetchAll(database, sql: "SELECT handle, userRecordName, displayName, emailAddress, made, maker, lastSeen FROM user")
+        let rows = try Row.fetchAll(
+            database, sql: "SELECT handle, userRecordName, displayName, emailAddress, made, maker, lastSeen FROM user")
         var seen: [Name: Timestamp] = [:]
         let users = try rows.map { row in
             let recordName = Name(try row.value("userRecordName") as String)
             if let moment = try row.value("lastSeen") as Int64? { seen[recordName] = Timestamp(milliseconds: moment) }
             return User(
                 handle: try row.value("handle"), userRecordName: recordName, displayName: try row.value("displayName"),
-                emailAddress: try row.value("emailAddress"), made: (try row.value("made") as Int64?).map(Timestamp.init(milliseconds:)),
+                emailAddress: try row.value("emailAddress"),
+                made: (try row.value("made") as Int64?).map(Timestamp.init(milliseconds:)),
                 maker: User.Maker(text: try row.value("maker")))
         }
         let removed = try String.fetchAll(database, sql: "SELECT userRecordName FROM removedUser").map { Name($0) }
@@ -179,7 +193,8 @@ extension Accounts {
 
     /// Writes a user and removes the name from the removed users.
     static func write(_ user: User, seen: Timestamp?, _ database: Database) throws {
-        try database.execute(sql: "DELETE FROM removedUser WHERE userRecordName = ?", arguments: [user.userRecordName.string])
+        try database.execute(
+            sql: "DELETE FROM removedUser WHERE userRecordName = ?", arguments: [user.userRecordName.string])
         try database.execute(
             sql: """
                 INSERT INTO user (handle, userRecordName, displayName, emailAddress, made, maker, lastSeen) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -187,7 +202,8 @@ extension Accounts {
                     handle = excluded.handle, displayName = excluded.displayName, lastSeen = coalesce(excluded.lastSeen, lastSeen)
                 """,
             arguments: [
-                user.handle, user.userRecordName.string, user.displayName, user.emailAddress, user.made?.milliseconds, user.maker.text,
+                user.handle, user.userRecordName.string, user.displayName, user.emailAddress, user.made?.milliseconds,
+                user.maker.text,
                 seen?.milliseconds,
             ])
     }
@@ -196,7 +212,9 @@ extension Accounts {
     private func checkRoom(_ users: KnownUsers, for signIn: UserSignIn?) throws {
         guard users.count < User.countLimit else {
             throw RecordError(
-                .badRequest, "There are \(User.countLimit) users, which is the limit; choose one of them, or delete some on the console's page Users")
+                .badRequest,
+                "There are \(User.countLimit) users, which is the limit; choose one of them, or delete some on the console's page Users"
+            )
         }
         guard let signIn else { return }
         try userAdmission.withLock { try $0.admit(signIn, among: users, at: .now) }
@@ -206,7 +224,8 @@ extension Accounts {
     private static func freeHandle(_ start: String, _ users: KnownUsers) -> String {
         func isFree(_ handle: String) -> Bool {
             let recordName = User.recordName(ofHandle: handle)
-            return !User.isHandleOfServerKey(handle) && users[Name(handle)] == nil && users.user(recordName: recordName) == nil
+            return !User.isHandleOfServerKey(handle) && users[Name(handle)] == nil
+                && users.user(recordName: recordName) == nil
                 && !users.removed.contains(recordName)
         }
         if isFree(start) { return start }
@@ -222,10 +241,12 @@ extension Accounts {
     /// - Throws: `RecordError` BAD_REQUEST unless the name is short and has one line.
     static func checkName(_ name: String, of what: String) throws {
         guard name.utf8.count <= nameLimit else {
-            throw RecordError(.badRequest, "The name of the \(what) is longer than \(nameLimit) bytes; choose a shorter one")
+            throw RecordError(
+                .badRequest, "The name of the \(what) is longer than \(nameLimit) bytes; choose a shorter one")
         }
         guard name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-            throw RecordError(.badRequest, "The name of the \(what) contains control characters; use letters and digits")
+            throw RecordError(
+                .badRequest, "The name of the \(what) contains control characters; use letters and digits")
         }
     }
 
@@ -233,10 +254,14 @@ extension Accounts {
     private static func checkedEmailAddress(_ address: String) throws -> String {
         let parts = address.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
         let isPlain = address.unicodeScalars.allSatisfy { scalar in
-            !scalar.properties.isWhitespace && scalar.properties.generalCategory != .control && !"<>\"(),;:\\[]".unicodeScalars.contains(scalar)
+            !scalar.properties.isWhitespace && scalar.properties.generalCategory != .control
+                && !"<>\"(),;:\\[]".unicodeScalars.contains(scalar)
         }
-        guard isPlain, parts.count == 2, parts.allSatisfy({ !$0.isEmpty }), address.utf8.count <= emailAddressLimit else {
-            throw RecordError(.badRequest, "'\(address.prefix(80))' is not an e-mail address; use one such as anna@example.com, or none")
+        guard isPlain, parts.count == 2, parts.allSatisfy({ !$0.isEmpty }), address.utf8.count <= emailAddressLimit
+        else {
+            throw RecordError(
+                .badRequest,
+                "'\(address.prefix(80))' is not an e-mail address; use one such as anna@example.com, or none")
         }
         return address
     }
@@ -259,18 +284,26 @@ extension Accounts {
         let now = Timestamp(Date())
         return try await queue.write { [self] database in
             guard let user = known.withLock({ $0.user(recordName: userRecordName) }) else {
-                throw Records.RecordError(.notFound, "There is no user '\(userRecordName.string.prefix(80))'; use a handle or a user record name from the list")
+                throw Records.RecordError(
+                    .notFound,
+                    "There is no user '\(userRecordName.string.prefix(80))'; use a handle or a user record name from the list"
+                )
             }
             try checkRemovable(user)
             let sessions = credentials.withLock { $0.sessions.values.filter { $0.user == userRecordName } }
             try database.execute(sql: "DELETE FROM webAuthSession WHERE user = ?", arguments: [userRecordName.string])
-            try database.execute(sql: "DELETE FROM notificationToken WHERE user = ?", arguments: [userRecordName.string])
+            try database.execute(
+                sql: "DELETE FROM notificationToken WHERE user = ?", arguments: [userRecordName.string])
             try database.execute(sql: "DELETE FROM user WHERE userRecordName = ?", arguments: [userRecordName.string])
-            try database.execute(sql: "INSERT OR IGNORE INTO removedUser (userRecordName) VALUES (?)", arguments: [userRecordName.string])
+            try database.execute(
+                sql: "INSERT OR IGNORE INTO removedUser (userRecordName) VALUES (?)", arguments: [userRecordName.string]
+            )
             database.afterNextTransaction { [self] _ in
                 known.withLock { $0.forget(user) }
                 credentials.withLock { credentials in
-                    credentials.notificationTokens = credentials.notificationTokens.filter { $0.value.first?.user != userRecordName }
+                    credentials.notificationTokens = credentials.notificationTokens.filter {
+                        $0.value.first?.user != userRecordName
+                    }
                     credentials.unwritten.subtract([.newUser(userRecordName), .user(userRecordName)])
                     for session in sessions {
                         credentials.sessions[session.id] = nil
@@ -291,15 +324,21 @@ extension Accounts {
     /// - Throws: `RecordError` BAD_REQUEST if the user can't be removed.
     public func checkRemovable(_ user: User) throws(Records.RecordError) {
         guard user.handle != User.developerHandle else {
-            throw Records.RecordError(.badRequest, "The user 'developer' can't be deleted: requests without a user act as this one")
+            throw Records.RecordError(
+                .badRequest, "The user 'developer' can't be deleted: requests without a user act as this one")
         }
-        let key = credentials.withLock { $0.keys.values.first { $0.userRecordName == user.userRecordName && $0.isLive } }
+        let key = credentials.withLock {
+            $0.keys.values.first { $0.userRecordName == user.userRecordName && $0.isLive }
+        }
         if let key {
             throw Records.RecordError(
-                .badRequest, "'\(user.handle)' is the user of the server key \(key.keyID.prefix(8))…, which is active; revoke the key first")
+                .badRequest,
+                "'\(user.handle)' is the user of the server key \(key.keyID.prefix(8))…, which is active; revoke the key first"
+            )
         }
         guard known.withLock({ $0.removed.count }) < Self.removedLimit else {
-            throw Records.RecordError(.badRequest, "\(Self.removedLimit) users were deleted, which is the limit: no more can be deleted")
+            throw Records.RecordError(
+                .badRequest, "\(Self.removedLimit) users were deleted, which is the limit: no more can be deleted")
         }
     }
 }
@@ -326,10 +365,14 @@ struct UserAdmission {
     /// Counts a user to be created.
     /// - Throws: `RecordError` BAD_REQUEST if there are too many users, THROTTLED with the time to wait if they are
     ///   created too fast.
-    mutating func admit(_ signIn: UserSignIn, among users: KnownUsers, at now: ContinuousClock.Instant) throws(Records.RecordError) {
+    mutating func admit(_ signIn: UserSignIn, among users: KnownUsers, at now: ContinuousClock.Instant) throws(Records
+        .RecordError)
+    {
         let remedy = "choose one of them, or ask the server's administrator to delete some"
         guard users.count < Self.signInLimit else {
-            throw Records.RecordError(.badRequest, "There are \(users.count) users, and sign-ins create users only up to \(Self.signInLimit): \(remedy)")
+            throw Records.RecordError(
+                .badRequest,
+                "There are \(users.count) users, and sign-ins create users only up to \(Self.signInLimit): \(remedy)")
         }
         let place = ClientNetwork.of(signIn.peer)
         guard let token = signIn.apiTokenID else {
@@ -342,7 +385,9 @@ struct UserAdmission {
             return try Self.take(place, from: &strangers, "from your address without an API token", at: now)
         }
         guard users.count(by: .apiToken(token)) < Self.tokenLimit else {
-            throw Records.RecordError(.badRequest, "Sign-ins with the app's API token created \(Self.tokenLimit) users, which is the limit: \(remedy)")
+            throw Records.RecordError(
+                .badRequest,
+                "Sign-ins with the app's API token created \(Self.tokenLimit) users, which is the limit: \(remedy)")
         }
         try Self.take(place, from: &places, "from your address", at: now)
         do throws(Records.RecordError) {
@@ -357,6 +402,7 @@ struct UserAdmission {
         _ key: String, from budget: inout Budget<String>, _ words: String, at now: ContinuousClock.Instant
     ) throws(Records.RecordError) {
         guard case .refused(let seconds) = budget.take(key, at: now) else { return }
-        throw Records.RecordError(.throttled, "Too many users were created \(words); wait, then try again", retryAfter: seconds)
+        throw Records.RecordError(
+            .throttled, "Too many users were created \(words); wait, then try again", retryAfter: seconds)
     }
 }

@@ -39,11 +39,15 @@ public final class Accounts: Sendable {
     /// Opens the file and creates it if necessary. The developer exists from the start.
     /// - Parameters:
     ///   - file: the accounts file; `nil` keeps accounts in memory only.
-    ///   - isShared: `true` if other processes may have the file open, too. What they write is known here within a second.
+    ///   - isShared: `true` if other processes may have the file open, too. What they write is known here within a
+    ///     second.
     /// - Throws: ``UnreadableAccounts``, or an error of the file system or SQLite.
     public convenience init(file: URL?, isShared: Bool = false) throws {
         // Another process may make the file at the same time.
-        let lock = isShared ? file.map { open($0.path(percentEncoded: false) + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600) } ?? -1 : -1
+        let lock =
+            isShared
+            ? file.map { open($0.path(percentEncoded: false) + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600) } ?? -1
+            : -1
         if lock >= 0 { flock(lock, LOCK_EX) }
         defer { if lock >= 0 { close(lock) } }
         try self.init(file: file, isShared: isShared) { try await Task.sleep(for: $0) }
@@ -59,9 +63,12 @@ public final class Accounts: Sendable {
         // Another process writes.
         configuration.busyMode = .timeout(5)
         if let file {
-            try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Self.protect(file)
-            do { queue = try DatabaseQueue(path: file.path, configuration: configuration) } catch { throw UnreadableAccounts(error) }
+            do { queue = try DatabaseQueue(path: file.path, configuration: configuration) } catch {
+                throw UnreadableAccounts(error)
+            }
         } else {
             queue = try DatabaseQueue(configuration: configuration)
         }
@@ -84,7 +91,8 @@ public final class Accounts: Sendable {
         // Existing values are read without writing, so that the server starts on a full disk.
         let developer = users[Name(User.developerHandle)] ?? User(handle: User.developerHandle)
         if users[Name(User.developerHandle)] == nil { try queue.write { try Self.write(developer, seen: nil, $0) } }
-        let secret = try queue.read { try Self.sealingSecret(in: $0) } ?? queue.write { try Self.newSealingSecret(in: $0) }
+        let secret =
+            try queue.read { try Self.sealingSecret(in: $0) } ?? queue.write { try Self.newSealingSecret(in: $0) }
         self.credentials = Mutex(credentials)
         administration = Mutex(Administration(password: password))
         known = Mutex(users)
@@ -130,8 +138,10 @@ public final class Accounts: Sendable {
     /// - Throws: `RecordError` BAD_REQUEST if the handle is longer than ``User/handleLimit``, contains control
     ///   characters or belongs to a server key, or if there are ``User/countLimit`` users.
     public func caller(named handle: String?, deviceID: String?) throws -> Caller {
-        let user = try user(named: handle.flatMap { $0.isEmpty ? nil : $0 } ?? User.developerHandle, now: Timestamp(Date()))
-        return deviceID.map { Caller(userRecordName: user.userRecordName, deviceID: $0) } ?? Caller(userRecordName: user.userRecordName)
+        let user = try user(
+            named: handle.flatMap { $0.isEmpty ? nil : $0 } ?? User.developerHandle, now: Timestamp(Date()))
+        return deviceID.map { Caller(userRecordName: user.userRecordName, deviceID: $0) }
+            ?? Caller(userRecordName: user.userRecordName)
     }
 }
 
@@ -182,7 +192,8 @@ extension Accounts {
 }
 
 extension KnownUsers {
-    /// Adds the users of the file, and forgets those that another process removed. A user who is not in the file yet stays.
+    /// Adds the users of the file, and forgets those that another process removed. A user who is not in the file yet
+    /// stays.
     mutating func adopt(_ stored: KnownUsers) {
         var stored = stored
         for user in stored.all { insert(user) }
@@ -197,7 +208,9 @@ extension KnownCredentials {
     mutating func adopt(_ stored: KnownCredentials) {
         var stored = stored
         stored.keepUses(of: self)
-        (tokens, keys, sessions, notificationTokens) = (stored.tokens, stored.keys, stored.sessions, stored.notificationTokens)
+        (tokens, keys, sessions, notificationTokens) = (
+            stored.tokens, stored.keys, stored.sessions, stored.notificationTokens
+        )
         tokenIDs.merge(stored.tokenIDs) { _, stored in stored }
         for (id, rotation) in stored.rotations {
             guard var held = rotations[id], let newest = rotation.newest else {

@@ -32,7 +32,8 @@ enum AccountsMigrations {
             try database.execute(sql: "ALTER TABLE user ADD COLUMN emailAddress TEXT")
         }
         migrator.registerMigration("secrets") { database in
-            try database.execute(sql: "CREATE TABLE secret (name TEXT NOT NULL PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID")
+            try database.execute(
+                sql: "CREATE TABLE secret (name TEXT NOT NULL PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID")
         }
         migrator.registerMigration("apiTokens") { database in
             // Origins are separated by line feeds. All times below are in milliseconds since 1970.
@@ -179,12 +180,14 @@ public struct UnreadableAccounts: LocalizedError, CustomStringConvertible {
         }
         let problem =
             switch error {
-            case let error as DatabaseError: "\(error.message ?? "an error of the database"), \(error.extendedResultCode)"
+            case let error as DatabaseError:
+                "\(error.message ?? "an error of the database"), \(error.extendedResultCode)"
             case let error as DamagedAccount: error.description
             case is RowDecodingError: "a value has the wrong type for its column"
             default: error.localizedDescription
             }
-        description = "accounts.sqlite can't be read (\(problem)). Restore a backup, or move the file away: the server then starts without users, keys and tokens"
+        description =
+            "accounts.sqlite can't be read (\(problem)). Restore a backup, or move the file away: the server then starts without users, keys and tokens"
     }
 }
 
@@ -203,7 +206,9 @@ extension Row {
         guard hasColumn(column) else { throw DamagedAccount(description: "the column '\(column)' is missing") }
         let stored: DatabaseValue = self[column]
         guard let value = Value.fromDatabaseValue(stored) else {
-            throw DamagedAccount(description: "the column '\(column)' holds \(stored.isNull ? "NULL" : "another kind of value than it should")")
+            throw DamagedAccount(
+                description:
+                    "the column '\(column)' holds \(stored.isNull ? "NULL" : "another kind of value than it should")")
         }
         return value
     }

@@ -3,15 +3,20 @@ internal import GRDB
 public import Records
 internal import Synchronization
 
-/// A connection to one environment of a container in iCloud, with its credentials. Neither its description nor its reflection contains a secret.
-public struct ContainerConnection: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+/// A connection to one environment of a container in iCloud, with its credentials. Neither its description nor its
+/// reflection contains a secret.
+public struct ContainerConnection: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
     /// Maximum number of connections.
     public static let countLimit = 200
     /// Maximum length of a key or token in UTF-8 bytes.
     static let secretLimit = 16_384
 
     /// The credentials of a connection, as CloudKit's console and the sign-in hand them out.
-    public enum Credentials: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    public enum Credentials: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
+        CustomReflectable
+    {
         /// A private key in PEM. It reaches the public database.
         case serverKey(keyID: String, pem: String)
         /// An app's token and a user's. They reach the public database and the user's private and shared ones.
@@ -44,7 +49,8 @@ public struct ContainerConnection: Sendable, Hashable, CustomStringConvertible, 
     public let made: Timestamp
 
     public init(
-        container: ContainerID, environment: Environment, address: String? = nil, origin: String? = nil, credentials: Credentials,
+        container: ContainerID, environment: Environment, address: String? = nil, origin: String? = nil,
+        credentials: Credentials,
         userRecordName: Name? = nil, isWritable: Bool = false, made: Timestamp = .now()
     ) {
         self.init(
@@ -53,7 +59,8 @@ public struct ContainerConnection: Sendable, Hashable, CustomStringConvertible, 
     }
 
     init(
-        id: String, container: ContainerID, environment: Environment, address: String?, origin: String?, credentials: Credentials,
+        id: String, container: ContainerID, environment: Environment, address: String?, origin: String?,
+        credentials: Credentials,
         userRecordName: Name?, isWritable: Bool, made: Timestamp
     ) {
         self.id = id
@@ -85,12 +92,15 @@ public struct ContainerConnection: Sendable, Hashable, CustomStringConvertible, 
 
 // MARK: - Connections of the accounts
 
-// The credentials of connected containers are needed in plain text, to send them. They are in the accounts file, which only its owner can read.
+// The credentials of connected containers are needed in plain text, to send them. They are in the accounts file, which
+// only its owner can read.
 
 extension Accounts {
     /// All connections, ordered by container and environment.
     public func connections() -> [ContainerConnection] {
-        connected.withLock { $0.values.flatMap { $0 } }.sorted { ($0.container, $0.environment.rawValue) < ($1.container, $1.environment.rawValue) }
+        connected.withLock { $0.values.flatMap { $0 } }.sorted {
+            ($0.container, $0.environment.rawValue) < ($1.container, $1.environment.rawValue)
+        }
     }
 
     /// The connections of a container, one for each environment that is connected.
@@ -100,22 +110,30 @@ extension Accounts {
 
     /// The connection of the container that a container is the mirror of, by its usual name.
     /// - Returns: `nil` if it mirrors none that is connected.
-    public func connection(mirroredIn container: ContainerID, _ environment: Records.Environment) -> ContainerConnection? {
+    public func connection(mirroredIn container: ContainerID, _ environment: Records.Environment)
+        -> ContainerConnection?
+    {
         connections().first { $0.environment == environment && $0.container.mirror == container }
     }
 
     /// Saves a connection, which replaces one of the same container and environment.
-    /// - Throws: `RecordError` BAD_REQUEST if the credentials are empty or too long, or there are too many connections; ACCESS_DENIED if others could read
-    ///   them; a file error.
+    /// - Throws: `RecordError` BAD_REQUEST if the credentials are empty or too long, or there are too many connections;
+    ///   ACCESS_DENIED if others could read them; a file error.
     public func connect(_ connection: ContainerConnection) async throws {
-        for secret in connection.credentials.secrets where secret.isEmpty || secret.utf8.count > ContainerConnection.secretLimit {
-            throw Records.RecordError(.badRequest, "A key or token has 1 to \(ContainerConnection.secretLimit) bytes, not \(secret.utf8.count)")
+        for secret in connection.credentials.secrets
+        where secret.isEmpty || secret.utf8.count > ContainerConnection.secretLimit {
+            throw Records.RecordError(
+                .badRequest,
+                "A key or token has 1 to \(ContainerConnection.secretLimit) bytes, not \(secret.utf8.count)")
         }
         try checkOnlyOwnerReads()
         try await queue.write { [self] database in
             let others = connected.withLock { $0.values.flatMap { $0 } }.filter { !$0.isOfSamePlace(as: connection) }
             guard others.count < ContainerConnection.countLimit else {
-                throw Records.RecordError(.badRequest, "\(ContainerConnection.countLimit) containers are connected, which is the limit; disconnect one first")
+                throw Records.RecordError(
+                    .badRequest,
+                    "\(ContainerConnection.countLimit) containers are connected, which is the limit; disconnect one first"
+                )
             }
             try database.execute(
                 sql: """
@@ -124,8 +142,10 @@ extension Accounts {
                     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                     """,
                 arguments: [
-                    connection.container.description, connection.environment.rawValue, connection.id, connection.address, connection.origin,
-                    connection.credentials.keyID, connection.credentials.privateKey, connection.credentials.apiToken, connection.credentials.webAuthToken,
+                    connection.container.description, connection.environment.rawValue, connection.id,
+                    connection.address, connection.origin,
+                    connection.credentials.keyID, connection.credentials.privateKey, connection.credentials.apiToken,
+                    connection.credentials.webAuthToken,
                     connection.userRecordName?.string, connection.isWritable, connection.made.milliseconds,
                 ])
             database.afterNextTransaction { [self] _ in
@@ -137,16 +157,19 @@ extension Accounts {
         }
     }
 
-    /// Saves a web auth token that replaces the one of a connection. Nothing happens if the connection was replaced or forgotten.
+    /// Saves a web auth token that replaces the one of a connection. Nothing happens if the connection was replaced or
+    /// forgotten.
     /// - Throws: a file error.
     public func keepWebAuthToken(_ token: String, of id: String) async throws {
         try await queue.write { [self] database in
             try database.execute(
-                sql: "UPDATE connection SET webAuthToken = ? WHERE id = ? AND webAuthToken IS NOT NULL", arguments: [token, id])
+                sql: "UPDATE connection SET webAuthToken = ? WHERE id = ? AND webAuthToken IS NOT NULL",
+                arguments: [token, id])
             database.afterNextTransaction { [self] _ in
                 connected.withLock { connected in
                     for (container, connections) in connected {
-                        guard let index = connections.firstIndex(where: { $0.id == id }), case .webAuth(let apiToken, _) = connections[index].credentials
+                        guard let index = connections.firstIndex(where: { $0.id == id }),
+                            case .webAuth(let apiToken, _) = connections[index].credentials
                         else { continue }
                         connected[container]?[index].credentials = .webAuth(apiToken: apiToken, webAuthToken: token)
                     }
@@ -157,14 +180,17 @@ extension Accounts {
 
     /// Forgets a connection and its credentials, which are overwritten in the file.
     /// - Throws: `RecordError` NOT_FOUND if there is none; a file error.
-    public func disconnect(_ container: ContainerID, _ environment: Records.Environment) async throws -> ContainerConnection {
+    public func disconnect(_ container: ContainerID, _ environment: Records.Environment) async throws
+        -> ContainerConnection
+    {
         try await queue.write { [self] database in
             let found = connected.withLock { $0[container] ?? [] }.first { $0.environment == environment }
             guard let found else {
                 throw Records.RecordError(.notFound, "\(container) is not connected in \(environment.rawValue)")
             }
             try database.execute(
-                sql: "DELETE FROM connection WHERE container = ? AND environment = ?", arguments: [container.description, environment.rawValue])
+                sql: "DELETE FROM connection WHERE container = ? AND environment = ?",
+                arguments: [container.description, environment.rawValue])
             database.afterNextTransaction { [self] _ in
                 connected.withLock { connected in
                     let others = (connected[container] ?? []).filter { $0.environment != environment }
@@ -181,13 +207,17 @@ extension Accounts {
         let permissions = try FileManager.default.attributesOfItem(atPath: queue.path)[.posixPermissions] as? NSNumber
         guard let permissions, permissions.intValue & 0o077 == 0 else {
             throw Records.RecordError(
-                .accessDenied, "Other users can read accounts.sqlite, so no credentials are stored in it; make it your own file, with chmod 600")
+                .accessDenied,
+                "Other users can read accounts.sqlite, so no credentials are stored in it; make it your own file, with chmod 600"
+            )
         }
     }
 
     /// Reads the connections from the file, skipping unreadable ones.
     static func connections(in database: Database) throws -> [ContainerID: [ContainerConnection]] {
-        let connections = try Row.fetchAll(database, sql: "SELECT * FROM connection").compactMap { try ContainerConnection($0) }
+        let connections = try Row.fetchAll(database, sql: "SELECT * FROM connection").compactMap {
+            try ContainerConnection($0)
+        }
         return Dictionary(grouping: connections, by: \.container)
     }
 }
@@ -198,12 +228,15 @@ extension ContainerConnection {
     }
 
     fileprivate init?(_ row: Row) throws {
-        guard let container = ContainerID(try row.value("container") as String), let environment = Environment(rawValue: try row.value("environment")),
+        guard let container = ContainerID(try row.value("container") as String),
+            let environment = Environment(rawValue: try row.value("environment")),
             let credentials = try Credentials(row)
         else { return nil }
         self.init(
-            id: try row.value("id"), container: container, environment: environment, address: try row.value("address"), origin: try row.value("origin"),
-            credentials: credentials, userRecordName: (try row.value("userRecordName") as String?).map { Name($0) }, isWritable: try row.value("isWritable"),
+            id: try row.value("id"), container: container, environment: environment, address: try row.value("address"),
+            origin: try row.value("origin"),
+            credentials: credentials, userRecordName: (try row.value("userRecordName") as String?).map { Name($0) },
+            isWritable: try row.value("isWritable"),
             made: Timestamp(milliseconds: try row.value("made")))
     }
 }
@@ -212,7 +245,9 @@ extension ContainerConnection.Credentials {
     fileprivate init?(_ row: Row) throws {
         if let keyID: String = try row.value("keyID"), let pem: String = try row.value("privateKey") {
             self = .serverKey(keyID: keyID, pem: pem)
-        } else if let apiToken: String = try row.value("apiToken"), let webAuthToken: String = try row.value("webAuthToken") {
+        } else if let apiToken: String = try row.value("apiToken"),
+            let webAuthToken: String = try row.value("webAuthToken")
+        {
             self = .webAuth(apiToken: apiToken, webAuthToken: webAuthToken)
         } else {
             return nil

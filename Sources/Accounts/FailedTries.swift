@@ -51,7 +51,9 @@ struct FailedTries {
     /// Records that the correct password was recognized before its turn.
     mutating func compared(_ place: String, at now: Moment) {
         right[place] = now
-        if right.count > Self.rightLimit, let oldest = right.min(by: { $0.value < $1.value }) { right[oldest.key] = nil }
+        if right.count > Self.rightLimit, let oldest = right.min(by: { $0.value < $1.value }) {
+            right[oldest.key] = nil
+        }
     }
 
     /// Counts an attempt before it is checked, so that concurrent attempts can't exceed the limit.
@@ -66,7 +68,9 @@ struct FailedTries {
             return all
         }
         tried[place] = now
-        if tried.count > Self.placeLimit, let oldest = tried.min(by: { $0.value < $1.value }) { tried[oldest.key] = nil }
+        if tried.count > Self.placeLimit, let oldest = tried.min(by: { $0.value < $1.value }) {
+            tried[oldest.key] = nil
+        }
         return .after(max(wait, longer))
     }
 
@@ -127,7 +131,8 @@ struct Budget<Key: Hashable & Sendable>: Sendable {
 
     /// Counts one use. Refused uses are not counted.
     /// - Parameter longest: maximum time that the key may wait for its turn.
-    mutating func take(_ key: Key, at now: ContinuousClock.Instant, waiting longest: Duration = .zero) -> BudgetDecision {
+    mutating func take(_ key: Key, at now: ContinuousClock.Instant, waiting longest: Duration = .zero) -> BudgetDecision
+    {
         if fullAt[key] == nil, fullAt.count >= keyLimit { fullAt = fullAt.filter { $0.value > now } }
         let wait = wait(of: key, at: now)
         guard wait <= longest else { return .refused(retryAfter: max(1, (wait - longest).wholeSeconds)) }
@@ -172,6 +177,7 @@ enum ClientNetwork {
         let bytes = withUnsafeBytes(of: &address) { Array($0) }
         // An IPv4-mapped IPv6 address.
         let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
-        return isMapped ? bytes.suffix(4).map(String.init).joined(separator: ".") : Hexadecimal.text(of: bytes.prefix(8))
+        return isMapped
+            ? bytes.suffix(4).map(String.init).joined(separator: ".") : Hexadecimal.text(of: bytes.prefix(8))
     }
 }

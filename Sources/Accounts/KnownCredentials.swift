@@ -72,7 +72,8 @@ extension Row {
     /// The container and environment of a credential.
     fileprivate var place: (ContainerID, Records.Environment)? {
         get throws {
-            guard let container = ContainerID(try value("container") as String), let environment = Records.Environment(rawValue: try value("environment"))
+            guard let container = ContainerID(try value("container") as String),
+                let environment = Records.Environment(rawValue: try value("environment"))
             else { return nil }
             return (container, environment)
         }
@@ -89,8 +90,10 @@ extension APIToken {
         guard let (container, environment) = try row.place else { return nil }
         self.init(
             id: try row.value("id"), name: try row.value("name"), container: container, environment: environment,
-            allowedOrigins: (try row.value("allowedOrigins") as String).split(separator: "\n").map(String.init), callback: try row.value("callback"),
-            made: try row.timestamp("made") ?? Timestamp(milliseconds: 0), lastUsed: try row.timestamp("lastUsed"), revoked: try row.timestamp("revoked"))
+            allowedOrigins: (try row.value("allowedOrigins") as String).split(separator: "\n").map(String.init),
+            callback: try row.value("callback"),
+            made: try row.timestamp("made") ?? Timestamp(milliseconds: 0), lastUsed: try row.timestamp("lastUsed"),
+            revoked: try row.timestamp("revoked"))
     }
 }
 
@@ -98,8 +101,10 @@ extension ServerKey {
     fileprivate init?(_ row: Row) throws {
         guard let (container, environment) = try row.place else { return nil }
         self.init(
-            keyID: try row.value("keyID"), name: try row.value("name"), container: container, environment: environment, publicKeyPEM: try row.value("publicKeyPEM"),
-            userRecordName: Name(try row.value("userRecordName") as String), made: try row.timestamp("made") ?? Timestamp(milliseconds: 0),
+            keyID: try row.value("keyID"), name: try row.value("name"), container: container, environment: environment,
+            publicKeyPEM: try row.value("publicKeyPEM"),
+            userRecordName: Name(try row.value("userRecordName") as String),
+            made: try row.timestamp("made") ?? Timestamp(milliseconds: 0),
             lastUsed: try row.timestamp("lastUsed"), revoked: try row.timestamp("revoked"))
     }
 }
@@ -108,18 +113,24 @@ extension WebAuthSession {
     fileprivate init?(_ row: Row) throws {
         guard let (container, environment) = try row.place else { return nil }
         self.init(
-            id: try row.value("id"), user: Name(try row.value("user") as String), container: container, environment: environment, apiTokenID: try row.value("apiTokenID"),
-            keepsSignedIn: try row.value("keepsSignedIn"), made: try row.timestamp("made") ?? Timestamp(milliseconds: 0), lastUsed: try row.timestamp("lastUsed"),
+            id: try row.value("id"), user: Name(try row.value("user") as String), container: container,
+            environment: environment, apiTokenID: try row.value("apiTokenID"),
+            keepsSignedIn: try row.value("keepsSignedIn"),
+            made: try row.timestamp("made") ?? Timestamp(milliseconds: 0), lastUsed: try row.timestamp("lastUsed"),
             revoked: try row.timestamp("revoked"))
     }
 }
 
 extension NotificationToken {
     fileprivate init?(_ row: Row) throws {
-        guard let (container, environment) = try row.place, let expires = try row.timestamp("expires") else { return nil }
+        guard let (container, environment) = try row.place, let expires = try row.timestamp("expires") else {
+            return nil
+        }
         self.init(
-            key: Key(id: try row.value("id"), container: container, environment: environment), number: try row.value("number"),
-            user: Name(try row.value("user") as String), clientID: try row.value("clientID"), expires: expires, told: try row.value("told"))
+            key: Key(id: try row.value("id"), container: container, environment: environment),
+            number: try row.value("number"),
+            user: Name(try row.value("user") as String), clientID: try row.value("clientID"), expires: expires,
+            told: try row.value("told"))
     }
 }
 
@@ -183,9 +194,13 @@ extension Accounts {
         case .user(let recordName):
             // Another process may have removed the user, who then does not come back.
             let seen = known.withLock { $0.lastSeen(recordName)?.milliseconds }
-            try database.execute(sql: "UPDATE user SET lastSeen = coalesce(?, lastSeen) WHERE userRecordName = ?", arguments: [seen, recordName.string])
+            try database.execute(
+                sql: "UPDATE user SET lastSeen = coalesce(?, lastSeen) WHERE userRecordName = ?",
+                arguments: [seen, recordName.string])
         default:
-            if let row = credentials.withLock({ $0.row(of: use) }) { try database.execute(sql: row.sql, arguments: row.arguments) }
+            if let row = credentials.withLock({ $0.row(of: use) }) {
+                try database.execute(sql: row.sql, arguments: row.arguments)
+            }
         }
     }
 }

@@ -3,8 +3,8 @@ internal import GRDB
 public import Records
 internal import Synchronization
 
-/// The permission of a device, or of a page in a browser, to take a user's notifications of a container's environment. A token (`apnsToken`) may
-/// have several of them, for one user.
+/// The permission of a device, or of a page in a browser, to take a user's notifications of a container's environment.
+/// A token (`apnsToken`) may have several of them, for one user.
 public struct NotificationToken: Sendable, Hashable {
     /// Maximum number of tokens of a user in a container's environment. A further one ends the oldest.
     public static let limitOfUser = 100
@@ -46,16 +46,21 @@ extension Accounts {
     /// - Returns: the token in 64 hexadecimal digits, which can't be retrieved later.
     /// - Throws: a file error.
     public func makeNotificationToken(
-        for user: Name, clientID: String?, container: ContainerID, environment: Environment, at position: Int64, now: Timestamp, expires: Timestamp
+        for user: Name, clientID: String?, container: ContainerID, environment: Environment, at position: Int64,
+        now: Timestamp, expires: Timestamp
     ) async throws -> String {
         let secret = Hexadecimal.text(of: [UInt8].random(32))
-        let key = NotificationToken.Key(id: Self.id(ofNotificationToken: secret), container: container, environment: environment)
+        let key = NotificationToken.Key(
+            id: Self.id(ofNotificationToken: secret), container: container, environment: environment)
         try await queue.write { [self] database in
             let all = credentials.withLock { $0.notificationTokens }
             let forgotten = Self.forgettable(all.values.flatMap(\.self), before: key, of: user, now: now)
-            for id in forgotten { try database.execute(sql: "DELETE FROM notificationToken WHERE id = ?", arguments: [id]) }
+            for id in forgotten {
+                try database.execute(sql: "DELETE FROM notificationToken WHERE id = ?", arguments: [id])
+            }
             let number = (all.values.lazy.flatMap(\.self).map(\.number).max() ?? 0) + 1
-            let token = NotificationToken(key: key, number: number, user: user, clientID: clientID, expires: expires, told: position)
+            let token = NotificationToken(
+                key: key, number: number, user: user, clientID: clientID, expires: expires, told: position)
             try Self.insert(token, database)
             database.afterNextTransaction { [self] _ in
                 credentials.withLock { credentials in
@@ -74,13 +79,16 @@ extension Accounts {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
-                token.key.id, token.key.container.description, token.key.environment.rawValue, token.number, token.user.string, token.clientID,
+                token.key.id, token.key.container.description, token.key.environment.rawValue, token.number,
+                token.user.string, token.clientID,
                 token.expires.milliseconds, token.told,
             ])
     }
 
     /// The tokens that have expired and, before one is added, the oldest ones beyond the limits.
-    private static func forgettable(_ tokens: [NotificationToken], before key: NotificationToken.Key, of user: Name, now: Timestamp) -> Set<String> {
+    private static func forgettable(
+        _ tokens: [NotificationToken], before key: NotificationToken.Key, of user: Name, now: Timestamp
+    ) -> Set<String> {
         var gone = Set(tokens.filter { $0.expires < now }.map(\.key.id))
         func leave(_ limit: Int, of tokens: [NotificationToken]) {
             let living = tokens.filter { !gone.contains($0.key.id) }.sorted { $0.number < $1.number }
@@ -88,12 +96,16 @@ extension Accounts {
         }
         leave(
             NotificationToken.limitOfUser,
-            of: tokens.filter { $0.user == user && $0.key.container == key.container && $0.key.environment == key.environment })
+            of: tokens.filter {
+                $0.user == user && $0.key.container == key.container && $0.key.environment == key.environment
+            })
         if tokens.count >= NotificationToken.limit { leave(NotificationToken.limit, of: tokens) }
         return gone
     }
 
-    private static func id(ofNotificationToken secret: String) -> String { Hexadecimal.text(of: SHA256.hash(data: Array(secret.utf8))) }
+    private static func id(ofNotificationToken secret: String) -> String {
+        Hexadecimal.text(of: SHA256.hash(data: Array(secret.utf8)))
+    }
 
     /// The permissions of a token; none if it is unknown or has expired.
     public func notificationTokens(_ secret: String, now: Timestamp) -> [NotificationToken] {
@@ -114,7 +126,9 @@ extension Accounts {
     /// Adds a permission to a token, for the changes after a position. One that is there stays as it is.
     /// - Parameter token: another permission of the same token.
     /// - Throws: `RecordError` BAD_REQUEST if it has too many; a file error.
-    public func extend(_ token: NotificationToken, to container: ContainerID, _ environment: Environment, at position: Int64) async throws {
+    public func extend(
+        _ token: NotificationToken, to container: ContainerID, _ environment: Environment, at position: Int64
+    ) async throws {
         let id = token.key.id
         let key = NotificationToken.Key(id: id, container: container, environment: environment)
         try await queue.write { [self] database in
@@ -122,17 +136,22 @@ extension Accounts {
             let present = credentials.withLock { $0.notificationTokens[id] ?? [] }
             guard !present.isEmpty, !present.contains(where: { $0.key == key }) else { return }
             guard present.count < NotificationToken.placeLimit else {
-                throw Records.RecordError(.badRequest, "The token is registered in \(present.count) environments of containers, which is the limit")
+                throw Records.RecordError(
+                    .badRequest,
+                    "The token is registered in \(present.count) environments of containers, which is the limit")
             }
             let added = NotificationToken(
-                key: key, number: token.number, user: token.user, clientID: token.clientID, expires: token.expires, told: position)
+                key: key, number: token.number, user: token.user, clientID: token.clientID, expires: token.expires,
+                told: position)
             try Self.insert(added, database)
-            database.afterNextTransaction { [self] _ in credentials.withLock { $0.notificationTokens[id]?.append(added) } }
+            database.afterNextTransaction { [self] _ in
+                credentials.withLock { $0.notificationTokens[id]?.append(added) }
+            }
         }
     }
 
-    /// Notes the position up to which a device was told of all changes. Written to the file some seconds later, so that after a failure it is told
-    /// of some changes again.
+    /// Notes the position up to which a device was told of all changes. Written to the file some seconds later, so that
+    /// after a failure it is told of some changes again.
     public func noteTold(_ position: Int64, to key: NotificationToken.Key) {
         let isNews = credentials.withLock { credentials -> Bool in
             guard let index = credentials.notificationTokens[key.id]?.firstIndex(where: { $0.key == key }),

@@ -26,7 +26,8 @@ public struct ServerKey: Sendable, Hashable {
     public internal(set) var revoked: Timestamp?
 
     public init(
-        keyID: String, name: String, container: ContainerID, environment: Environment, publicKeyPEM: String, userRecordName: Name, made: Timestamp,
+        keyID: String, name: String, container: ContainerID, environment: Environment, publicKeyPEM: String,
+        userRecordName: Name, made: Timestamp,
         lastUsed: Timestamp?, revoked: Timestamp?
     ) {
         self.keyID = keyID
@@ -64,27 +65,36 @@ extension Accounts {
             keys.values.first { $0.publicKeyPEM == pem && $0.container == container && $0.environment == environment }
         }
         let before = credentials.withLock { $0.keys }
-        let keyID = registered(before)?.keyID ?? ServerKey.keyID(of: publicKey, container: container, environment: environment, besides: before)
+        let keyID =
+            registered(before)?.keyID
+            ?? ServerKey.keyID(of: publicKey, container: container, environment: environment, besides: before)
         let user = try await existingOrNewUser(named: User.serverKeyPrefix + keyID.prefix(12), isServerKey: true)
         return try await queue.write { [self] database in
             let keys = credentials.withLock { $0.keys }
             if let key = registered(keys) {
                 guard key.isLive else {
                     throw Records.RecordError(
-                        .badRequest, "The key \(key.keyID) was revoked in \(container) (\(environment.rawValue)), permanently; create a new key pair")
+                        .badRequest,
+                        "The key \(key.keyID) was revoked in \(container) (\(environment.rawValue)), permanently; create a new key pair"
+                    )
                 }
                 return key
             }
             guard keys.values.count(where: \.isLive) < ServerKey.countLimit else {
-                throw Records.RecordError(.badRequest, "There are \(ServerKey.countLimit) server keys, which is the limit; revoke one first")
+                throw Records.RecordError(
+                    .badRequest, "There are \(ServerKey.countLimit) server keys, which is the limit; revoke one first")
             }
             let key = ServerKey(
-                keyID: keyID, name: name.isEmpty ? "Server key \(keyID.prefix(8))" : name, container: container, environment: environment,
-                publicKeyPEM: pem, userRecordName: user.userRecordName, made: Timestamp(Date()), lastUsed: nil, revoked: nil)
+                keyID: keyID, name: name.isEmpty ? "Server key \(keyID.prefix(8))" : name, container: container,
+                environment: environment,
+                publicKeyPEM: pem, userRecordName: user.userRecordName, made: Timestamp(Date()), lastUsed: nil,
+                revoked: nil)
             try database.execute(
-                sql: "INSERT INTO serverKey (keyID, name, container, environment, publicKeyPEM, userRecordName, made) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                sql:
+                    "INSERT INTO serverKey (keyID, name, container, environment, publicKeyPEM, userRecordName, made) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 arguments: [
-                    keyID, key.name, container.description, environment.rawValue, key.publicKeyPEM, key.userRecordName.string, key.made.milliseconds,
+                    keyID, key.name, container.description, environment.rawValue, key.publicKeyPEM,
+                    key.userRecordName.string, key.made.milliseconds,
                 ])
             database.afterNextTransaction { [self] _ in credentials.withLock { $0.keys[keyID] = key } }
             return key
@@ -107,11 +117,14 @@ extension Accounts {
         let (keyID, now) = (keyID.lowercased(), Timestamp(Date()))
         return try await queue.write { [self] database in
             guard var key = credentials.withLock({ $0.keys[keyID] }) else {
-                throw Records.RecordError(.notFound, "There is no server key '\(keyID.prefix(80))'; use an ID of 64 hexadecimal digits from the list")
+                throw Records.RecordError(
+                    .notFound,
+                    "There is no server key '\(keyID.prefix(80))'; use an ID of 64 hexadecimal digits from the list")
             }
             guard key.isLive else { return key }
             key.revoked = now
-            try database.execute(sql: "UPDATE serverKey SET revoked = ? WHERE keyID = ?", arguments: [now.milliseconds, keyID])
+            try database.execute(
+                sql: "UPDATE serverKey SET revoked = ? WHERE keyID = ?", arguments: [now.milliseconds, keyID])
             database.afterNextTransaction { [self] _ in credentials.withLock { $0.keys[keyID]?.revoked = now } }
             return key
         }
@@ -122,7 +135,8 @@ extension ServerKey {
     /// - Parameter keys: existing keys. A key of a renamed container keeps its ID, so a new key for the old name gets
     ///   another one.
     static func keyID(
-        of key: P256.Signing.PublicKey, container: ContainerID, environment: Records.Environment, besides keys: [String: ServerKey]
+        of key: P256.Signing.PublicKey, container: ContainerID, environment: Records.Environment,
+        besides keys: [String: ServerKey]
     ) -> String {
         var (place, number) = ("\(container)/\(environment.rawValue)/", 1)
         while true {
@@ -146,25 +160,39 @@ enum PublicKeyText {
     static func key(_ text: String) throws -> P256.Signing.PublicKey {
         let text = text.replacing("\r\n", with: "\n").trimmingWhiteSpace
         guard !text.isEmpty else { throw RecordError(.badRequest, "The key is empty: \(howTo)") }
-        guard text.utf8.count <= limit else { throw RecordError(.badRequest, "The key is longer than \(limit) bytes, so it is not a P-256 key: \(howTo)") }
+        guard text.utf8.count <= limit else {
+            throw RecordError(.badRequest, "The key is longer than \(limit) bytes, so it is not a P-256 key: \(howTo)")
+        }
         guard let label = label(of: text) else {
-            throw RecordError(.badRequest, "The key is not PEM: it doesn't contain '-----BEGIN PUBLIC KEY-----' and its end; \(howTo)")
+            throw RecordError(
+                .badRequest, "The key is not PEM: it doesn't contain '-----BEGIN PUBLIC KEY-----' and its end; \(howTo)"
+            )
         }
         if label.hasSuffix("PRIVATE KEY") {
             throw RecordError(
                 .badRequest,
-                "This is the private key; keep it secret. Register the public key, which 'openssl ec -in eckey.pem -pubout' prints")
+                "This is the private key; keep it secret. Register the public key, which 'openssl ec -in eckey.pem -pubout' prints"
+            )
         }
         switch label {
         case "PUBLIC KEY": break
         case "EC PARAMETERS":
             throw RecordError(
-                .badRequest, "This is the name of a curve, not a key: remove 'BEGIN EC PARAMETERS', and register the output of 'openssl ec -in eckey.pem -pubout'")
+                .badRequest,
+                "This is the name of a curve, not a key: remove 'BEGIN EC PARAMETERS', and register the output of 'openssl ec -in eckey.pem -pubout'"
+            )
         case "CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE":
-            throw RecordError(.badRequest, "This is a certificate: register only its key, which 'openssl x509 -in certificate.pem -pubkey -noout' prints")
+            throw RecordError(
+                .badRequest,
+                "This is a certificate: register only its key, which 'openssl x509 -in certificate.pem -pubkey -noout' prints"
+            )
         case "CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST":
-            throw RecordError(.badRequest, "This is a certificate request: register only its key, which 'openssl req -in request.pem -pubkey -noout' prints")
-        case "RSA PUBLIC KEY": throw RecordError(.badRequest, "This is an RSA key, and requests are signed with P-256: \(howTo)")
+            throw RecordError(
+                .badRequest,
+                "This is a certificate request: register only its key, which 'openssl req -in request.pem -pubkey -noout' prints"
+            )
+        case "RSA PUBLIC KEY":
+            throw RecordError(.badRequest, "This is an RSA key, and requests are signed with P-256: \(howTo)")
         default: throw RecordError(.badRequest, "'BEGIN \(label.prefix(40))' is not a public key: \(howTo)")
         }
         // The cause of a failure is determined below, with a better message.
@@ -174,7 +202,9 @@ enum PublicKeyText {
 
     /// The label after the first `BEGIN` that has a matching end.
     private static func label(of text: String) -> String? {
-        guard let start = text.range(of: "-----BEGIN "), let end = text[start.upperBound...].range(of: "-----") else { return nil }
+        guard let start = text.range(of: "-----BEGIN "), let end = text[start.upperBound...].range(of: "-----") else {
+            return nil
+        }
         let label = String(text[start.upperBound..<end.lowerBound])
         // A private key may follow the curve's parameters.
         if label == "EC PARAMETERS", text.contains("PRIVATE KEY-----") { return "EC PRIVATE KEY" }
@@ -183,7 +213,8 @@ enum PublicKeyText {
 
     /// The PEM block without surrounding text.
     private static func block(of text: String, _ label: String) -> String {
-        guard let start = text.range(of: "-----BEGIN \(label)-----"), let end = text.range(of: "-----END \(label)-----") else { return text }
+        guard let start = text.range(of: "-----BEGIN \(label)-----"), let end = text.range(of: "-----END \(label)-----")
+        else { return text }
         return start.lowerBound < end.upperBound ? String(text[start.lowerBound..<end.upperBound]) : text
     }
 
@@ -191,10 +222,16 @@ enum PublicKeyText {
     private static func reason(_ text: String, _ label: String) -> String {
         let block = block(of: text, label)
         // Trying other curves shows which curve the key uses.
-        if (try? P384.Signing.PublicKey(pemRepresentation: block)) != nil { return "This key uses the curve P-384, but requests are signed with P-256" }
-        if (try? P521.Signing.PublicKey(pemRepresentation: block)) != nil { return "This key uses the curve P-521, but requests are signed with P-256" }
+        if (try? P384.Signing.PublicKey(pemRepresentation: block)) != nil {
+            return "This key uses the curve P-384, but requests are signed with P-256"
+        }
+        if (try? P521.Signing.PublicKey(pemRepresentation: block)) != nil {
+            return "This key uses the curve P-521, but requests are signed with P-256"
+        }
         let lines = block.split(separator: "\n").dropFirst().dropLast().joined()
-        guard let data = Data(base64Encoded: lines.replacing(" ", with: "")) else { return "The content of the PEM is not base64" }
+        guard let data = Data(base64Encoded: lines.replacing(" ", with: "")) else {
+            return "The content of the PEM is not base64"
+        }
         for (bytes, name) in names where contains(Array(data), bytes) {
             return "This key is \(name), and requests are signed with P-256"
         }

@@ -36,7 +36,8 @@ public struct User: Sendable, Hashable {
     }
 
     public init(
-        handle: String, userRecordName: Name, displayName: String, emailAddress: String? = nil, made: Timestamp? = nil, maker: Maker = .server
+        handle: String, userRecordName: Name, displayName: String, emailAddress: String? = nil, made: Timestamp? = nil,
+        maker: Maker = .server
     ) {
         self.handle = handle
         self.userRecordName = userRecordName
@@ -62,10 +63,13 @@ public struct User: Sendable, Hashable {
 
     /// The handle for a new user: the part of the address before the @, or else the letters and digits of the name.
     static func handle(displayName: String, emailAddress: String?) -> String {
-        let text = emailAddress.flatMap { $0.unicodeScalars.split(separator: "@").first.map { String($0) } } ?? displayName
+        let text =
+            emailAddress.flatMap { $0.unicodeScalars.split(separator: "@").first.map { String($0) } } ?? displayName
         var handle = ""
         for scalar in text.lowercased().unicodeScalars {
-            if scalar.properties.isAlphabetic || scalar.properties.numericType != nil || "._+".unicodeScalars.contains(scalar) {
+            if scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+                || "._+".unicodeScalars.contains(scalar)
+            {
                 handle.unicodeScalars.append(scalar)
             } else if !handle.utf8.isEmpty, handle.utf8.last != UInt8(ascii: "-") {
                 handle += "-"
@@ -81,15 +85,19 @@ public struct User: Sendable, Hashable {
         let isRecordName = Self.isRecordName(handle)
         self.init(
             handle: handle, userRecordName: Self.recordName(ofHandle: handle),
-            displayName: isRecordName ? handle : handle.prefix(1).uppercased() + handle.dropFirst(), made: made, maker: maker)
+            displayName: isRecordName ? handle : handle.prefix(1).uppercased() + handle.dropFirst(), made: made,
+            maker: maker)
     }
 
     /// - Throws: `RecordError` BAD_REQUEST if the handle is empty, longer than ``handleLimit`` or contains control
     ///   characters.
     public static func check(handle: String) throws(RecordError) {
-        guard !handle.isEmpty else { throw RecordError(.badRequest, "The user's handle is empty; use one such as 'anna'") }
+        guard !handle.isEmpty else {
+            throw RecordError(.badRequest, "The user's handle is empty; use one such as 'anna'")
+        }
         guard handle.utf8.count <= handleLimit else {
-            throw RecordError(.badRequest, "The user's handle is longer than \(handleLimit) bytes; choose a shorter one")
+            throw RecordError(
+                .badRequest, "The user's handle is longer than \(handleLimit) bytes; choose a shorter one")
         }
         guard handle.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
             throw RecordError(.badRequest, "The user's handle contains control characters; use letters and digits")
@@ -109,8 +117,12 @@ public struct User: Sendable, Hashable {
     /// True if the handle is reserved for users of server-to-server keys.
     static func isHandleOfServerKey(_ handle: String) -> Bool {
         let bytes = handle.utf8
-        guard bytes.count == serverKeyPrefix.utf8.count + 12, bytes.starts(with: serverKeyPrefix.utf8) else { return false }
-        return bytes.suffix(12).allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
+        guard bytes.count == serverKeyPrefix.utf8.count + 12, bytes.starts(with: serverKeyPrefix.utf8) else {
+            return false
+        }
+        return bytes.suffix(12).allSatisfy {
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
+        }
     }
 
     /// True if the text has the form of a user record name: `_` and 32 lowercase hexadecimal digits.
@@ -206,7 +218,8 @@ struct KnownUsers {
     /// - Returns: `true` if the new time should be written.
     mutating func see(_ recordName: Name, at now: Timestamp) -> Bool {
         let before = seen[recordName]
-        let isWorth = before.map { now.milliseconds.subtractingSaturated($0.written.milliseconds) >= Self.seenStep } ?? true
+        let isWorth =
+            before.map { now.milliseconds.subtractingSaturated($0.written.milliseconds) >= Self.seenStep } ?? true
         seen[recordName] = (max(before?.last ?? now, now), isWorth ? now : before?.written ?? now)
         return isWorth
     }

@@ -27,7 +27,8 @@ public struct WebAuthSession: Sendable, Hashable {
     public internal(set) var revoked: Timestamp?
 
     public init(
-        id: String, user: Name, container: ContainerID, environment: Environment, apiTokenID: String?, keepsSignedIn: Bool, made: Timestamp,
+        id: String, user: Name, container: ContainerID, environment: Environment, apiTokenID: String?,
+        keepsSignedIn: Bool, made: Timestamp,
         lastUsed: Timestamp?, revoked: Timestamp?
     ) {
         self.id = id
@@ -43,7 +44,9 @@ public struct WebAuthSession: Sendable, Hashable {
 
     /// Time when the last possible token of the session expires.
     public var expires: Timestamp {
-        Timestamp(milliseconds: (lastUsed ?? made).milliseconds.addingSaturated(Int64(keepsSignedIn ? Self.longLife : Self.life) * 1000))
+        Timestamp(
+            milliseconds: (lastUsed ?? made).milliseconds.addingSaturated(
+                Int64(keepsSignedIn ? Self.longLife : Self.life) * 1000))
     }
 
     /// True if a token of the session can be valid at the given time.
@@ -89,22 +92,30 @@ extension Accounts {
         }
         if let id = request.apiTokenID {
             let token = credentials.withLock { $0.tokens[id] }
-            guard let token, token.isLive, token.container == request.container, token.environment == request.environment else {
-                throw Records.RecordError(.badRequest, "The API token of this sign-in was revoked; sign in again with another")
+            guard let token, token.isLive, token.container == request.container,
+                token.environment == request.environment
+            else {
+                throw Records.RecordError(
+                    .badRequest, "The API token of this sign-in was revoked; sign in again with another")
             }
         }
         try await writeIfNew(known)
         let now = Timestamp(now)
         let session = WebAuthSession(
-            id: Hexadecimal.text(of: [UInt8].random(8)), user: user, container: request.container, environment: request.environment,
+            id: Hexadecimal.text(of: [UInt8].random(8)), user: user, container: request.container,
+            environment: request.environment,
             apiTokenID: request.apiTokenID, keepsSignedIn: keepSignedIn, made: now, lastUsed: nil, revoked: nil)
         try await queue.write { [self] database in
             let forgotten = credentials.withLock { Self.forgettable($0.sessions, for: user, now: now) }
-            for id in forgotten { try database.execute(sql: "DELETE FROM webAuthSession WHERE id = ?", arguments: [id]) }
+            for id in forgotten {
+                try database.execute(sql: "DELETE FROM webAuthSession WHERE id = ?", arguments: [id])
+            }
             try database.execute(
-                sql: "INSERT INTO webAuthSession (id, user, container, environment, apiTokenID, keepsSignedIn, made) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                sql:
+                    "INSERT INTO webAuthSession (id, user, container, environment, apiTokenID, keepsSignedIn, made) VALUES (?, ?, ?, ?, ?, ?, ?)",
                 arguments: [
-                    session.id, user.string, session.container.description, session.environment.rawValue, session.apiTokenID, keepSignedIn,
+                    session.id, user.string, session.container.description, session.environment.rawValue,
+                    session.apiTokenID, keepSignedIn,
                     now.milliseconds,
                 ])
             database.afterNextTransaction { [self] _ in
@@ -124,25 +135,33 @@ extension Accounts {
     /// are too many.
     private static func forgettable(_ sessions: [String: WebAuthSession], for user: Name, now: Timestamp) -> [String] {
         func isOver(_ session: WebAuthSession) -> Bool {
-            min(session.revoked ?? session.expires, session.expires).milliseconds.addingSaturated(rememberedFor) < now.milliseconds
+            min(session.revoked ?? session.expires, session.expires).milliseconds.addingSaturated(rememberedFor)
+                < now.milliseconds
         }
         func quietest(_ sessions: [WebAuthSession], beyond limit: Int) -> ArraySlice<WebAuthSession> {
             guard sessions.count >= limit else { return [] }
-            return sessions.sorted { ($0.lastUsed ?? $0.made, $0.id) < ($1.lastUsed ?? $1.made, $1.id) }.prefix(sessions.count - limit + 1)
+            return sessions.sorted { ($0.lastUsed ?? $0.made, $0.id) < ($1.lastUsed ?? $1.made, $1.id) }.prefix(
+                sessions.count - limit + 1)
         }
         var gone = Set(sessions.values.filter(isOver).map(\.id))
-        gone.formUnion(quietest(sessions.values.filter { $0.user == user && !gone.contains($0.id) }, beyond: sessionLimitOfUser).map(\.id))
+        gone.formUnion(
+            quietest(sessions.values.filter { $0.user == user && !gone.contains($0.id) }, beyond: sessionLimitOfUser)
+                .map(\.id))
         gone.formUnion(quietest(sessions.values.filter { !gone.contains($0.id) }, beyond: sessionLimit).map(\.id))
         return Array(gone)
     }
 
     /// Validates a web auth token for a container and environment. A valid token counts as used: older tokens of its
     /// session stay valid for ``WebAuthSession/grace`` more seconds.
-    public func webAuth(_ token: String, container: ContainerID, environment: Records.Environment, now: Date) -> WebAuthVerdict {
+    public func webAuth(_ token: String, container: ContainerID, environment: Records.Environment, now: Date)
+        -> WebAuthVerdict
+    {
         guard let token = WebAuthToken(token, webAuthSeal) else { return .unknown }
         let now = Timestamp(now)
         // The session may be older than a server key that got the same user.
-        if let session = credentials.withLock({ $0.sessions[token.session] }), isServerKey(session.user) { return .revoked(session) }
+        if let session = credentials.withLock({ $0.sessions[token.session] }), isServerKey(session.user) {
+            return .revoked(session)
+        }
         let verdict = credentials.withLock { credentials -> WebAuthVerdict in
             guard let session = credentials.sessions[token.session] else { return .unknown }
             if session.revoked != nil { return .revoked(session) }
@@ -150,10 +169,13 @@ extension Accounts {
             let life = Int64(session.keepsSignedIn ? WebAuthSession.longLife : WebAuthSession.life) * 1000
             if now.milliseconds >= token.issue + life { return .expired(session) }
             let grace = Int64(WebAuthSession.grace) * 1000
-            if let replaced = credentials.rotations[session.id]?.replaced(issue: token.issue), now.milliseconds >= replaced + grace {
+            if let replaced = credentials.rotations[session.id]?.replaced(issue: token.issue),
+                now.milliseconds >= replaced + grace
+            {
                 return .expired(session)
             }
-            credentials.rotations[session.id, default: TokenRotation()].used(issue: token.issue, at: now.milliseconds, grace: grace)
+            credentials.rotations[session.id, default: TokenRotation()].used(
+                issue: token.issue, at: now.milliseconds, grace: grace)
             let used = max(session.lastUsed ?? now, now)
             credentials.sessions[session.id]?.lastUsed = used
             return .valid(credentials.sessions[session.id] ?? session)
@@ -181,11 +203,14 @@ extension Accounts {
         let now = Timestamp(Date())
         return try await queue.write { [self] database in
             guard var session = credentials.withLock({ $0.sessions[id] }) else {
-                throw Records.RecordError(.notFound, "There is no sign-in session '\(id.prefix(80))'; use an ID of 16 hexadecimal digits from the list")
+                throw Records.RecordError(
+                    .notFound,
+                    "There is no sign-in session '\(id.prefix(80))'; use an ID of 16 hexadecimal digits from the list")
             }
             guard session.revoked == nil else { return session }
             session.revoked = now
-            try database.execute(sql: "UPDATE webAuthSession SET revoked = ? WHERE id = ?", arguments: [now.milliseconds, id])
+            try database.execute(
+                sql: "UPDATE webAuthSession SET revoked = ? WHERE id = ?", arguments: [now.milliseconds, id])
             database.afterNextTransaction { [self] _ in credentials.withLock { $0.sessions[id]?.revoked = now } }
             return session
         }
@@ -199,8 +224,11 @@ extension Accounts {
     }
 
     func admitSignIn(from peer: String, at now: ContinuousClock.Instant) throws(Records.RecordError) {
-        guard case .refused(let seconds) = signIns.withLock({ $0.take(ClientNetwork.of(peer), at: now) }) else { return }
-        throw Records.RecordError(.throttled, "Too many sign-ins came from your address; wait a moment, then try again", retryAfter: seconds)
+        guard case .refused(let seconds) = signIns.withLock({ $0.take(ClientNetwork.of(peer), at: now) }) else {
+            return
+        }
+        throw Records.RecordError(
+            .throttled, "Too many sign-ins came from your address; wait a moment, then try again", retryAfter: seconds)
     }
 
     // MARK: Tickets
@@ -238,7 +266,8 @@ struct WebAuthToken {
     }
 
     init?(_ text: String, _ seal: Seal) {
-        guard text.utf8.count <= 128, let sealed = Base64.canonicalBytes(of: text), let content = seal.opened(sealed), content.count == Self.contentCount,
+        guard text.utf8.count <= 128, let sealed = Base64.canonicalBytes(of: text), let content = seal.opened(sealed),
+            content.count == Self.contentCount,
             content[0] == Self.version
         else { return nil }
         session = Hexadecimal.text(of: content[1..<9])
@@ -246,7 +275,10 @@ struct WebAuthToken {
     }
 
     func text(_ seal: Seal) -> String {
-        Data(seal.sealed([Self.version] + (Hexadecimal.bytes(of: session.utf8) ?? []) + issue.bigEndianBytes + [UInt8].random(4))).base64EncodedString()
+        Data(
+            seal.sealed(
+                [Self.version] + (Hexadecimal.bytes(of: session.utf8) ?? []) + issue.bigEndianBytes + [UInt8].random(4))
+        ).base64EncodedString()
     }
 }
 
@@ -345,20 +377,26 @@ struct SignInTicket {
 
     init?(_ text: String, _ seal: Seal) {
         guard text.utf8.count <= Self.limit else { return nil }
-        guard let sealed = Base64.canonicalBytes(of: text, forURLs: true), let content = seal.opened(sealed), content.count >= 9,
+        guard let sealed = Base64.canonicalBytes(of: text, forURLs: true), let content = seal.opened(sealed),
+            content.count >= 9,
             content[0] == Self.version
         else { return nil }
         // No part contains a line feed: the origin was validated, and the other parts can't have one.
-        let lines = String(decoding: content[9...], as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        guard lines.count == 4, let container = ContainerID(lines[0]), let environment = Environment(rawValue: lines[1]) else { return nil }
+        let lines = String(decoding: content[9...], as: UTF8.self).split(
+            separator: "\n", omittingEmptySubsequences: false
+        ).map(String.init)
+        guard lines.count == 4, let container = ContainerID(lines[0]), let environment = Environment(rawValue: lines[1])
+        else { return nil }
         issue = content[1..<9].reduce(0) { $0 << 8 | Int64($1) }
         request = SignInRequest(
-            container: container, environment: environment, apiTokenID: lines[2].isEmpty ? nil : lines[2], origin: lines[3].isEmpty ? nil : lines[3])
+            container: container, environment: environment, apiTokenID: lines[2].isEmpty ? nil : lines[2],
+            origin: lines[3].isEmpty ? nil : lines[3])
     }
 
     func text(_ seal: Seal) -> String {
         let lines = [
-            request.container.description, request.environment.rawValue, request.apiTokenID ?? "", request.origin.flatMap(WebAddress.origin) ?? "",
+            request.container.description, request.environment.rawValue, request.apiTokenID ?? "",
+            request.origin.flatMap(WebAddress.origin) ?? "",
         ]
         let content = [Self.version] + issue.bigEndianBytes + Array(lines.joined(separator: "\n").utf8)
         return Base64.text(of: seal.sealed(content), forURLs: true)
@@ -381,7 +419,8 @@ struct Seal: Sendable {
 
     init(_ secret: [UInt8], for purpose: Purpose) {
         key = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: secret), info: Array("skylight \(purpose.rawValue)".utf8), outputByteCount: 32)
+            inputKeyMaterial: SymmetricKey(data: secret), info: Array("skylight \(purpose.rawValue)".utf8),
+            outputByteCount: 32)
     }
 
     func sealed(_ content: [UInt8]) -> [UInt8] {
@@ -393,7 +432,10 @@ struct Seal: Sendable {
         guard bytes.count >= Self.checksumCount else { return nil }
         let content = bytes.dropLast(Self.checksumCount)
         // Takes constant time, whichever byte differs.
-        guard HMAC<SHA256>.isValidAuthenticationCode(bytes.suffix(Self.checksumCount), authenticating: content, using: key) else { return nil }
+        guard
+            HMAC<SHA256>.isValidAuthenticationCode(
+                bytes.suffix(Self.checksumCount), authenticating: content, using: key)
+        else { return nil }
         return Array(content)
     }
 }

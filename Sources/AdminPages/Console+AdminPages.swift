@@ -76,11 +76,17 @@ extension Console {
         show("keys", on: router) { .page(try KeysView.load($0, access)) }
         show("keys/revoke", on: router) { .page(try KeyActions.confirmRevocation($0)) }
         act("keys/revoke", on: router) { try await KeyActions.revoke($0) }
-        submit("keys/token", carries: .choices, on: router, [.showsSecret]) { try await KeyActions.makeToken($0, access) }
-        submit("keys/key", carries: .choices, on: router, [.showsSecret]) { try await KeyActions.registerKey($0, access) }
+        submit("keys/token", carries: .choices, on: router, [.showsSecret]) {
+            try await KeyActions.makeToken($0, access)
+        }
+        submit("keys/key", carries: .choices, on: router, [.showsSecret]) {
+            try await KeyActions.registerKey($0, access)
+        }
         show("keys/signature", on: router) { .page(try SignatureView.load($0)) }
         // Uses POST because a body can be long and must not appear in URLs. The request changes nothing.
-        submit("keys/signature", carries: .texts(of: SignatureForm.bodyLimit), on: router, [.showsSecret]) { .page(try await SignatureView.check($0)) }
+        submit("keys/signature", carries: .texts(of: SignatureForm.bodyLimit), on: router, [.showsSecret]) {
+            .page(try await SignatureView.check($0))
+        }
     }
 }
 
@@ -134,7 +140,8 @@ extension Console {
         act("snapshots/restore", on: router) { try await actions.restore($0) }
         submit("snapshots/save", carries: .names, on: router) { try await actions.save($0) }
         router.get("\(Self.placePath)/snapshots/file") { request, context in
-            try await SnapshotActions.file(try await Visit(request, context, fields: request.queryFields, console: self))
+            try await SnapshotActions.file(
+                try await Visit(request, context, fields: request.queryFields, console: self))
         }
         router.post("\(Self.placePath)/snapshots/import") { request, context in
             let (fields, file) = try await sharedFile(of: request)
@@ -143,12 +150,17 @@ extension Console {
         }
         router.post("/snapshots") { request, context in
             let (fields, file) = try await sharedFile(of: request)
-            return .redirect(to: try await context.lengthy { try await actions.open(file, into: fields["container"] ?? "", console: self) })
+            return .redirect(
+                to: try await context.lengthy {
+                    try await actions.open(file, into: fields["container"] ?? "", console: self)
+                })
         }
     }
 
     /// Adds a page that reads the whole environment, so it ends when the client disconnects.
-    private func showLong(_ path: String, on router: Routes.Group, _ page: @escaping @Sendable (Visit) async throws -> some Page) {
+    private func showLong(
+        _ path: String, on router: Routes.Group, _ page: @escaping @Sendable (Visit) async throws -> some Page
+    ) {
         router.get("\(Self.placePath)/\(path)") { request, context in
             let visit = try await Visit(request, context, fields: request.queryFields, console: self)
             return try await response(to: visit) { try await context.lengthy { .page(try await page(visit)) } }
@@ -158,9 +170,12 @@ extension Console {
     /// The fields of a form, and the file that it brings; `nil` if the user chose none.
     private func sharedFile(of request: Request) async throws -> (FormFields, MultipartForm.Part?) {
         let bytes = try await request.bodyBytes(limit: FormLimit.file.bytes)
-        guard let boundary = MultipartForm.boundary(in: request.headers[.contentType]) else { return (FormFields(encoded: bytes), nil) }
+        guard let boundary = MultipartForm.boundary(in: request.headers[.contentType]) else {
+            return (FormFields(encoded: bytes), nil)
+        }
         let parts = try await WorkPool.prompt.run(on: bytes.count) { MultipartForm(bytes, boundary: boundary).parts }
-        let fields = FormFields(parts.filter { $0.fileName == nil }.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) })
+        let fields = FormFields(
+            parts.filter { $0.fileName == nil }.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) })
         return (fields, parts.first { $0.fileName != nil })
     }
 }
@@ -191,7 +206,8 @@ extension Console {
         }
         router.get(ConnectActions.signInPath) { request, _ in
             guard let signIn = actions.signIns.signIn(request.queryFields["id"] ?? "") else {
-                throw RecordError(.notFound, "This sign-in has expired; start it again on the page Connected containers")
+                throw RecordError(
+                    .notFound, "This sign-in has expired; start it again on the page Connected containers")
             }
             if signIn.ending == .connected { return .redirect(to: Self.connectedAddress) }
             var answer = try alone(SignInWaitView(signIn))
@@ -202,14 +218,18 @@ extension Console {
         // The message that the window of the sign-in posted to the page that opened it.
         router.post(ConnectActions.answerPath) { request, _ in
             let body = String(decoding: try await request.bodyBytes(limit: FormLimit.names.bytes), as: UTF8.self)
-            guard let signIn = actions.signIns.signIn(FormFields(encoded: body.utf8)["id"] ?? ""), let answer = SignInAnswer(query: body) else {
+            guard let signIn = actions.signIns.signIn(FormFields(encoded: body.utf8)["id"] ?? ""),
+                let answer = SignInAnswer(query: body)
+            else {
                 throw RecordError(.badRequest, "The form belongs to no sign-in in progress")
             }
             await actions.finish(signIn, answer)
             return Response(status: .noContent)
         }
         addSignInReturn(to: open, actions)
-        router.get(ConnectActions.forgetPath) { request, _ in try alone(try actions.confirmForgetting(request.queryFields)) }
+        router.get(ConnectActions.forgetPath) { request, _ in
+            try alone(try actions.confirmForgetting(request.queryFields))
+        }
         router.post(ConnectActions.forgetPath) { request, _ in
             try await actions.forget(try await request.form(.names))
             return .redirect(to: FormFields.url(ConnectActions.path, [Notice.connectionForgotten.parameter]))
@@ -218,18 +238,22 @@ extension Console {
 
     private static let connectedAddress = FormFields.url(ConnectActions.path, [Notice.connected.parameter])
 
-    /// The address that an API token names: iCloud leads the browser here with the token of the sign-in. It is taken, and the browser led away at once,
-    /// so that the token is in no page and in no history. The cookie tells that this browser began the sign-in.
+    /// The address that an API token names: iCloud leads the browser here with the token of the sign-in. It is taken,
+    /// and the browser led away at once, so that the token is in no page and in no history. The cookie tells that this
+    /// browser began the sign-in.
     private func addSignInReturn(to open: Routes.Group, _ actions: ConnectActions) {
         open.get(ConnectActions.returnPath) { request, _ in
             // Content that a page on another port embeds has the cookie too.
             let isFollowed = request.headers[.secFetchMode].map { $0 == "navigate" } ?? true
             let signIn = isFollowed ? actions.signIns.signIn(withSecret: access.returnSecrets(of: request)) : nil
-            if let signIn, let answer = SignInAnswer(query: request.head.path.map { $0.drop { $0 != "?" }.dropFirst() } ?? "") {
+            if let signIn,
+                let answer = SignInAnswer(query: request.head.path.map { $0.drop { $0 != "?" }.dropFirst() } ?? "")
+            {
                 await actions.finish(signIn, answer)
             }
             // Also without a sign-in: the browser would keep the address of an error page, with the token.
-            var response = Response.redirect(to: FormFields.url(ConnectActions.returnedPath, signIn.map { [("id", $0.id)] } ?? []))
+            var response = Response.redirect(
+                to: FormFields.url(ConnectActions.returnedPath, signIn.map { [("id", $0.id)] } ?? []))
             response.headers[.cacheControl] = "no-store"
             response.headers[.referrerPolicy] = "no-referrer"
             response.headers[.crossOriginOpenerPolicy] = "unsafe-none"
@@ -238,7 +262,9 @@ extension Console {
         open.get(ConnectActions.returnedPath) { request, _ in
             guard let id = request.queryFields.text("id") else {
                 throw RecordError(
-                    .notFound, "No sign-in to iCloud is in progress in this browser. Start it on the page Connected containers, at the same address")
+                    .notFound,
+                    "No sign-in to iCloud is in progress in this browser. Start it on the page Connected containers, at the same address"
+                )
             }
             let next = FormFields.url(ConnectActions.signInPath, [("id", id)])
             var response = try alone(SignInReturnView(next: next, script: renderer.staticFiles.url("connect.js")))

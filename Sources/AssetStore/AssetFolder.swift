@@ -2,7 +2,8 @@ internal import Foundation
 internal import Records
 internal import Synchronization
 
-/// The layout of files on the disk: `ab/ab12…`, its compressed form `ab/ab12….gz`, and unfinished files in `incoming`. All calls block.
+/// The layout of files on the disk: `ab/ab12…`, its compressed form `ab/ab12….gz`, and unfinished files in `incoming`.
+/// All calls block.
 final class AssetFolder: Sendable {
     let path: String
     /// True if other processes may have the folder open, too.
@@ -32,7 +33,8 @@ final class AssetFolder: Sendable {
 
     /// The checksum just before all files of a subfolder; `nil` for the first one.
     static func last(before number: UInt8) -> FileChecksum? {
-        number == 0 ? nil : FileChecksum(bytes: [number - 1] + Array(repeating: UInt8.max, count: FileChecksum.length - 1))
+        number == 0
+            ? nil : FileChecksum(bytes: [number - 1] + Array(repeating: UInt8.max, count: FileChecksum.length - 1))
     }
 
     // MARK: Existing files
@@ -44,11 +46,14 @@ final class AssetFolder: Sendable {
         guard lstat(path, &status) == 0 else { return }
         let kind = status.st_mode & S_IFMT
         if kind == S_IFDIR { return }
-        let problem = kind == S_IFLNK ? "is a symbolic link. Replace it with the folder" : "is not a folder. Move it away"
-        throw RecordError(.internalError, "\(URL(filePath: path).lastPathComponent) beside the container's records \(problem)")
+        let problem =
+            kind == S_IFLNK ? "is a symbolic link. Replace it with the folder" : "is not a folder. Move it away"
+        throw RecordError(
+            .internalError, "\(URL(filePath: path).lastPathComponent) beside the container's records \(problem)")
     }
 
-    /// Removes unfinished files of a process that was killed. Those that another process is writing are locked, and stay.
+    /// Removes unfinished files of a process that was killed. Those that another process is writing are locked, and
+    /// stay.
     func recover() throws(DiskFailure) {
         for name in try names(in: incoming) {
             let path = "\(incoming)/\(name)"
@@ -72,7 +77,8 @@ final class AssetFolder: Sendable {
             return []
         } catch {
             let cause = (error as? CocoaError)?.underlying as? POSIXError
-            throw DiskFailure("list the folder \(folder.dropFirst(path.utf8.count + 1))", code: cause?.code.rawValue ?? EIO)
+            throw DiskFailure(
+                "list the folder \(folder.dropFirst(path.utf8.count + 1))", code: cause?.code.rawValue ?? EIO)
         }
     }
 
@@ -87,7 +93,8 @@ final class AssetFolder: Sendable {
         for name in try names(in: "\(path)/\(Self.subfolder(number))") {
             let isCompressed = name.hasSuffix(".gz")
             // Ignores files with foreign names.
-            guard let checksum = FileChecksum(isCompressed ? name.dropLast(3) : name[...]), checksum.bytes[0] == number else { continue }
+            guard let checksum = FileChecksum(isCompressed ? name.dropLast(3) : name[...]), checksum.bytes[0] == number
+            else { continue }
             var entry = found[checksum] ?? Found(checksum: checksum)
             if isCompressed { entry.hasCompressedForm = true } else { entry.isThere = true }
             found[checksum] = entry
@@ -101,8 +108,12 @@ final class AssetFolder: Sendable {
         var hasCompressedForm = false
     }
 
-    func status(of checksum: FileChecksum) throws(DiskFailure) -> FileStatus? { try FileStatus(ofFileAt: path(of: checksum)) }
-    func compressedStatus(of checksum: FileChecksum) throws(DiskFailure) -> FileStatus? { try FileStatus(ofFileAt: compressedPath(of: checksum)) }
+    func status(of checksum: FileChecksum) throws(DiskFailure) -> FileStatus? {
+        try FileStatus(ofFileAt: path(of: checksum))
+    }
+    func compressedStatus(of checksum: FileChecksum) throws(DiskFailure) -> FileStatus? {
+        try FileStatus(ofFileAt: compressedPath(of: checksum))
+    }
 
     /// The compressed form of a file with this size.
     /// - Returns: `nil` if there is no compressed form, or it is incomplete.
@@ -115,7 +126,8 @@ final class AssetFolder: Sendable {
 
     // MARK: Adding and removing
 
-    /// Makes a file for something unfinished. It is locked until it is closed, so that no other process takes it for a leftover.
+    /// Makes a file for something unfinished. It is locked until it is closed, so that no other process takes it for a
+    /// leftover.
     func makeIncomingFile() throws(DiskFailure) -> (file: DiskFile, path: String) {
         try makeDurable(path)
         try makeDurable(incoming)
@@ -148,9 +160,12 @@ final class AssetFolder: Sendable {
         try DiskFile.syncFolder(subfolder(of: checksum))
     }
 
-    /// Moves a compressed form to its final name. The name is not made durable, because a lost compressed form can be created again.
+    /// Moves a compressed form to its final name. The name is not made durable, because a lost compressed form can be
+    /// created again.
     func placeCompressed(_ temporary: String, of checksum: FileChecksum) throws(DiskFailure) {
-        guard rename(temporary, compressedPath(of: checksum)) == 0 else { throw DiskFailure("give the compressed form its name") }
+        guard rename(temporary, compressedPath(of: checksum)) == 0 else {
+            throw DiskFailure("give the compressed form its name")
+        }
     }
 
     func discard(_ temporary: String) {
@@ -174,14 +189,16 @@ final class AssetFolder: Sendable {
         if !failure.isMissing { throw failure }
     }
 
-    /// Creates a folder whose name survives a power failure. Does so only once per folder, unless another process has deleted the container since.
+    /// Creates a folder whose name survives a power failure. Does so only once per folder, unless another process has
+    /// deleted the container since.
     private func makeDurable(_ folder: String) throws(DiskFailure) {
         if durable.withLock({ $0.contains(folder) }), !isShared || access(folder, F_OK) == 0 { return }
         try Self.makeDurable(folder, ancestors: 2)
         durable.withLock { _ = $0.insert(folder) }
     }
 
-    /// - Parameter ancestors: the number of parent folders to create if they are missing: that of the container and the data folder.
+    /// - Parameter ancestors: the number of parent folders to create if they are missing: that of the container and the
+    ///   data folder.
     private static func makeDurable(_ path: String, ancestors: Int) throws(DiskFailure) {
         let above = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
         if mkdir(path, 0o755) != 0 {

@@ -13,7 +13,8 @@ public struct AssetLinks: Sendable {
     ///   - origin: scheme, host and port; empty for links within the server's own pages.
     ///   - now: the start of the validity period of downloads.
     init(
-        origin: String, container: ContainerID, environment: Records.Environment, tickets: AssetTickets, withdrawn: WithdrawnAddresses, now: Timestamp
+        origin: String, container: ContainerID, environment: Records.Environment, tickets: AssetTickets,
+        withdrawn: WithdrawnAddresses, now: Timestamp
     ) {
         prefix = "\(origin)\(AssetPath.root)\(container)/\(environment.rawValue)/"
         self.tickets = tickets
@@ -30,15 +31,20 @@ public struct AssetLinks: Sendable {
     public func downloadURL(of asset: Asset, in field: Name) -> String {
         let name = AssetFileName.safe(asset.fileName ?? field.string)
         // For an asset without a valid checksum, the address answers with an error.
-        guard let checksum = FileChecksum(asset.fileChecksum) else { return "\(prefix)download/unknown/\(PercentEncoding.encoded(name))" }
-        let ticket = tickets.seal(withdrawn.replacement(for: DownloadTicket(checksum: checksum, size: asset.size, expires: expires)), name: name)
+        guard let checksum = FileChecksum(asset.fileChecksum) else {
+            return "\(prefix)download/unknown/\(PercentEncoding.encoded(name))"
+        }
+        let ticket = tickets.seal(
+            withdrawn.replacement(for: DownloadTicket(checksum: checksum, size: asset.size, expires: expires)),
+            name: name)
         return "\(prefix)download/\(ticket)/\(PercentEncoding.encoded(name))"
     }
 }
 
 // MARK: - Paths
 
-/// A path below `/assets`: `/assets/{container}/{environment}/upload/{ticket}` or `/assets/{container}/{environment}/download/{ticket}/{name}`.
+/// A path below `/assets`: `/assets/{container}/{environment}/upload/{ticket}` or
+/// `/assets/{container}/{environment}/download/{ticket}/{name}`.
 public struct AssetPath: Sendable, Hashable {
     public enum Purpose: Sendable, Hashable {
         case upload(ticket: String)
@@ -55,8 +61,10 @@ public struct AssetPath: Sendable, Hashable {
     /// - Returns: `nil` if the path is not a valid asset path.
     public init?(_ path: String) {
         guard path.hasPrefix(Self.root) else { return nil }
-        let parts = path.dropFirst(Self.root.count).split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count >= 4, let container = ContainerID(parts[0]), let environment = Environment(rawValue: parts[1]) else { return nil }
+        let parts = path.dropFirst(Self.root.count).split(separator: "/", omittingEmptySubsequences: false).map(
+            String.init)
+        guard parts.count >= 4, let container = ContainerID(parts[0]), let environment = Environment(rawValue: parts[1])
+        else { return nil }
         self.container = container
         self.environment = environment
         switch (parts[2], parts.count) {
@@ -112,7 +120,8 @@ public struct AssetTicketExpired: Error, Sendable, Hashable, CustomStringConvert
     public var description: String { error.description }
 
     static let upload = AssetTicketExpired(
-        error: RecordError(.badRequest, "The upload URL has expired: it is valid for 15 minutes. Get a new one with assets/upload"))
+        error: RecordError(
+            .badRequest, "The upload URL has expired: it is valid for 15 minutes. Get a new one with assets/upload"))
     static let download = AssetTicketExpired(
         error: RecordError(.badRequest, "The download URL has expired. Fetch the record again to get a new one"))
 }

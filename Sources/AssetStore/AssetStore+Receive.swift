@@ -44,7 +44,8 @@ extension AssetStore {
                 return try await keep(received, from: incoming, ticket: ticket, fileName: fileName)
             }
         } catch {
-            // If the threads have already stopped, this thread discards the file. Blocking is acceptable during shutdown.
+            // If the threads have already stopped, this thread discards the file. Blocking is acceptable during
+            // shutdown.
             do { try await threads.run(.writing) { incoming.discard() } } catch { incoming.discard() }
             throw error
         }
@@ -52,11 +53,14 @@ extension AssetStore {
 
     private func checkSize(_ size: Int64) throws(RecordError) {
         guard size <= sizeLimit else {
-            throw RecordError(.quotaExceeded, "The asset is larger than \(sizeLimit) bytes, the limit of this server (--asset-size-limit)")
+            throw RecordError(
+                .quotaExceeded,
+                "The asset is larger than \(sizeLimit) bytes, the limit of this server (--asset-size-limit)")
         }
     }
 
-    /// Receives the body. Hashes and writes one block while it receives the next, so that at most two blocks are in memory.
+    /// Receives the body. Hashes and writes one block while it receives the next, so that at most two blocks are in
+    /// memory.
     private func gather<Body: AsyncSequence & Sendable>(
         _ body: Body, into incoming: IncomingFile, declaredSize: Int64?
     ) async throws -> IncomingFile.Received where Body.Element == ByteBuffer {
@@ -83,7 +87,8 @@ extension AssetStore {
                 isWriting = true
             }
             if let declaredSize, declaredSize != size {
-                throw RecordError(.badRequest, "The upload ended early, after \(size) of \(declaredSize) bytes; send the file again")
+                throw RecordError(
+                    .badRequest, "The upload ended early, after \(size) of \(declaredSize) bytes; send the file again")
             }
             _ = try await group.next()
             let last = block
@@ -117,7 +122,8 @@ extension AssetStore {
         let receipt = AssetReceipt(for: ticket, of: checksum, size: received.size, expires: expires)
         let name = fileName.flatMap { $0.isEmpty ? nil : AssetFileName.safe($0) }
         return Asset(
-            fileChecksum: checksum.description, size: received.size, referenceChecksum: Self.mark("reference", of: checksum),
+            fileChecksum: checksum.description, size: received.size,
+            referenceChecksum: Self.mark("reference", of: checksum),
             wrappingKey: Self.mark("key", of: checksum), receipt: ledger.tickets.seal(receipt), fileName: name)
     }
 
@@ -142,7 +148,8 @@ extension AssetStore {
         }
     }
 
-    /// An opaque value that CloudKit clients return with the record. Skylight does not wrap keys. Equal bytes give equal values.
+    /// An opaque value that CloudKit clients return with the record. Skylight does not wrap keys. Equal bytes give
+    /// equal values.
     private static func mark(_ purpose: String, of checksum: FileChecksum) -> String {
         var hash = SHA256()
         hash.update(data: Array(purpose.utf8))
@@ -159,8 +166,9 @@ extension AssetStore {
     /// As long as a commit may take whose answer is late.
     private static let lockPatience = Duration.seconds(60)
 
-    /// Waits until no other process removes files of a subfolder, and then keeps them from it: a file must not be removed between its placing and
-    /// its entry. Within this process, ``FileHolds`` see to that. No thread is blocked meanwhile.
+    /// Waits until no other process removes files of a subfolder, and then keeps them from it: a file must not be
+    /// removed between its placing and its entry. Within this process, ``FileHolds`` see to that. No thread is blocked
+    /// meanwhile.
     /// - Returns: the locked file, which the caller must unlock; `nil` if no other process has the folder.
     /// - Throws: `RecordError` TRY_AGAIN_LATER after a minute, `CancellationError`, ``DiskFailure``.
     func lockForUpload(of checksum: FileChecksum) async throws -> DiskFile? {
@@ -169,7 +177,8 @@ extension AssetStore {
         let start = ContinuousClock.now
         while try await !threads.run(.writing, { file.tryLock(.shared) }) {
             guard ContinuousClock.now - start < Self.lockPatience else {
-                throw RecordError(.tryAgainLater, "Another server is removing files; send the file again", retryAfter: 1)
+                throw RecordError(
+                    .tryAgainLater, "Another server is removing files; send the file again", retryAfter: 1)
             }
             try await Task.sleep(for: Self.lockInterval)
         }
@@ -233,7 +242,9 @@ final class IncomingFile: Sendable {
     /// The properties of the complete upload.
     func finish() throws(DiskFailure) -> Received {
         try state.withLock { (state) throws(DiskFailure) in
-            guard let checksum = FileChecksum(bytes: state.hash.finalize()) else { preconditionFailure("SHA-256 has 32 bytes") }
+            guard let checksum = FileChecksum(bytes: state.hash.finalize()) else {
+                preconditionFailure("SHA-256 has 32 bytes")
+            }
             let type = AssetType(beginning: state.beginning, isWhole: state.size <= state.beginning.count)
             return Received(checksum: checksum, size: state.size, type: type)
         }
@@ -320,7 +331,11 @@ final class UploadsUnderWay: Sendable {
         }
         defer { state.withLock { $0.uploads[number] = nil } }
         do {
-            return try await withTaskCancellationHandler { try await task.value } onCancel: { task.cancel() }
+            return try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
         } catch {
             // Reports the closed store instead of the resulting error of the body.
             if !Task.isCancelled, state.withLock({ $0.isClosed }) { throw Self.closed }

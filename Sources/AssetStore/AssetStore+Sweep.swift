@@ -4,14 +4,16 @@ public import Records
 internal import Synchronization
 
 extension AssetStore {
-    /// The number of files that are removed together. Uploads of these files wait for the removal, those to other processes also of files in the same subfolders.
+    /// The number of files that are removed together. Uploads of these files wait for the removal, those to other
+    /// processes also of files in the same subfolders.
     private static let batch = 64
 
     /// Removes files that no record, upload or download has used for some time.
     /// - Parameters:
     ///   - graceTime: the time that unused files are kept.
     ///   - dryRun: true to only report what would be removed.
-    /// - Throws: `RecordError` TRY_AGAIN_LATER during another sweep or a verification, INTERNAL_ERROR if a file can't be removed.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER during another sweep or a verification, INTERNAL_ERROR if a file can't
+    ///   be removed.
     public func sweep(graceTime: Duration, dryRun: Bool) async throws -> AssetSweep {
         try await sweep(graceTime: graceTime, dryRun: dryRun, withStrays: true)
     }
@@ -59,7 +61,9 @@ extension AssetStore {
             upkeep.isSweeping = true
             return true
         }
-        if !isFree { throw RecordError(.tryAgainLater, "The assets are being verified or swept; try again later", retryAfter: 60) }
+        if !isFree {
+            throw RecordError(.tryAgainLater, "The assets are being verified or swept; try again later", retryAfter: 60)
+        }
     }
 
     // MARK: Files with an entry
@@ -262,7 +266,8 @@ struct RemovalLocks: Sendable {
     /// The error of a subfolder that could not be locked.
     let failure: DiskFailure?
 
-    /// Locks the subfolders of some files, except those to which other processes are uploading. Blocks on the disk, but does not wait for a lock.
+    /// Locks the subfolders of some files, except those to which other processes are uploading. Blocks on the disk, but
+    /// does not wait for a lock.
     init(for checksums: [FileChecksum], in folder: AssetFolder) {
         var files: [UInt8: DiskFile] = [:]
         var failure: DiskFailure?

@@ -36,7 +36,8 @@ public final class AssetStore: Sendable {
 
     /// Opens a store, and removes unfinished files of a process that was killed.
     init(
-        folder: URL, ledger: any AssetLedger, sizeLimit: Int64, threads: FileThreads, isShared: Bool = false, compressionPause: Duration = .seconds(30),
+        folder: URL, ledger: any AssetLedger, sizeLimit: Int64, threads: FileThreads, isShared: Bool = false,
+        compressionPause: Duration = .seconds(30),
         clock: @escaping @Sendable () -> Timestamp
     ) async throws {
         let folder = AssetFolder(folder, isShared: isShared)
@@ -45,7 +46,8 @@ public final class AssetStore: Sendable {
         self.sizeLimit = sizeLimit
         self.threads = threads
         self.clock = clock
-        compressor = Compressor(folder: folder, holds: holds, known: known, threads: threads, pauseAfterFailure: compressionPause)
+        compressor = Compressor(
+            folder: folder, holds: holds, known: known, threads: threads, pauseAfterFailure: compressionPause)
         try await threads.run(.writing) {
             try folder.check()
             try folder.recover()
@@ -62,20 +64,24 @@ public final class AssetStore: Sendable {
         let ticket = DownloadTicket(checksum: checksum, size: entry.size, expires: Timestamp(milliseconds: .max))
         let file = try await open(ticket, coding: .identity)
         let folder = folder
-        let compressed = try await reportingDiskFailures { try await threads.run(.reading) { try folder.compressedStatus(of: checksum) } }
+        let compressed = try await reportingDiskFailures {
+            try await threads.run(.reading) { try folder.compressedStatus(of: checksum) }
+        }
         let size = compressed?.size ?? 0
-        return AssetFacts(size: entry.size, compressedSize: size > 0 ? size : nil, type: file.type, useCount: entry.useCount)
+        return AssetFacts(
+            size: entry.size, compressedSize: size > 0 ? size : nil, type: file.type, useCount: entry.useCount)
     }
 
-    /// Opens a ticket with the keys that are known, or else with those that the store has now: it may come from another process, which has made the
-    /// container anew.
+    /// Opens a ticket with the keys that are known, or else with those that the store has now: it may come from another
+    /// process, which has made the container anew.
     /// - Returns: `nil` if neither opens it.
     public func opened<Ticket>(_ open: (AssetTickets) -> Ticket?) async throws -> Ticket? {
         if let ticket = open(ledger.tickets) { return ticket }
         return open(try await ledger.presentTickets())
     }
 
-    /// Makes the address of a download gone: from now on it answers as if it had expired. Addresses made later differ from it.
+    /// Makes the address of a download gone: from now on it answers as if it had expired. Addresses made later differ
+    /// from it.
     public func withdraw(_ ticket: DownloadTicket) {
         withdrawn.add(ticket, at: clock())
     }
@@ -112,7 +118,8 @@ public struct AssetFacts: Sendable, Hashable {
 
 extension AssetStore {
     /// Opens a file for reading. Does not access the database unless the file is missing.
-    /// - Parameter coding: `gzip` for the compressed form, if it exists or can be created quickly; otherwise the uncompressed file is opened.
+    /// - Parameter coding: `gzip` for the compressed form, if it exists or can be created quickly; otherwise the
+    ///   uncompressed file is opened.
     /// - Throws: ``AssetTicketExpired``; `RecordError` NOT_FOUND if the file was swept, INTERNAL_ERROR
     ///   if it is missing or has a wrong size, TRY_AGAIN_LATER if too many files are open.
     public func open(_ ticket: DownloadTicket, coding: AssetFile.Coding) async throws -> AssetFile {
@@ -133,9 +140,13 @@ extension AssetStore {
         }
     }
 
-    private func find(_ ticket: DownloadTicket, held hold: FileHold, coding: AssetFile.Coding) async throws -> AssetFile {
+    private func find(_ ticket: DownloadTicket, held hold: FileHold, coding: AssetFile.Coding) async throws -> AssetFile
+    {
         let (folder, known) = (folder, known)
-        if !threads.isStopped, let file = Self.openAtHand(ticket, in: folder, held: hold, coding: coding, known: known) { return file }
+        if !threads.isStopped, let file = Self.openAtHand(ticket, in: folder, held: hold, coding: coding, known: known)
+        {
+            return file
+        }
         let file: AssetFile?
         do {
             file = try await threads.run(.reading) {
@@ -150,7 +161,9 @@ extension AssetStore {
             throw RecordError(.notFound, "The asset is no longer stored, because no record refers to it")
         }
         throw RecordError(
-            .internalError, "The asset's file is missing or was changed on the server's disk; run `skylight assets verify` to find the damaged files")
+            .internalError,
+            "The asset's file is missing or was changed on the server's disk; run `skylight assets verify` to find the damaged files"
+        )
     }
 
     /// Opens a file without blocking, if its properties are known and its metadata is
@@ -158,24 +171,32 @@ extension AssetStore {
     ///
     /// - Returns: `nil` on any failure. The caller then opens the file on a blocking thread, which reports the error.
     private static func openAtHand(
-        _ ticket: DownloadTicket, in folder: AssetFolder, held hold: FileHold, coding: AssetFile.Coding, known: KnownFiles
+        _ ticket: DownloadTicket, in folder: AssetFolder, held hold: FileHold, coding: AssetFile.Coding,
+        known: KnownFiles
     ) -> AssetFile? {
         let facts = known.facts(of: ticket.checksum)
         guard let type = facts.type, coding == .identity || facts.compressedForm == .notWorthIt || !type.isCompressible,
-            let file = DiskFile(readingAtHand: folder.path(of: ticket.checksum)), let status = try? file.status(), status.size == ticket.size
+            let file = DiskFile(readingAtHand: folder.path(of: ticket.checksum)), let status = try? file.status(),
+            status.size == ticket.size
         else { return nil }
         return AssetFile(
-            file, held: hold, coding: .identity, size: status.size, identitySize: status.size, modified: status.modified / 1000, type: type)
+            file, held: hold, coding: .identity, size: status.size, identitySize: status.size,
+            modified: status.modified / 1000, type: type)
     }
 
     /// - Returns: `nil` if the file has a wrong size.
     private static func open(
-        _ ticket: DownloadTicket, in folder: AssetFolder, held hold: FileHold, coding: AssetFile.Coding, known: KnownFiles
+        _ ticket: DownloadTicket, in folder: AssetFolder, held hold: FileHold, coding: AssetFile.Coding,
+        known: KnownFiles
     ) throws -> AssetFile? {
         let facts = known.facts(of: ticket.checksum)
         if coding == .gzip, let type = facts.type, facts.compressedForm == .kept {
             guard let status = try folder.status(of: ticket.checksum), status.size == ticket.size else { return nil }
-            if let file = try compressedForm(of: ticket, in: folder, held: hold, modified: status.modified, type: type, known: known) { return file }
+            if let file = try compressedForm(
+                of: ticket, in: folder, held: hold, modified: status.modified, type: type, known: known)
+            {
+                return file
+            }
         }
         let file = try DiskFile(reading: folder.path(of: ticket.checksum))
         let status = try file.status()
@@ -183,15 +204,21 @@ extension AssetStore {
         let type = try facts.type ?? AssetType(beginningOf: file, size: status.size)
         if facts.type == nil { known.note(type, of: ticket.checksum) }
         if coding == .gzip, facts.compressedForm == nil, type.isCompressible {
-            if let file = try compressedForm(of: ticket, in: folder, held: hold, modified: status.modified, type: type, known: known) { return file }
+            if let file = try compressedForm(
+                of: ticket, in: folder, held: hold, modified: status.modified, type: type, known: known)
+            {
+                return file
+            }
         }
         return AssetFile(
-            file, held: hold, coding: .identity, size: status.size, identitySize: status.size, modified: status.modified / 1000, type: type)
+            file, held: hold, coding: .identity, size: status.size, identitySize: status.size,
+            modified: status.modified / 1000, type: type)
     }
 
     /// - Returns: `nil` if there is no compressed form, or it is incomplete.
     private static func compressedForm(
-        of ticket: DownloadTicket, in folder: AssetFolder, held hold: FileHold, modified: Int64, type: AssetType, known: KnownFiles
+        of ticket: DownloadTicket, in folder: AssetFolder, held hold: FileHold, modified: Int64, type: AssetType,
+        known: KnownFiles
     ) throws -> AssetFile? {
         let file: DiskFile
         do throws(DiskFailure) {
@@ -208,16 +235,21 @@ extension AssetStore {
         }
         if known.facts(of: ticket.checksum).compressedForm != .kept {
             // The gzip format ends with the uncompressed length.
-            guard try GzipTrailer(of: file, size: size)?.length == UInt32(truncatingIfNeeded: ticket.size) else { return nil }
+            guard try GzipTrailer(of: file, size: size)?.length == UInt32(truncatingIfNeeded: ticket.size) else {
+                return nil
+            }
             known.note(.kept, of: ticket.checksum)
         }
-        return AssetFile(file, held: hold, coding: .gzip, size: size, identitySize: ticket.size, modified: modified / 1000, type: type)
+        return AssetFile(
+            file, held: hold, coding: .gzip, size: size, identitySize: ticket.size, modified: modified / 1000,
+            type: type)
     }
 }
 
 // MARK: - Open files
 
-/// A file that is open for reading. While this object exists, no sweep removes the file. The file is closed on deallocation.
+/// A file that is open for reading. While this object exists, no sweep removes the file. The file is closed on
+/// deallocation.
 public final class AssetFile: Sendable {
     /// The forms of a stored file.
     public enum Coding: Sendable, Hashable {
@@ -243,7 +275,10 @@ public final class AssetFile: Sendable {
     private let file: DiskFile
     private let hold: FileHold
 
-    init(_ file: DiskFile, held hold: FileHold, coding: Coding, size: Int64, identitySize: Int64, modified: Int64, type: AssetType) {
+    init(
+        _ file: DiskFile, held hold: FileHold, coding: Coding, size: Int64, identitySize: Int64, modified: Int64,
+        type: AssetType
+    ) {
         checksum = hold.checksum
         self.coding = coding
         self.size = size

@@ -4,9 +4,11 @@ public import RecordStore
 public import Records
 internal import Synchronization
 
-/// The asset stores of a data folder: `FOLDER/iCloud.com.example.App/development.assets`, one for each container and environment.
+/// The asset stores of a data folder: `FOLDER/iCloud.com.example.App/development.assets`, one for each container and
+/// environment.
 ///
-/// The engine locks the folder against other processes, or those that don't share it, so it must stay open as long as this object is in use.
+/// The engine locks the folder against other processes, or those that don't share it, so it must stay open as long as
+/// this object is in use.
 public final class AssetStores: Sendable {
     /// The default size limit of an upload in bytes: 50 MB, as in CloudKit.
     public static let defaultSizeLimit: Int64 = 50 << 20
@@ -34,7 +36,8 @@ public final class AssetStores: Sendable {
     private let logger = Logger(label: "skylight.assets")
     /// The stores that are open or being opened; `nil` after ``close()``.
     private let stores = Mutex<[Key: Task<AssetStore, any Error>]?>([:])
-    /// The containers that are being deleted or renamed. Their stores can't be opened meanwhile. Access requires the lock of ``stores``.
+    /// The containers that are being deleted or renamed. Their stores can't be opened meanwhile. Access requires the
+    /// lock of ``stores``.
     private let moving = Mutex<Set<ContainerID>>([])
 
     /// - Parameters:
@@ -45,7 +48,8 @@ public final class AssetStores: Sendable {
     ///   - graceTime: the time that unused files are kept.
     ///   - clock: the current time for tickets.
     public init(
-        folder: URL, engine: any RecordEngine, isShared: Bool = false, sizeLimit: Int64 = defaultSizeLimit, graceTime: Duration = defaultGraceTime,
+        folder: URL, engine: any RecordEngine, isShared: Bool = false, sizeLimit: Int64 = defaultSizeLimit,
+        graceTime: Duration = defaultGraceTime,
         clock: @escaping @Sendable () -> Timestamp = Timestamp.now
     ) {
         self.folder = folder
@@ -59,10 +63,12 @@ public final class AssetStores: Sendable {
     /// The current time for tickets.
     public func now() -> Timestamp { clock() }
 
-    /// True if the engine keeps the files of a container; its stores are refused otherwise. The files of a connected container are in iCloud.
+    /// True if the engine keeps the files of a container; its stores are refused otherwise. The files of a connected
+    /// container are in iCloud.
     public func keepsFiles(of container: ContainerID) -> Bool { engine.keepsAssets(of: container) }
 
-    /// The store of a container's environment. The first use opens it, and removes unfinished files of a process that was killed.
+    /// The store of a container's environment. The first use opens it, and removes unfinished files of a process that
+    /// was killed.
     ///
     /// Creates the container if it is missing. To avoid this, use ``existingStore(_:_:)``.
     public func store(_ container: ContainerID, _ environment: Records.Environment) async throws -> AssetStore {
@@ -74,7 +80,8 @@ public final class AssetStores: Sendable {
             let task = Task { [folder, engine, isShared, sizeLimit, threads, clock] in
                 let ledger = try await engine.assetLedger(container, environment)
                 return try await AssetStore(
-                    folder: Self.folder(of: key, in: folder), ledger: ledger, sizeLimit: sizeLimit, threads: threads, isShared: isShared, clock: clock)
+                    folder: Self.folder(of: key, in: folder), ledger: ledger, sizeLimit: sizeLimit, threads: threads,
+                    isShared: isShared, clock: clock)
             }
             stores?[key] = task
             return task
@@ -92,7 +99,8 @@ public final class AssetStores: Sendable {
 
     /// The store of an existing container's environment, for requests that must not create one, such as downloads.
     /// - Returns: `nil` if the container or the environment does not exist.
-    public func existingStore(_ container: ContainerID, _ environment: Records.Environment) async throws -> AssetStore? {
+    public func existingStore(_ container: ContainerID, _ environment: Records.Environment) async throws -> AssetStore?
+    {
         let isOpen = stores.withLock { $0?[Key(container: container, environment: environment)] != nil }
         if !isOpen, try await !engine.has(container, environment) { return nil }
         return try await store(container, environment)
@@ -100,10 +108,13 @@ public final class AssetStores: Sendable {
 
     /// Creates addresses for a container's assets, valid from now.
     /// - Parameter origin: scheme, host and port; empty for links within the server's own pages.
-    public func links(_ container: ContainerID, _ environment: Records.Environment, origin: String) async throws -> AssetLinks {
+    public func links(_ container: ContainerID, _ environment: Records.Environment, origin: String) async throws
+        -> AssetLinks
+    {
         let store = try await store(container, environment)
         return AssetLinks(
-            origin: origin, container: container, environment: environment, tickets: store.ledger.tickets, withdrawn: store.withdrawn, now: clock())
+            origin: origin, container: container, environment: environment, tickets: store.ledger.tickets,
+            withdrawn: store.withdrawn, now: clock())
     }
 
     /// Sweeps all stores regularly until the task is cancelled.
@@ -135,7 +146,9 @@ public final class AssetStores: Sendable {
                     guard try await isThere(Key(container: container, environment: environment)) else { continue }
                     let sweep = try await store(container, environment).sweepAgain(graceTime: graceTime)
                     if sweep.removed.isEmpty { continue }
-                    logger.info("\(container)/\(environment.rawValue): \(sweep.removed.count) unused assets removed, \(sweep.removedBytes) bytes")
+                    logger.info(
+                        "\(container)/\(environment.rawValue): \(sweep.removed.count) unused assets removed, \(sweep.removedBytes) bytes"
+                    )
                 } catch let error as RecordError where error.code == .tryAgainLater {
                     // A verification or another sweep is running. The next round tries again.
                     continue
@@ -160,7 +173,8 @@ public final class AssetStores: Sendable {
 
     /// Deletes or renames containers while their stores are closed: ends their uploads, and refuses requests for
     /// their stores with TRY_AGAIN_LATER. Afterwards, even on an error, stores open again at their next use.
-    /// - Throws: `RecordError` TRY_AGAIN_LATER if one of the containers is already being deleted or renamed; errors of `work`.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if one of the containers is already being deleted or renamed; errors of
+    ///   `work`.
     public func withClosed(_ containers: Set<ContainerID>, _ work: () async throws -> Void) async throws {
         let open = try stores.withLock { stores in
             try moving.withLock { moving in

@@ -130,9 +130,13 @@ extension AssetType {
             if holds("WAVE", in: bytes, at: 8) { return .wave }
             if holds("AVI ", in: bytes, at: 8) { return .avi }
         }
-        if holds("FORM", in: bytes, at: 0), holds("AIFF", in: bytes, at: 8) || holds("AIFC", in: bytes, at: 8) { return .aiff }
+        if holds("FORM", in: bytes, at: 0), holds("AIFF", in: bytes, at: 8) || holds("AIFC", in: bytes, at: 8) {
+            return .aiff
+        }
         if holds("OggS", in: bytes, at: 0) { return contains("theora", in: bytes.prefix(256)) ? .oggVideo : .oggAudio }
-        if bytes.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) { return contains("webm", in: bytes.prefix(64)) ? .webM : .matroska }
+        if bytes.starts(with: [0x1A, 0x45, 0xDF, 0xA3]) {
+            return contains("webm", in: bytes.prefix(64)) ? .webM : .matroska
+        }
         // The magic number of two letters is too short, so this also checks the four zero bytes after the length.
         if holds("BM", in: bytes, at: 0), bytes.count > 26, bytes[6..<10].allSatisfy({ $0 == 0 }) { return .bmp }
         if holds("ustar", in: bytes, at: 257) { return .tar }
@@ -143,7 +147,8 @@ extension AssetType {
     private static func isoMedia(_ bytes: [UInt8]) -> AssetType {
         let brand = String(decoding: bytes.dropFirst(8).prefix(4), as: UTF8.self)
         switch brand {
-        case "heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1": return contains("avif", in: bytes.prefix(64)) ? .avif : .heic
+        case "heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1":
+            return contains("avif", in: bytes.prefix(64)) ? .avif : .heic
         case "avif", "avis": return .avif
         case "M4A ", "M4B ", "M4P ": return .m4a
         case "qt  ": return .quickTime
@@ -168,7 +173,9 @@ extension AssetType {
 
     private static func contains(_ text: StaticString, in bytes: ArraySlice<UInt8>) -> Bool {
         text.withUTF8Buffer { text in
-            bytes.indices.contains { bytes.endIndex - $0 >= text.count && bytes[$0..<($0 + text.count)].elementsEqual(text) }
+            bytes.indices.contains {
+                bytes.endIndex - $0 >= text.count && bytes[$0..<($0 + text.count)].elementsEqual(text)
+            }
         }
     }
 
@@ -188,7 +195,9 @@ extension AssetType {
 
     /// True for UTF-8 without control characters. The last character may be truncated.
     private static func isText(_ bytes: [UInt8], isWhole: Bool) -> Bool {
-        guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || (0x08...0x0D).contains($0) || $0 == 0x1B }) else { return false }
+        guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || (0x08...0x0D).contains($0) || $0 == 0x1B }) else {
+            return false
+        }
         if isWhole { return String(validating: bytes, as: UTF8.self) != nil }
         return (0..<4).contains { cut in String(validating: bytes.dropLast(cut), as: UTF8.self) != nil }
     }

@@ -40,7 +40,10 @@ final class Compressor: Sendable {
     private let state = Mutex(State())
 
     /// - Parameter pause: the delay after a failure, such as a full disk, before the next attempt.
-    init(folder: AssetFolder, holds: FileHolds, known: KnownFiles, threads: FileThreads, pauseAfterFailure pause: Duration) {
+    init(
+        folder: AssetFolder, holds: FileHolds, known: KnownFiles, threads: FileThreads,
+        pauseAfterFailure pause: Duration
+    ) {
         self.folder = folder
         self.holds = holds
         self.known = known
@@ -50,7 +53,9 @@ final class Compressor: Sendable {
 
     /// Queues a file, unless compression can't reduce its size.
     func offer(_ checksum: FileChecksum, size: Int64, type: AssetType) {
-        guard type.isCompressible, size >= Self.leastSize, known.facts(of: checksum).compressedForm == nil else { return }
+        guard type.isCompressible, size >= Self.leastSize, known.facts(of: checksum).compressedForm == nil else {
+            return
+        }
         state.withLock { state in
             guard !state.isClosed, state.queue.count < Self.queueLimit, state.underWay[checksum] == nil else { return }
             guard state.waiting.insert(checksum).inserted else { return }
@@ -216,7 +221,9 @@ final class FileCompression: Sendable {
             input.withUnsafeReadableBytes { state.hash.update(bufferPointer: $0) }
             let isLast = input.readableBytes < Self.stepLength
             let output = try deflater.withLock { try $0.compress(input, isLast ? .last : .whenFull) }
-            if output.readableBytes > 0 { try output.withUnsafeReadableBytes { try target.write($0, at: state.written) } }
+            if output.readableBytes > 0 {
+                try output.withUnsafeReadableBytes { try target.write($0, at: state.written) }
+            }
             state.written += Int64(output.readableBytes)
             // The compressed form must be at least 10 % smaller.
             let sofar = isLast || state.read >= Self.probeLength ? state.read : size
@@ -230,8 +237,11 @@ final class FileCompression: Sendable {
     func place() throws -> Bool {
         let (folder, checksum, path, target) = (folder, checksum, path, target)
         return try state.withLock { state in
-            // A damaged file gets no compressed form, which would remain after a repair. A verification reports the damage.
-            if state.isWorthIt, state.read != size || FileChecksum(bytes: state.hash.finalize()) != checksum { throw CancellationError() }
+            // A damaged file gets no compressed form, which would remain after a repair. A verification reports the
+            // damage.
+            if state.isWorthIt, state.read != size || FileChecksum(bytes: state.hash.finalize()) != checksum {
+                throw CancellationError()
+            }
             if !state.isWorthIt { try target.truncate() }
             try target.sync()
             try folder.placeCompressed(path, of: checksum)
@@ -314,7 +324,9 @@ final class FileUnpacking: Sendable {
 
     /// True if the complete content matches the file. Valid only at the end.
     var isRight: Bool {
-        state.withLock { !$0.isDamaged && $0.isWhole && $0.size == size && FileChecksum(bytes: $0.hash.finalize()) == checksum }
+        state.withLock {
+            !$0.isDamaged && $0.isWhole && $0.size == size && FileChecksum(bytes: $0.hash.finalize()) == checksum
+        }
     }
 }
 

@@ -50,7 +50,8 @@ final class DiskFile: Sendable {
     func read(into space: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DiskFailure) -> Int {
         var done = 0
         while done < space.count {
-            let count = pread(descriptor, space.baseAddress?.advanced(by: done), space.count - done, off_t(offset) + off_t(done))
+            let count = pread(
+                descriptor, space.baseAddress?.advanced(by: done), space.count - done, off_t(offset) + off_t(done))
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw DiskFailure("read the asset's file") }
             if count == 0 { break }
@@ -71,7 +72,8 @@ final class DiskFile: Sendable {
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskFailure) {
         var done = 0
         while done < bytes.count {
-            let count = pwrite(descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(offset) + off_t(done))
+            let count = pwrite(
+                descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done, off_t(offset) + off_t(done))
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw DiskFailure("write the asset's file") }
             done += count
@@ -86,12 +88,14 @@ final class DiskFile: Sendable {
     /// Starts writing a part to the disk, so that the final sync has less to do.
     func beginSync(from offset: Int64, length: Int64) {
         #if os(Linux)
-            // On Linux, this flushes pages that are not needed in memory. It is only a hint, and the final sync does the rest.
+            // On Linux, this flushes pages that are not needed in memory. It is only a hint, and the final sync does
+            // the rest.
             _ = posix_fadvise(descriptor, off_t(offset), off_t(length), POSIX_FADV_DONTNEED)
         #endif
     }
 
-    /// Returns when all data is on the disk. After a failure the state is unknown, and a second attempt would not reveal it.
+    /// Returns when all data is on the disk. After a failure the state is unknown, and a second attempt would not
+    /// reveal it.
     func sync() throws(DiskFailure) {
         guard Self.sync(descriptor) == 0 else { throw DiskFailure("sync the asset's file") }
     }
@@ -145,7 +149,8 @@ struct FileStatus: Sendable, Hashable {
 
 // MARK: - Locks
 
-/// Advisory locks. Each open file has its own, also within one process. The system releases them when the file is closed or the process ends.
+/// Advisory locks. Each open file has its own, also within one process. The system releases them when the file is
+/// closed or the process ends.
 extension DiskFile {
     enum Lock: Sendable {
         /// Others may have it shared, too.
@@ -199,7 +204,8 @@ struct DiskFailure: Error, Hashable, CustomStringConvertible {
         case ENOSPC, EDQUOT:
             RecordError(.quotaExceeded, "The disk is full; the upload was not stored. Free some space and upload again")
         case EMFILE, ENFILE:
-            RecordError(.tryAgainLater, "Too many files are open, so the server could not \(attempt); try again", retryAfter: 1)
+            RecordError(
+                .tryAgainLater, "Too many files are open, so the server could not \(attempt); try again", retryAfter: 1)
         default:
             RecordError(.internalError, "The server \(self)")
         }
@@ -247,7 +253,8 @@ final class FileThreads: Sendable {
             pool(kind).submit { state in
                 switch state {
                 case .active: continuation.resume(with: Result(catching: work))
-                case .cancelled: continuation.resume(throwing: RecordError(.tryAgainLater, "The store is closed", retryAfter: 1))
+                case .cancelled:
+                    continuation.resume(throwing: RecordError(.tryAgainLater, "The store is closed", retryAfter: 1))
                 }
             }
         }
@@ -300,7 +307,9 @@ final class FileHashing: Sendable {
                 return 0
             }
             if let failure { throw failure }
-            state.space.withUnsafeBytes { state.hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            state.space.withUnsafeBytes {
+                state.hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: $0[..<count]))
+            }
             state.size += Int64(count)
             return count == Self.stepLength
         }

@@ -1,7 +1,8 @@
 internal import CZlib
 public import NIOCore
 
-/// Compresses a stream of bytes to gzip format. The output is deterministic, because the header contains no time and no name.
+/// Compresses a stream of bytes to gzip format. The output is deterministic, because the header contains no time and no
+/// name.
 public final class Deflater {
     /// zlib failed, for example for lack of memory.
     public struct Failed: Error {
@@ -80,7 +81,8 @@ public final class Deflater {
 
 // MARK: - Decompression
 
-/// Decompresses a gzip stream (RFC 1952). The caller limits the output of each call, because a few bytes can expand a thousandfold.
+/// Decompresses a gzip stream (RFC 1952). The caller limits the output of each call, because a few bytes can expand a
+/// thousandfold.
 public final class Inflater {
     public enum Failed: Error {
         /// zlib could not allocate its memory.
@@ -113,7 +115,9 @@ public final class Inflater {
     /// Call it again as long as it fills the space, even without further input.
     /// - Parameter space: the maximum number of bytes to write.
     /// - Returns: the number of bytes written.
-    public func inflate(_ input: inout ByteBuffer, into output: inout ByteBuffer, atMost space: Int) throws(Failed) -> Int {
+    public func inflate(_ input: inout ByteBuffer, into output: inout ByteBuffer, atMost space: Int) throws(Failed)
+        -> Int
+    {
         var written = 0
         repeat {
             if isComplete {

@@ -5,7 +5,8 @@ internal import Synchronization
 
 extension AssetStore {
     /// Verifies everything: reads every file and compares it with its checksum, unpacks every compressed form, and
-    /// compares all assets in records with the ledger. Changes nothing. Other operations except sweeps continue meanwhile.
+    /// compares all assets in records with the ledger. Changes nothing. Other operations except sweeps continue
+    /// meanwhile.
     /// - Parameter progress: receives the findings so far, about ten times a second.
     /// - Returns: the final findings.
     public func verify(_ progress: @Sendable (AssetVerification) async -> Void) async throws -> AssetVerification {
@@ -81,7 +82,8 @@ public struct AssetVerification: Sendable, Hashable {
 
 // MARK: - Verifier
 
-/// One verification of a store. No sweep of this process runs meanwhile. One of another process may remove entries with their files.
+/// One verification of a store. No sweep of this process runs meanwhile. One of another process may remove entries with
+/// their files.
 struct Verifier {
     typealias Progress = @Sendable (AssetVerification) async -> Void
 
@@ -105,8 +107,11 @@ struct Verifier {
         await progress(result)
     }
 
-    mutating func report(_ kind: AssetVerification.Problem.Kind, _ checksum: String, use: AssetUse? = nil, _ explanation: String) {
-        result.problems.append(AssetVerification.Problem(kind: kind, checksum: checksum, use: use, explanation: explanation))
+    mutating func report(
+        _ kind: AssetVerification.Problem.Kind, _ checksum: String, use: AssetUse? = nil, _ explanation: String
+    ) {
+        result.problems.append(
+            AssetVerification.Problem(kind: kind, checksum: checksum, use: use, explanation: explanation))
     }
 
     // MARK: Files
@@ -152,7 +157,8 @@ struct Verifier {
         }
     }
 
-    /// Counts a file without an entry, which a sweep removes later. Ignores files that an upload is about to enter or has just entered.
+    /// Counts a file without an entry, which a sweep removes later. Ignores files that an upload is about to enter or
+    /// has just entered.
     private mutating func count(_ stray: AssetFolder.Found) async throws {
         let (folder, checksum) = (store.folder, stray.checksum)
         if store.holds.isHeld(checksum) { return }
@@ -170,7 +176,9 @@ struct Verifier {
 
     /// - Parameter name: the checksum of a file, or the name of a folder.
     private mutating func reportUnreadable(_ name: String, _ failure: DiskFailure) {
-        report(.unreadable, name, "\(failure.recordError.reason). Check the disk; restore the file from a copy, or upload it again")
+        report(
+            .unreadable, name,
+            "\(failure.recordError.reason). Check the disk; restore the file from a copy, or upload it again")
     }
 
     private mutating func check(_ entry: AssetEntry, _ progress: Progress) async throws {
@@ -212,7 +220,8 @@ struct Verifier {
             return false
         }
         guard opened.size == entry.size else {
-            report(.changed, checksum.description, "The file has \(opened.size) bytes instead of \(entry.size). \(remedy)")
+            report(
+                .changed, checksum.description, "The file has \(opened.size) bytes instead of \(entry.size). \(remedy)")
             return false
         }
         let hashing = FileHashing(opened.file)
@@ -228,13 +237,16 @@ struct Verifier {
 
     private mutating func checkCompressedForm(_ entry: AssetEntry, _ progress: Progress) async throws {
         let (folder, checksum) = (store.folder, entry.checksum)
-        let unpacking = try await store.threads.run(.background) { try FileUnpacking(of: checksum, size: entry.size, in: folder) }
+        let unpacking = try await store.threads.run(.background) {
+            try FileUnpacking(of: checksum, size: entry.size, in: folder)
+        }
         guard let unpacking else { return }
         while try await store.threads.run(.background, { try unpacking.step() }) { try await tell(progress) }
         if unpacking.isRight { return }
         report(
             .compressedFormChanged, checksum.description,
-            "The compressed form is damaged. Delete \(AssetFolder.name(of: checksum)).gz; it is created again on the next download")
+            "The compressed form is damaged. Delete \(AssetFolder.name(of: checksum)).gz; it is created again on the next download"
+        )
     }
 }
 
@@ -244,11 +256,15 @@ extension Verifier {
     /// Compares the assets in records with the ledger entries, and the use counts with the records.
     mutating func checkRecords(_ progress: Progress) async throws {
         // Adds the first record that refers to a damaged file to its problem report.
-        var nameless = Dictionary(grouping: result.problems.indices.filter { result.problems[$0].use == nil }) { result.problems[$0].checksum }
+        var nameless = Dictionary(grouping: result.problems.indices.filter { result.problems[$0].use == nil }) {
+            result.problems[$0].checksum
+        }
         try await forEachAsset { verifier, assets in
             var entries: [FileChecksum: AssetEntry] = [:]
             for recorded in assets {
-                for index in nameless.removeValue(forKey: recorded.asset.fileChecksum) ?? [] { verifier.result.problems[index].use = recorded.use }
+                for index in nameless.removeValue(forKey: recorded.asset.fileChecksum) ?? [] {
+                    verifier.result.problems[index].use = recorded.use
+                }
                 try await verifier.check(recorded, &entries)
             }
             for key in Self.uses(assets) { verifier.counted[key, default: 0] += 1 }
@@ -271,17 +287,20 @@ extension Verifier {
         let asset = recorded.asset
         guard let checksum = FileChecksum(asset.fileChecksum) else {
             return report(
-                .notEntered, asset.fileChecksum, use: recorded.use, "The fileChecksum was not made by Skylight. Upload the file and save the record")
+                .notEntered, asset.fileChecksum, use: recorded.use,
+                "The fileChecksum was not made by Skylight. Upload the file and save the record")
         }
         if entries[checksum] == nil { entries[checksum] = try await store.ledger.entry(of: checksum) }
         guard let entry = entries[checksum] else {
             return report(
-                .notEntered, asset.fileChecksum, use: recorded.use, "The record refers to a file that is not stored. Upload it and save the record")
+                .notEntered, asset.fileChecksum, use: recorded.use,
+                "The record refers to a file that is not stored. Upload it and save the record")
         }
         if asset.size != entry.size {
             report(
                 .changed, asset.fileChecksum, use: recorded.use,
-                "The record's size of the file is \(asset.size) bytes, but the file has \(entry.size). Save the record with the asset as uploaded")
+                "The record's size of the file is \(asset.size) bytes, but the file has \(entry.size). Save the record with the asset as uploaded"
+            )
         }
         if !recorded.isCounted {
             report(
@@ -297,7 +316,8 @@ extension Verifier {
         var seen: Set<RecordedAsset> = []
         return assets.compactMap { recorded in
             guard recorded.isCounted, let checksum = FileChecksum(recorded.asset.fileChecksum) else { return nil }
-            let use = RecordedAsset(use: recorded.use, asset: Asset(fileChecksum: recorded.asset.fileChecksum, size: 0), isCounted: true)
+            let use = RecordedAsset(
+                use: recorded.use, asset: Asset(fileChecksum: recorded.asset.fileChecksum, size: 0), isCounted: true)
             return seen.insert(use).inserted ? key(of: checksum) : nil
         }
     }
@@ -306,17 +326,21 @@ extension Verifier {
         checksum.bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Records may change during the verification, so mismatches are counted again. Only mismatches that stay the same are reported.
+    /// Records may change during the verification, so mismatches are counted again. Only mismatches that stay the same
+    /// are reported.
     private mutating func checkCounts(_ progress: Progress) async throws {
         var doubtful = try await entriesThatDisagree(progress)
         for _ in 0..<2 where !doubtful.isEmpty {
-            let before = Dictionary(uniqueKeysWithValues: doubtful.map { ($0.checksum, counted[Self.key(of: $0.checksum)] ?? 0) })
+            let before = Dictionary(
+                uniqueKeysWithValues: doubtful.map { ($0.checksum, counted[Self.key(of: $0.checksum)] ?? 0) })
             try await recount(doubtful, progress)
             var still: [AssetEntry] = []
             for entry in doubtful {
                 let now = try await store.ledger.entry(of: entry.checksum)
                 let count = counted[Self.key(of: entry.checksum)] ?? 0
-                if let now, now.useCount == entry.useCount, count == before[entry.checksum], count != now.useCount { still.append(now) }
+                if let now, now.useCount == entry.useCount, count == before[entry.checksum], count != now.useCount {
+                    still.append(now)
+                }
             }
             doubtful = still
         }

@@ -17,13 +17,15 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
         case untrusted(String)
         /// The connection broke before the whole answer of a read was there, or no answer came in time.
         case connectionLost(String)
-        /// A save was sent, and its answer was lost or cannot be read. It may have been made: look before you make it again.
+        /// A save was sent, and its answer was lost or cannot be read. It may have been made: look before you make it
+        /// again.
         case answerLost(String)
         /// The answer has more bytes than the client takes. Ask for less, or raise ``ClientConfiguration/answerLimit``.
         case answerTooLarge(limit: Int)
         /// The server answered, but not in CloudKit's format.
         case unexpectedAnswer(status: Int, String)
-        /// The server of asset files answered with this HTTP status. After 403, 404 and 410 the address has expired: fetch the record again.
+        /// The server of asset files answered with this HTTP status. After 403, 404 and 410 the address has expired:
+        /// fetch the record again.
         case assetRefused(status: Int)
         /// The request cannot be sent as it is.
         case invalidRequest(String)
@@ -37,7 +39,8 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
     public var kind: Kind
     /// Such as `records/modify`.
     public var action: String
-    /// The client's id of the request, which its log has too. All attempts have the same one; `nil` if the request was never made.
+    /// The client's id of the request, which its log has too. All attempts have the same one; `nil` if the request was
+    /// never made.
     public var requestID: String?
     /// The number of times the request was sent.
     public var attempts: Int
@@ -47,9 +50,11 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
     public var appleRequestUUID: String?
     /// A likely cause that the answer itself does not tell.
     public var advice: String?
-    /// The text that was signed, if CloudKit refused the signature of a server-to-server key: it has one answer for all mistakes.
+    /// The text that was signed, if CloudKit refused the signature of a server-to-server key: it has one answer for all
+    /// mistakes.
     public var signed: SigningText?
-    /// The items of the part that failed, if the request was sent in parts. Items before it have answers, items after it were not sent.
+    /// The items of the part that failed, if the request was sent in parts. Items before it have answers, items after
+    /// it were not sent.
     public var part: Range<Int>?
     /// Outcomes of the operations of `records/modify` before ``part``.
     public var answered: [Result<ModifiedRecord, ServerError>] = []
@@ -116,7 +121,8 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
     public var description: String {
         var text = "\(action): \(kind.words)"
         if let part {
-            text += "; this is about the items \(part.lowerBound) to \(part.upperBound - 1), those before were answered, those after not sent"
+            text +=
+                "; this is about the items \(part.lowerBound) to \(part.upperBound - 1), those before were answered, those after not sent"
         }
         if let advice { text += ". \(advice)" }
         if let signed { text += ". Signed: \(signed)" }
@@ -132,12 +138,14 @@ extension CloudKitFailure.Kind {
     var words: String {
         switch self {
         case .refused(let error): "\(error)"
-        case .throttled(let error): "\(error)" + (error.retryAfter.map { "; CloudKit asks to wait \($0.inWords)" } ?? "")
+        case .throttled(let error):
+            "\(error)" + (error.retryAfter.map { "; CloudKit asks to wait \($0.inWords)" } ?? "")
         case .signInRequired(let error): "a user has to sign in (\(error))"
         case .unreachable(let reason): "no server could be reached: \(reason)"
         case .untrusted(let reason): "the server's certificate is not trusted: \(reason)"
         case .connectionLost(let reason): "the connection was lost before the answer came: \(reason)"
-        case .answerLost(let reason): "the answer was lost, and the change may have been made; look before you make it again: \(reason)"
+        case .answerLost(let reason):
+            "the answer was lost, and the change may have been made; look before you make it again: \(reason)"
         case .answerTooLarge(let limit): "the answer has more than \(limit) bytes; ask for less"
         case .unexpectedAnswer(let status, let reason): "this is no answer of CloudKit: status \(status), \(reason)"
         case .assetRefused(let status): "the server of asset files answered with status \(status)"
@@ -182,7 +190,8 @@ public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// An error as a server may state it.
     public init(
-        codeName: String, reason: String, retryAfter: Duration? = nil, uuid: String? = nil, redirectURL: String? = nil, recordName: Name? = nil
+        codeName: String, reason: String, retryAfter: Duration? = nil, uuid: String? = nil, redirectURL: String? = nil,
+        recordName: Name? = nil
     ) {
         self.codeName = codeName
         self.reason = reason
@@ -198,7 +207,8 @@ public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The row of the catalogue that tells the error apart from others; `nil` for a text or a code that is not in it.
     public var known: KnownReason? { code.flatMap { KnownReason($0, reason) } }
 
-    /// True if CloudKit did nothing, and a later attempt may succeed: THROTTLED, TRY_AGAIN_LATER, ZONE_BUSY and an unavailable service.
+    /// True if CloudKit did nothing, and a later attempt may succeed: THROTTLED, TRY_AGAIN_LATER, ZONE_BUSY and an
+    /// unavailable service.
     public var isTemporary: Bool {
         switch code {
         case .throttled, .tryAgainLater, .zoneBusy: true
@@ -218,7 +228,8 @@ extension ServerError {
     public init?(_ object: JSONObject) {
         guard let codeName = object.string("serverErrorCode") else { return nil }
         self.init(
-            codeName: codeName, reason: object.string("reason") ?? codeName, retryAfter: object["retryAfter"].flatMap(Duration.init(stated:)),
+            codeName: codeName, reason: object.string("reason") ?? codeName,
+            retryAfter: object["retryAfter"].flatMap(Duration.init(stated:)),
             uuid: object.string("uuid"), redirectURL: object.string("redirectURL") ?? object.string("redirectUrl"),
             recordName: object.string("recordName").map { Name($0) })
     }
@@ -234,7 +245,8 @@ extension ServerError {
     /// The error if the server has no time now. The unit of the header is certain, so it comes before the body.
     static func temporary(_ stated: ServerError?, _ reply: Transport.Reply, at now: Timestamp) -> ServerError? {
         guard stated?.isTemporary == true || reply.status == 503 || reply.status == 429 else { return nil }
-        var error = stated ?? ServerError(codeName: unavailable, reason: "status \(reply.status) without CloudKit's JSON")
+        var error =
+            stated ?? ServerError(codeName: unavailable, reason: "status \(reply.status) without CloudKit's JSON")
         if let header = reply.headers.first(name: "Retry-After") {
             let untilDate = HTTPDate.seconds(header).map { Duration.seconds(max($0 - now.milliseconds / 1000, 0)) }
             error.retryAfter = Duration(stated: .string(header)) ?? untilDate ?? error.retryAfter

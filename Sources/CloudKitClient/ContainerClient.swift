@@ -15,31 +15,37 @@ public final class ContainerClient: Sendable {
 
     /// - Parameters:
     ///   - configuration: addresses and limits. The address is CloudKit's own where none is given.
-    ///   - logger: gets each answer at level debug and each repetition at notice; a warning where CloudKit asks for a longer pause than is made.
-    ///     Lines hold the client's id of the request and Apple's, but no credentials and no addresses.
-    /// - Throws: ``CloudKitFailure`` of kind `invalidRequest` for an address that is none, certificates that are not PEM, or a product with other characters.
+    ///   - logger: gets each answer at level debug and each repetition at notice; a warning where CloudKit asks for a
+    ///     longer pause than is made. Lines hold the client's id of the request and Apple's, but no credentials and no
+    ///     addresses.
+    /// - Throws: ``CloudKitFailure`` of kind `invalidRequest` for an address that is none, certificates that are not
+    ///   PEM, or a product with other characters.
     public convenience init(
-        container: ContainerID, environment: Environment, credentials: ContainerCredentials, configuration: ClientConfiguration = ClientConfiguration(),
+        container: ContainerID, environment: Environment, credentials: ContainerCredentials,
+        configuration: ClientConfiguration = ClientConfiguration(),
         logger: Logger
     ) throws(CloudKitFailure) {
         try self.init(
-            container: container, environment: environment, credentials: credentials, configuration: configuration, logger: logger, pacing: Pacing())
+            container: container, environment: environment, credentials: credentials, configuration: configuration,
+            logger: logger, pacing: Pacing())
     }
 
     package init(
-        container: ContainerID, environment: Environment, credentials: ContainerCredentials, configuration: ClientConfiguration, logger: Logger,
+        container: ContainerID, environment: Environment, credentials: ContainerCredentials,
+        configuration: ClientConfiguration, logger: Logger,
         pacing: Pacing
     ) throws(CloudKitFailure) {
         self.container = container
         self.environment = environment
         self.credentials = credentials
         exchanger = Exchanger(
-            transport: try Transport(configuration, now: pacing.now), credentials: credentials, configuration: configuration, pacing: pacing, logger: logger)
+            transport: try Transport(configuration, now: pacing.now), credentials: credentials,
+            configuration: configuration, pacing: pacing, logger: logger)
     }
 
     package var pacing: Pacing { exchanger.pacing }
-    /// How long a service may keep back its answer: less than a connection without a byte lasts. Zero while requests wait for each other, because one
-    /// that waits would hold up all others.
+    /// How long a service may keep back its answer: less than a connection without a byte lasts. Zero while requests
+    /// wait for each other, because one that waits would hold up all others.
     package var waitingTime: Duration {
         if case .webAuth(_, let user) = credentials.kind, user.takesTurns { return .zero }
         return max(.zero, min(exchanger.configuration.patience, exchanger.configuration.idleTimeout) - .seconds(5))
@@ -61,7 +67,9 @@ public final class ContainerClient: Sendable {
     /// - Parameter body: the request's object.
     /// - Throws: ``CloudKitFailure``; `CancellationError`.
     public func callDevice(_ action: String, body: JSONObject) async throws -> JSONObject {
-        try await perform(action, under: "/device/1/\(container)/\(environment.rawValue)/", JSONWriter.bytes(of: .object(body)), .saves)
+        try await perform(
+            action, under: "/device/1/\(container)/\(environment.rawValue)/", JSONWriter.bytes(of: .object(body)),
+            .saves)
     }
 
     /// Calls a service that is not CloudKit's, with the same credentials.
@@ -74,7 +82,9 @@ public final class ContainerClient: Sendable {
         try await perform(action, under: root, body, saves ? .savesRepeatably : .reads)
     }
 
-    private func perform(_ action: String, under root: String, _ body: [UInt8], _ effect: ServiceCall.Effect) async throws -> JSONObject {
+    private func perform(_ action: String, under root: String, _ body: [UInt8], _ effect: ServiceCall.Effect)
+        async throws -> JSONObject
+    {
         try await exchanger.perform(ServiceCall(action, under: root, effect, body: body), CallOptions()).object
     }
 }
@@ -86,22 +96,27 @@ public struct ClientConfiguration: Sendable {
 
     /// Scheme, host and port of the server, without a path.
     public var address = Self.cloudKit
-    /// The `Origin` of requests, for an API token that is limited to pages of one site; `nil` for none, as of a program.
+    /// The `Origin` of requests, for an API token that is limited to pages of one site; `nil` for none, as of a
+    /// program.
     public var origin: String?
-    /// The name and version of the program, such as `Notes/2.1`: the beginning of `User-Agent`, by which a Skylight's log tells apps apart that send no
-    /// id of their own. Visible ASCII characters and spaces; `nil` for none.
+    /// The name and version of the program, such as `Notes/2.1`: the beginning of `User-Agent`, by which a Skylight's
+    /// log tells apps apart that send no id of their own. Visible ASCII characters and spaces; `nil` for none.
     public var product: String?
-    /// The content of a PEM file with certificates that are trusted in addition to the system's; for servers of one's own.
+    /// The content of a PEM file with certificates that are trusted in addition to the system's; for servers of one's
+    /// own.
     public var trustedCertificates: [UInt8]?
     /// The time for a request with all its repetitions, where the caller sets no deadline.
     public var patience: Duration = .seconds(120)
-    /// The number of times that a request is sent whose answers break off. No attempt begins after half a minute without an answer.
+    /// The number of times that a request is sent whose answers break off. No attempt begins after half a minute
+    /// without an answer.
     public var attempts = 5
     /// The longest pause before a repetition, even if CloudKit asks for more.
     public var longestPause: Duration = .seconds(300)
-    /// The size limit of an answer in bytes; asset files have none. A page of 200 records of a megabyte each is the largest that CloudKit documents.
+    /// The size limit of an answer in bytes; asset files have none. A page of 200 records of a megabyte each is the
+    /// largest that CloudKit documents.
     public var answerLimit = 256 << 20
-    /// The time without a byte after which a connection counts as broken. An answer has to begin in this time, and a little more for a long request.
+    /// The time without a byte after which a connection counts as broken. An answer has to begin in this time, and a
+    /// little more for a long request.
     public var idleTimeout: Duration = .seconds(60)
     /// The number of connections to the server, and to the server of asset files.
     public var connections = 8

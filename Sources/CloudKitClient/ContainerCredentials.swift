@@ -3,8 +3,8 @@ public import Records
 
 /// The credentials of a client. Their descriptions contain no secret.
 ///
-/// A server-to-server key reaches the public database, an API token alone what anyone may read there. An API token with a user's web auth token
-/// reaches the public database and the user's private and shared ones.
+/// A server-to-server key reaches the public database, an API token alone what anyone may read there. An API token with
+/// a user's web auth token reaches the public database and the user's private and shared ones.
 public struct ContainerCredentials: Sendable, CustomStringConvertible {
     enum Kind: Sendable {
         case key(ServerToServerKey)
@@ -26,7 +26,8 @@ public struct ContainerCredentials: Sendable, CustomStringConvertible {
 
     /// - Parameters:
     ///   - apiToken: from the page Tokens & Keys of CloudKit's console.
-    ///   - user: the web auth token of the sign-in that ``CloudKitFailure/signInURL`` begins. Clients of one user share it.
+    ///   - user: the web auth token of the sign-in that ``CloudKitFailure/signInURL`` begins. Clients of one user share
+    ///     it.
     public static func webAuth(apiToken: String, user: WebAuthCredential) -> ContainerCredentials {
         ContainerCredentials(kind: .webAuth(apiToken: Secret(apiToken), user))
     }
@@ -56,9 +57,12 @@ struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringCon
 extension String {
     /// A text of the server without these secrets, should it repeat them.
     func hiding(_ secrets: [Secret]) -> String {
-        // Bytes, because a character may go on after a secret. A short secret is no real credential, and its letters occur in any text.
+        // Bytes, because a character may go on after a secret. A short secret is no real credential, and its letters
+        // occur in any text.
         let shown = secrets.filter { $0.text.utf8.count >= 8 }.reduce(Array(utf8)) { bytes, secret in
-            [secret.text, PercentEncoding.encoded(secret.text)].reduce(bytes) { $0.replacing(Array($1.utf8), with: secret.description.utf8) }
+            [secret.text, PercentEncoding.encoded(secret.text)].reduce(bytes) {
+                $0.replacing(Array($1.utf8), with: secret.description.utf8)
+            }
         }
         return String(decoding: shown, as: UTF8.self)
     }
@@ -79,19 +83,24 @@ public struct ServerToServerKey: Sendable, CustomStringConvertible, CustomReflec
 
     /// - Parameters:
     ///   - keyID: as the page Tokens & Keys of CloudKit's console shows it.
-    ///   - pem: the key in PEM, as `openssl ecparam -name prime256v1 -genkey` and PKCS#8 tools write it. Other blocks before and after it are skipped.
+    ///   - pem: the key in PEM, as `openssl ecparam -name prime256v1 -genkey` and PKCS#8 tools write it. Other blocks
+    ///     before and after it are skipped.
     /// - Throws: ``UnusableKey``, which does not contain the text.
     public init(keyID: String, pem: String) throws(UnusableKey) {
         let keyID = keyID.trimmingWhiteSpace
-        guard !keyID.isEmpty, keyID.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw UnusableKey("The key id is empty, or is none") }
+        guard !keyID.isEmpty, keyID.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw UnusableKey("The key id is empty, or is none")
+        }
         self.keyID = keyID
         let pem = pem.replacing("\r\n", with: "\n")
         if pem.contains("-----BEGIN ENCRYPTED PRIVATE KEY") || pem.contains("Proc-Type: 4,ENCRYPTED") {
-            throw UnusableKey("The key is locked with a password; write it without one: openssl ec -in locked.pem -out key.pem")
+            throw UnusableKey(
+                "The key is locked with a password; write it without one: openssl ec -in locked.pem -out key.pem")
         }
         guard let block = Self.block("EC PRIVATE KEY", in: pem) ?? Self.block("PRIVATE KEY", in: pem) else {
             let isPublic = pem.contains("-----BEGIN PUBLIC KEY")
-            throw UnusableKey(isPublic ? "This is the public half; the private key signs" : "There is no private key in PEM")
+            throw UnusableKey(
+                isPublic ? "This is the public half; the private key signs" : "There is no private key in PEM")
         }
         do {
             key = try P256.Signing.PrivateKey(pemRepresentation: block)
@@ -131,8 +140,8 @@ public struct UnusableKey: Error, Sendable, Hashable, CustomStringConvertible {
 
 /// The text that a signature covers: `{date}:{base64 of the SHA-256 of the body}:{path with its query}`.
 ///
-/// Every mistake in it gets the same answer from CloudKit, AUTHENTICATION_FAILED. ``RequestEvent/sending(_:signed:)`` shows it for each attempt, and
-/// ``CloudKitFailure/signed`` for the one that was refused. It contains no secret.
+/// Every mistake in it gets the same answer from CloudKit, AUTHENTICATION_FAILED. ``RequestEvent/sending(_:signed:)``
+/// shows it for each attempt, and ``CloudKitFailure/signed`` for the one that was refused. It contains no secret.
 public struct SigningText: Sendable, Hashable, CustomStringConvertible {
     /// `yyyy-MM-ddTHH:mm:ssZ`
     public let date: String

@@ -49,10 +49,13 @@ public struct TransferProgress: Sendable, Hashable {
 extension DatabaseClient {
     /// Gets addresses for uploads, any number of them (`assets/upload`).
     /// - Returns: a slot or an error per request, in their order.
-    public func uploadSlots(_ requests: [UploadRequest], in zoneID: ZoneID = .default) async throws -> [Result<UploadSlot, ServerError>] {
+    public func uploadSlots(_ requests: [UploadRequest], in zoneID: ZoneID = .default) async throws -> [Result<
+        UploadSlot, ServerError
+    >] {
         try await inParts(requests) { part in
             // A slot without an upload is forgotten after a while, so that a second request does no harm.
-            let call = try ServiceCall("assets/upload", under: root, items: "tokens") { (writer) throws(CloudKitFailure) in
+            let call = try ServiceCall("assets/upload", under: root, items: "tokens") {
+                (writer) throws(CloudKitFailure) in
                 try writer.member("tokens", part) { writer, request in
                     writer.member("recordType", request.recordType)
                     writer.member("fieldName", request.fieldName)
@@ -64,8 +67,12 @@ extension DatabaseClient {
                 return try await send(call) { answer in
                     try answer.objects("tokens", count: part.count).map { object in
                         try object.result { object in
-                            guard let url = object.string("url") else { throw UnexpectedShape(expected: "a string 'url'") }
-                            return UploadSlot(recordName: try object.required("recordName"), fieldName: try object.required("fieldName"), url: url)
+                            guard let url = object.string("url") else {
+                                throw UnexpectedShape(expected: "a string 'url'")
+                            }
+                            return UploadSlot(
+                                recordName: try object.required("recordName"),
+                                fieldName: try object.required("fieldName"), url: url)
                         }
                     }
                 }
@@ -77,9 +84,11 @@ extension DatabaseClient {
         }
     }
 
-    /// Uploads a file. A broken connection begins it anew, which does no harm: a file counts once a record is saved with it.
+    /// Uploads a file. A broken connection begins it anew, which does no harm: a file counts once a record is saved
+    /// with it.
     ///
-    /// Each attempt may take a minute, and a second for each 1,024 bytes; repetitions may take the patience of the configuration.
+    /// Each attempt may take a minute, and a second for each 1,024 bytes; repetitions may take the patience of the
+    /// configuration.
     /// - Parameters:
     ///   - size: bytes of the file.
     ///   - progress: is told what the connection took. It must be quick.
@@ -101,7 +110,9 @@ extension DatabaseClient {
             request.body = .stream(paced, length: .known(size))
             let reply: Transport.Reply
             do {
-                let begun = try await paced.watching { [request, attempts] in try await transport.file(request, within: attempts.timeToAnswer(size)).get() }
+                let begun = try await paced.watching { [request, attempts] in
+                    try await transport.file(request, within: attempts.timeToAnswer(size)).get()
+                }
                 reply = try await transport.reply(of: begun).get()
             } catch {
                 if let cause = counted.error { throw cause }
@@ -116,7 +127,8 @@ extension DatabaseClient {
             attempts.answered(reply)
             guard let asset = reply.object?.object("singleFile").flatMap(Asset.init(uploaded:)) else {
                 throw attempts.failure(
-                    .unexpectedAnswer(status: reply.status, "expected an object 'singleFile' with 'fileChecksum' and 'size'"))
+                    .unexpectedAnswer(
+                        status: reply.status, "expected an object 'singleFile' with 'fileChecksum' and 'size'"))
             }
             return asset
         }
@@ -124,20 +136,23 @@ extension DatabaseClient {
 
     /// Downloads the file of an asset, streamed with backpressure. The request is sent when the stream is read.
     ///
-    /// A broken connection is followed by a request for the rest. If the server does not give parts, the file is fetched anew and its beginning
-    /// skipped. A file may take any time while 1,024 bytes a second come; repetitions while less comes may take the patience of the configuration.
+    /// A broken connection is followed by a request for the rest. If the server does not give parts, the file is
+    /// fetched anew and its beginning skipped. A file may take any time while 1,024 bytes a second come; repetitions
+    /// while less comes may take the patience of the configuration.
     /// - Parameters:
     ///   - fileName: replaces the placeholder in the address. Any name will do.
     ///   - offset: the bytes that the caller has already.
     ///   - progress: is told all bytes so far, with those that were there already. It must be quick.
-    /// - Throws: ``CloudKitFailure`` of kind `invalidRequest` if the asset has no address that can be used, or has no such offset. Reading the
-    ///   stream throws ``CloudKitFailure`` and `CancellationError`.
+    /// - Throws: ``CloudKitFailure`` of kind `invalidRequest` if the asset has no address that can be used, or has no
+    ///   such offset. Reading the stream throws ``CloudKitFailure`` and `CancellationError`.
     public func download(
-        _ asset: ReceivedAsset, fileName: String = "file", from offset: Int64 = 0, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
+        _ asset: ReceivedAsset, fileName: String = "file", from offset: Int64 = 0,
+        progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
     ) throws(CloudKitFailure) -> AssetStream {
         let action = "asset download"
         guard let url = asset.downloadURL else {
-            throw CloudKitFailure(.invalidRequest("The record does not tell where the file is; fetch it with this field"), action: action)
+            throw CloudKitFailure(
+                .invalidRequest("The record does not tell where the file is; fetch it with this field"), action: action)
         }
         let attempts = try FileAttempts(action, of: url, named: fileName, container.exchanger, options)
         return try AssetStream(attempts, from: offset, size: asset.asset.size, progress)
@@ -149,13 +164,16 @@ extension Asset {
     fileprivate init?(uploaded object: JSONObject) {
         guard let fileChecksum = object.string("fileChecksum"), let size = object.integer("size") else { return nil }
         self.init(
-            fileChecksum: fileChecksum, size: size, referenceChecksum: object.string("referenceChecksum"), wrappingKey: object.string("wrappingKey"),
+            fileChecksum: fileChecksum, size: size, referenceChecksum: object.string("referenceChecksum"),
+            wrappingKey: object.string("wrappingKey"),
             receipt: object.string("receipt"))
     }
 }
 
-/// A file on its way up: tells the progress, and keeps the error of the file, which the connection would report as its own.
-private struct MeasuredUpload<File: AsyncSequence & Sendable>: AsyncSequence, Sendable where File.Element == ByteBuffer {
+/// A file on its way up: tells the progress, and keeps the error of the file, which the connection would report as its
+/// own.
+private struct MeasuredUpload<File: AsyncSequence & Sendable>: AsyncSequence, Sendable
+where File.Element == ByteBuffer {
     typealias Element = ByteBuffer
 
     private final class Failed: Sendable {
@@ -200,7 +218,8 @@ private struct MeasuredUpload<File: AsyncSequence & Sendable>: AsyncSequence, Se
 
 // MARK: - Downloads
 
-/// The bytes of a file, streamed with backpressure. Each reader sends requests of its own, and resumes broken connections.
+/// The bytes of a file, streamed with backpressure. Each reader sends requests of its own, and resumes broken
+/// connections.
 public struct AssetStream: AsyncSequence, Sendable {
     /// The next bytes of the file, as many as came together.
     public typealias Element = ByteBuffer
@@ -213,9 +232,12 @@ public struct AssetStream: AsyncSequence, Sendable {
     private let progress: @Sendable (TransferProgress) -> Void
 
     init(
-        _ attempts: FileAttempts, from offset: Int64, size: Int64, _ progress: @escaping @Sendable (TransferProgress) -> Void
+        _ attempts: FileAttempts, from offset: Int64, size: Int64,
+        _ progress: @escaping @Sendable (TransferProgress) -> Void
     ) throws(CloudKitFailure) {
-        guard offset >= 0, offset <= size else { throw attempts.failure(.invalidRequest("There is no byte \(offset) in a file of \(size)")) }
+        guard offset >= 0, offset <= size else {
+            throw attempts.failure(.invalidRequest("There is no byte \(offset) in a file of \(size)"))
+        }
         self.attempts = attempts
         self.offset = offset
         self.size = size
@@ -241,7 +263,8 @@ public struct AssetStream: AsyncSequence, Sendable {
             position = stream.offset
         }
 
-        /// - Throws: ``CloudKitFailure``; `CancellationError`. The bytes before it are good: a new stream may begin after them.
+        /// - Throws: ``CloudKitFailure``; `CancellationError`. The bytes before it are good: a new stream may begin
+        ///   after them.
         public mutating func next() async throws -> ByteBuffer? {
             while true {
                 if position < size { try attempts.checkDeadline() }
@@ -261,7 +284,10 @@ public struct AssetStream: AsyncSequence, Sendable {
                     skipping -= skipped
                     if part.readableBytes == 0 { continue }
                     position += Int64(part.readableBytes)
-                    guard position <= size else { throw attempts.failure(.unexpectedAnswer(status: 200, "the file has more than its \(size) bytes")) }
+                    guard position <= size else {
+                        throw attempts.failure(
+                            .unexpectedAnswer(status: 200, "the file has more than its \(size) bytes"))
+                    }
                     attempts.received(part.readableBytes)
                     progress(TransferProgress(bytes: position, size: size))
                     return part
@@ -302,16 +328,24 @@ public struct AssetStream: AsyncSequence, Sendable {
                     continue
                 }
                 attempts.answered(head)
-                if head.status == 206, head.headers.first(name: "Content-Range")?.hasPrefix("bytes \(position)-") != true {
+                if head.status == 206,
+                    head.headers.first(name: "Content-Range")?.hasPrefix("bytes \(position)-") != true
+                {
                     throw attempts.failure(.unexpectedAnswer(status: 206, "it is not the part that was asked for"))
                 }
                 // A file that is longer or shorter than the record says will not become right by another attempt.
-                if let rest = head.headers.first(name: "Content-Length").flatMap({ Int64($0) }), rest != (head.status == 200 ? size : size - position) {
-                    throw attempts.failure(.unexpectedAnswer(status: head.status, "the file has not the \(size) bytes that its record says"))
+                if let rest = head.headers.first(name: "Content-Length").flatMap({ Int64($0) }),
+                    rest != (head.status == 200 ? size : size - position)
+                {
+                    throw attempts.failure(
+                        .unexpectedAnswer(
+                            status: head.status, "the file has not the \(size) bytes that its record says"))
                 }
                 let newTag = head.headers.first(name: "ETag")
                 if position > 0, let tag, let newTag, tag != newTag {
-                    throw attempts.failure(.unexpectedAnswer(status: head.status, "the file is another one than before the connection broke"))
+                    throw attempts.failure(
+                        .unexpectedAnswer(
+                            status: head.status, "the file is another one than before the connection broke"))
                 }
                 tag = newTag ?? tag
                 skipping = head.status == 200 ? position : 0

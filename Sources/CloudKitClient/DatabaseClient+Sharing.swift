@@ -8,15 +8,19 @@ extension DatabaseClient {
     ///   - shortGUIDs: the last parts of the links' paths.
     ///   - fetchesRoots: true to get the records at the top too.
     /// - Returns: a share or an error per link, in their order.
-    public func resolveShares(_ shortGUIDs: [String], fetchesRoots: Bool = true) async throws -> [Result<ReceivedShareMetadata, ServerError>] {
+    public func resolveShares(_ shortGUIDs: [String], fetchesRoots: Bool = true) async throws -> [Result<
+        ReceivedShareMetadata, ServerError
+    >] {
         try await follow(shortGUIDs, fetchesRoots, "records/resolve", .reads)
     }
 
-    /// Lets the user take part in the shares that links lead to, any number of them (`records/accept`). Their zones are in the shared database
-    /// then. A second acceptance changes nothing, so a lost answer is asked for again.
+    /// Lets the user take part in the shares that links lead to, any number of them (`records/accept`). Their zones are
+    /// in the shared database then. A second acceptance changes nothing, so a lost answer is asked for again.
     /// - Parameters: as for ``resolveShares(_:fetchesRoots:)``.
     /// - Returns: a share or an error per link, in their order.
-    public func acceptShares(_ shortGUIDs: [String], fetchesRoots: Bool = true) async throws -> [Result<ReceivedShareMetadata, ServerError>] {
+    public func acceptShares(_ shortGUIDs: [String], fetchesRoots: Bool = true) async throws -> [Result<
+        ReceivedShareMetadata, ServerError
+    >] {
         try await follow(shortGUIDs, fetchesRoots, "records/accept", .savesRepeatably)
     }
 
@@ -24,7 +28,8 @@ extension DatabaseClient {
         _ shortGUIDs: [String], _ fetchesRoots: Bool, _ action: String, _ effect: ServiceCall.Effect
     ) async throws -> [Result<ReceivedShareMetadata, ServerError>] {
         try await inParts(shortGUIDs) { part in
-            let call = try ServiceCall(action, under: container.database(.public).root, effect, items: "results") { (writer) throws(CloudKitFailure) in
+            let call = try ServiceCall(action, under: container.database(.public).root, effect, items: "results") {
+                (writer) throws(CloudKitFailure) in
                 try writer.member("shortGUIDs", part) { writer, shortGUID in
                     writer.member("value", shortGUID)
                     writer.member("shouldFetchRootRecord", fetchesRoots)
@@ -56,9 +61,11 @@ public struct ReceivedParticipant: Sendable, Hashable {
         let info = identity.object("lookupInfo")
         user = ReceivedUser(identity)
         participant = ShareParticipant(
-            participantID: object.string("participantId") ?? object.string("participantID") ?? "", userRecordName: identity.name("userRecordName"),
+            participantID: object.string("participantId") ?? object.string("participantID") ?? "",
+            userRecordName: identity.name("userRecordName"),
             lookupInfo: LookupInfo(
-                emailAddress: info?.string("emailAddress"), phoneNumber: info?.string("phoneNumber"), userRecordName: info?.name("userRecordName")),
+                emailAddress: info?.string("emailAddress"), phoneNumber: info?.string("phoneNumber"),
+                userRecordName: info?.name("userRecordName")),
             role: object.string("type").flatMap { ShareParticipant.Role(rawValue: $0) } ?? .user,
             status: object.string("acceptanceStatus").flatMap { ShareParticipant.Status(rawValue: $0) } ?? .invited,
             permission: object.string("permission").flatMap { SharePermission(rawValue: $0) } ?? .none,
@@ -68,7 +75,8 @@ public struct ReceivedParticipant: Sendable, Hashable {
 }
 
 extension ReceivedRecord {
-    /// Sharing's part of the record; `nil` if it is neither shared nor a share. CloudKit does not tell the root of a share.
+    /// Sharing's part of the record; `nil` if it is neither shared nor a share. CloudKit does not tell the root of a
+    /// share.
     public var sharing: RecordSharing? {
         if shortGUID == nil, share == nil, participants == nil { return nil }
         let top = participants.map { participants in
@@ -76,7 +84,8 @@ extension ReceivedRecord {
             // The owner comes first, also where the list begins with another one.
             let sorted = all.filter { $0.role == .owner } + all.filter { $0.role != .owner }
             return Share(
-                rootName: others.name("rootRecordName"), shortGUID: shortGUID ?? "", publicPermission: publicPermission ?? .none, participants: sorted)
+                rootName: others.name("rootRecordName"), shortGUID: shortGUID ?? "",
+                publicPermission: publicPermission ?? .none, participants: sorted)
         }
         return RecordSharing(shortGUID: shortGUID, shareName: share?.recordName, share: top)
     }
@@ -124,15 +133,19 @@ public struct ReceivedShareMetadata: Sendable, Hashable {
         participantType = object.string("participantType").flatMap { ShareParticipant.Role(rawValue: $0) }
         participantStatus = object.string("participantStatus").flatMap { ShareParticipant.Status(rawValue: $0) }
         participantPermission = object.string("participantPermission").flatMap { SharePermission(rawValue: $0) }
-        if share.recordID.zoneID.ownerRecordName == nil { share.recordID.zoneID.ownerRecordName = zoneID.ownerRecordName }
-        if rootRecord?.recordID.zoneID.ownerRecordName == nil { rootRecord?.recordID.zoneID.ownerRecordName = zoneID.ownerRecordName }
+        if share.recordID.zoneID.ownerRecordName == nil {
+            share.recordID.zoneID.ownerRecordName = zoneID.ownerRecordName
+        }
+        if rootRecord?.recordID.zoneID.ownerRecordName == nil {
+            rootRecord?.recordID.zoneID.ownerRecordName = zoneID.ownerRecordName
+        }
     }
 }
 
 // MARK: - Users
 
-/// A user as CloudKit's answer has it: name, and the address by which the user was looked up or invited. A user shows others no more than permitted, so
-/// that every property may be missing.
+/// A user as CloudKit's answer has it: name, and the address by which the user was looked up or invited. A user shows
+/// others no more than permitted, so that every property may be missing.
 public struct ReceivedUser: Sendable, Hashable {
     public var userRecordName: Name?
     public var givenName: String?
@@ -178,7 +191,9 @@ extension DatabaseClient {
         try await send(ServiceCall("users/caller", under: usersRoot)) { answer in
             // Two forms were seen: a list of one, and the user itself.
             guard answer["users"] != nil else { return try Self.named(answer) }
-            guard let user = try answer.objects("users").first else { throw UnexpectedShape(expected: "a user in 'users'") }
+            guard let user = try answer.objects("users").first else {
+                throw UnexpectedShape(expected: "a user in 'users'")
+            }
             return try Self.named(user)
         }
     }
@@ -206,9 +221,12 @@ extension DatabaseClient {
         try await lookup("users/discover", in: "lookupInfos", keys)
     }
 
-    /// All contacts of the user who have signed in to the app (`users/discover`). CloudKit's own answer was INTERNAL_ERROR since 2026.
+    /// All contacts of the user who have signed in to the app (`users/discover`). CloudKit's own answer was
+    /// INTERNAL_ERROR since 2026.
     public func discoverUsers() async throws -> [ReceivedUser] {
-        try await send(ServiceCall("users/discover", under: usersRoot)) { try $0.objects("users").map { ReceivedUser($0) } }
+        try await send(ServiceCall("users/discover", under: usersRoot)) {
+            try $0.objects("users").map { ReceivedUser($0) }
+        }
     }
 
     private static func named(_ object: JSONObject) throws -> ReceivedUser {
@@ -219,12 +237,16 @@ extension DatabaseClient {
 
     private var usersRoot: String { container.database(.public).root }
 
-    private func lookup(_ action: String, in list: Name, _ keys: [UserKey]) async throws -> [Result<ReceivedUser, ServerError>] {
+    private func lookup(_ action: String, in list: Name, _ keys: [UserKey]) async throws -> [Result<
+        ReceivedUser, ServerError
+    >] {
         try await inParts(keys) { part in
             let call = try ServiceCall(action, under: usersRoot, items: "users") { (writer) throws(CloudKitFailure) in
                 try writer.member(list, part) { writer, key in writer.member(key.member.0, key.member.1) }
             }
-            return try await send(call) { answer in try answer.objects("users", count: part.count).map { $0.result { ReceivedUser($0) } } }
+            return try await send(call) { answer in
+                try answer.objects("users", count: part.count).map { $0.result { ReceivedUser($0) } }
+            }
         }
     }
 }

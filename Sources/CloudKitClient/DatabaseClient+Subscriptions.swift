@@ -13,22 +13,29 @@ extension DatabaseClient {
     /// - Returns: a subscription or an error per id, in their order.
     public func lookupSubscriptions(_ subscriptionIDs: [Name]) async throws -> [Result<Subscription, ServerError>] {
         try await inParts(subscriptionIDs) { part in
-            let call = try ServiceCall("subscriptions/lookup", under: root, items: "subscriptions") { (writer) throws(CloudKitFailure) in
-                try writer.member("subscriptions", part) { writer, subscriptionID in writer.member("subscriptionID", subscriptionID) }
+            let call = try ServiceCall("subscriptions/lookup", under: root, items: "subscriptions") {
+                (writer) throws(CloudKitFailure) in
+                try writer.member("subscriptions", part) { writer, subscriptionID in
+                    writer.member("subscriptionID", subscriptionID)
+                }
             }
             return try await send(call) { answer in
-                try answer.objects("subscriptions", count: part.count).map { try $0.result { try Subscription(received: $0) } }
+                try answer.objects("subscriptions", count: part.count).map {
+                    try $0.result { try Subscription(received: $0) }
+                }
             }
         }
     }
 
-    /// Saves and deletes subscriptions, any number of them. Every operation is attempted, in order. CloudKit keeps one subscription to the same query
-    /// and events; a second one under another id is refused with INTERNAL_ERROR.
+    /// Saves and deletes subscriptions, any number of them. Every operation is attempted, in order. CloudKit keeps one
+    /// subscription to the same query and events; a second one under another id is refused with INTERNAL_ERROR.
     /// - Returns: the id or an error per operation, in their order.
     public func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<Name, ServerError>] {
         try await inParts(operations) { part in
-            let call = try ServiceCall("subscriptions/modify", under: root, .saves, items: "subscriptions") { (writer) throws(CloudKitFailure) in
-                try writer.member("operations", part) { (writer: inout JSONWriter, operation: SubscriptionOperation) throws(CloudKitFailure) in
+            let call = try ServiceCall("subscriptions/modify", under: root, .saves, items: "subscriptions") {
+                (writer) throws(CloudKitFailure) in
+                try writer.member("operations", part) {
+                    (writer: inout JSONWriter, operation: SubscriptionOperation) throws(CloudKitFailure) in
                     switch operation {
                     case .save(let subscription):
                         // Under an id that exists, this replaces the subscription.
@@ -72,7 +79,8 @@ extension Subscription {
 
 // MARK: - Notifications
 
-/// A device's token for notifications, and the address at which it waits for them. Whoever has the address gets the notifications.
+/// A device's token for notifications, and the address at which it waits for them. Whoever has the address gets the
+/// notifications.
 public struct CourierToken: Sendable, Hashable {
     /// Names the device for `tokens/register`.
     public let apnsToken: String
@@ -81,7 +89,8 @@ public struct CourierToken: Sendable, Hashable {
 }
 
 extension ContainerClient {
-    /// Makes a token, and registers it for the container and user of the credentials (`tokens/create`, `tokens/register`). It lasts twelve hours.
+    /// Makes a token, and registers it for the container and user of the credentials (`tokens/create`,
+    /// `tokens/register`). It lasts twelve hours.
     /// - Parameter clientID: identifies the device among those of the user.
     public func makeCourierToken(clientID: String) async throws -> CourierToken {
         var body = JSONObject()
@@ -89,22 +98,28 @@ extension ContainerClient {
         body["clientId"] = .string(clientID)
         let made = try await callDevice("tokens/create", body: body)
         guard let apnsToken = made.string("apnsToken"), let url = made.string("webcourierURL") else {
-            throw CloudKitFailure(.unexpectedAnswer(status: 200, "expected strings 'apnsToken' and 'webcourierURL'"), action: "tokens/create")
+            throw CloudKitFailure(
+                .unexpectedAnswer(status: 200, "expected strings 'apnsToken' and 'webcourierURL'"),
+                action: "tokens/create")
         }
         body["apnsToken"] = .string(apnsToken)
         _ = try await callDevice("tokens/register", body: body)
         return CourierToken(apnsToken: apnsToken, webcourierURL: url)
     }
 
-    /// Waits for the next notification, as long as the courier holds the request. It is taken with that: nobody gets it again.
+    /// Waits for the next notification, as long as the courier holds the request. It is taken with that: nobody gets it
+    /// again.
     /// - Returns: `nil` if none came in that time; ask again.
-    /// - Throws: ``CloudKitFailure``, of kind `assetRefused` or `refused` for a token that is no longer valid; `CancellationError`.
+    /// - Throws: ``CloudKitFailure``, of kind `assetRefused` or `refused` for a token that is no longer valid;
+    ///   `CancellationError`.
     public func nextNotification(at token: CourierToken) async throws -> JSONObject? {
         var attempts = try FileAttempts("web courier", of: token.webcourierURL, named: "", exchanger, CallOptions())
         while true {
             let reply: Transport.Reply
             do {
-                reply = try await attempts.transport.reply(of: attempts.transport.file(attempts.next(.GET), within: attempts.transport.timeToNotify).get()).get()
+                reply = try await attempts.transport.reply(
+                    of: attempts.transport.file(attempts.next(.GET), within: attempts.transport.timeToNotify).get()
+                ).get()
             } catch Transport.Trouble.lost {
                 // Nothing came for longer than the connection may be silent.
                 try await exchanger.pacing.pause(.seconds(1))

@@ -4,7 +4,8 @@ public import Records
 public struct ReceivedZone: Sendable, Hashable {
     /// The zone's name, with its owner if CloudKit tells it.
     public var zoneID: ZoneID
-    /// The token of the zone's latest change; `nil` if it has no feed, as in the public database, and if CloudKit does not tell.
+    /// The token of the zone's latest change; `nil` if it has no feed, as in the public database, and if CloudKit does
+    /// not tell.
     public var syncToken: SyncToken?
     /// True if batches in the zone can be atomic; `nil` if CloudKit does not tell.
     public var atomic: Bool?
@@ -42,18 +43,23 @@ public struct SyncToken: Sendable, Hashable, CustomStringConvertible {
 extension DatabaseClient {
     /// All zones of the database.
     public func zones() async throws -> [ReceivedZone] {
-        try await send(ServiceCall("zones/list", under: root)) { answer in try answer.objects("zones").map { try ReceivedZone($0) } }
+        try await send(ServiceCall("zones/list", under: root)) { answer in
+            try answer.objects("zones").map { try ReceivedZone($0) }
+        }
     }
 
     /// Looks zones up, any number of them.
     /// - Returns: a zone or an error per zone ID, in their order. A missing zone is ZONE_NOT_FOUND.
     public func lookupZones(_ zoneIDs: [ZoneID]) async throws -> [Result<ReceivedZone, ServerError>] {
         try await inParts(zoneIDs) { part in
-            let call = try ServiceCall("zones/lookup", under: root, items: "zones") { (writer) throws(CloudKitFailure) in
+            let call = try ServiceCall("zones/lookup", under: root, items: "zones") {
+                (writer) throws(CloudKitFailure) in
                 // The reference has the zone's name and owner in the item itself.
                 try writer.member("zones", part) { writer, zoneID in writer.members(of: zoneID) }
             }
-            return try await send(call) { answer in try answer.objects("zones", count: part.count).map { try $0.result { try ReceivedZone($0) } } }
+            return try await send(call) { answer in
+                try answer.objects("zones", count: part.count).map { try $0.result { try ReceivedZone($0) } }
+            }
         }
     }
 
@@ -61,7 +67,8 @@ extension DatabaseClient {
     /// - Returns: a zone or an error per operation, in their order.
     public func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<ReceivedZone, ServerError>] {
         try await inParts(operations) { part in
-            let call = try ServiceCall("zones/modify", under: root, .saves, items: "zones") { (writer) throws(CloudKitFailure) in
+            let call = try ServiceCall("zones/modify", under: root, .saves, items: "zones") {
+                (writer) throws(CloudKitFailure) in
                 try writer.member("operations", part) { writer, operation in
                     let kind = if case .create = operation { "create" } else { "delete" }
                     writer.member("operationType", kind)
@@ -69,7 +76,9 @@ extension DatabaseClient {
                     writer.object { $0.member(zoneID: operation.zoneID) }
                 }
             }
-            return try await send(call) { answer in try answer.objects("zones", count: part.count).map { try $0.result { try ReceivedZone($0) } } }
+            return try await send(call) { answer in
+                try answer.objects("zones", count: part.count).map { try $0.result { try ReceivedZone($0) } }
+            }
         }
     }
 }
@@ -125,7 +134,8 @@ public struct ZonePull: Sendable, Hashable {
 
     /// A pull of one zone; of all that is there now, unless a token says since when.
     public init(
-        _ zoneID: ZoneID, since: SyncToken? = nil, limit: Int? = nil, desiredKeys: Set<Name>? = nil, desiredRecordTypes: Set<Name>? = nil,
+        _ zoneID: ZoneID, since: SyncToken? = nil, limit: Int? = nil, desiredKeys: Set<Name>? = nil,
+        desiredRecordTypes: Set<Name>? = nil,
         reverse: Bool = false
     ) {
         self.zoneID = zoneID
@@ -149,7 +159,8 @@ extension DatabaseClient {
         }
         return try await send(call) { answer in
             DatabaseFeedPage(
-                zones: try answer.objects("zones").map { try ReceivedZone($0) }, syncToken: try answer.requiredSyncToken,
+                zones: try answer.objects("zones").map { try ReceivedZone($0) },
+                syncToken: try answer.requiredSyncToken,
                 moreComing: answer.bool("moreComing") ?? false)
         }
     }
@@ -163,10 +174,12 @@ extension DatabaseClient {
     }
 
     /// Gets one page of changes of each of several zones, any number of them.
-    /// - Returns: a page or an error per zone, in their order. An expired token is BAD_REQUEST, a deleted zone ZONE_NOT_FOUND.
+    /// - Returns: a page or an error per zone, in their order. An expired token is BAD_REQUEST, a deleted zone
+    ///   ZONE_NOT_FOUND.
     public func zoneChanges(_ pulls: [ZonePull]) async throws -> [Result<ZoneFeedPage, ServerError>] {
         try await inParts(pulls) { part in
-            let call = try ServiceCall("changes/zone", under: root, items: "zones") { (writer) throws(CloudKitFailure) in
+            let call = try ServiceCall("changes/zone", under: root, items: "zones") {
+                (writer) throws(CloudKitFailure) in
                 try writer.member("zones", part) { writer, pull in writer.members(of: pull) }
             }
             return try await send(call) { answer in
@@ -177,14 +190,16 @@ extension DatabaseClient {
         }
     }
 
-    /// All pages of one zone's changes. An error of the zone ends the sequence with a ``CloudKitFailure``. Tokens of the pages before stay good.
+    /// All pages of one zone's changes. An error of the zone ends the sequence with a ``CloudKitFailure``. Tokens of
+    /// the pages before stay good.
     public func zoneChangesPages(_ pull: ZonePull) -> Pages<ZoneFeedPage> {
         Pages(of: "changes/zone", after: pull.since?.text, container.pacing) { marker in
             var pull = pull
             pull.since = marker.map { SyncToken($0) }
             switch try await zoneChanges([pull])[0] {
             case .success(let page): return (page, page.changes.isEmpty, page.moreComing ? page.syncToken.text : nil)
-            case .failure(let error): throw CloudKitFailure(error.isTemporary ? .throttled(error) : .refused(error), action: "changes/zone")
+            case .failure(let error):
+                throw CloudKitFailure(error.isTemporary ? .throttled(error) : .refused(error), action: "changes/zone")
             }
         }
     }

@@ -2,8 +2,9 @@ public import Records
 
 /// A database of a container. A value: copies with other deadlines and observers share the connections.
 ///
-/// Methods throw ``CloudKitFailure`` if a request fails as a whole, and `CancellationError` if the task is cancelled while it reads. A save that
-/// was under way throws ``CloudKitFailure/Kind/answerLost(_:)`` then. Items that fail alone are in the answers.
+/// Methods throw ``CloudKitFailure`` if a request fails as a whole, and `CancellationError` if the task is cancelled
+/// while it reads. A save that was under way throws ``CloudKitFailure/Kind/answerLost(_:)`` then. Items that fail alone
+/// are in the answers.
 public struct DatabaseClient: Sendable {
     /// The maximum number of items in a request, and of records in an answer.
     public static let itemLimit = 200
@@ -26,7 +27,8 @@ public struct DatabaseClient: Sendable {
         return client
     }
 
-    /// The same database, with a time after which a file is given up that does not move, repetitions included. A deadline may end it earlier.
+    /// The same database, with a time after which a file is given up that does not move, repetitions included. A
+    /// deadline may end it earlier.
     public func withFilePatience(_ patience: Duration) -> DatabaseClient {
         var client = self
         client.options.filePatience = patience
@@ -76,7 +78,8 @@ public struct DatabaseClient: Sendable {
     }
 
     /// Sends the items of a request in parts of ``itemLimit``, one after the other.
-    /// - Parameter outcomes: the place of a failure for the outcomes of saves, which must not be lost with the parts after them.
+    /// - Parameter outcomes: the place of a failure for the outcomes of saves, which must not be lost with the parts
+    ///   after them.
     /// - Returns: the answers of all items, in their order.
     /// - Throws: ``CloudKitFailure`` with the part that failed, if there are several.
     func inParts<Item, Answer>(
@@ -94,7 +97,8 @@ public struct DatabaseClient: Sendable {
                 var failure: CloudKitFailure
                 switch error {
                 case let known as CloudKitFailure: failure = known
-                case is CancellationError where start > 0 && outcomes != nil: failure = CloudKitFailure(.cancelled, action: "records/modify")
+                case is CancellationError where start > 0 && outcomes != nil:
+                    failure = CloudKitFailure(.cancelled, action: "records/modify")
                 default: throw error
                 }
                 failure.part = part
@@ -120,7 +124,8 @@ public enum ModifiedRecord: Sendable, Hashable {
 public struct RecordsPage: Sendable {
     /// The records in order. A record that could not be read is an error with its name.
     public var records: [Result<ReceivedRecord, ServerError>]
-    /// The way to the next page; `nil` after the last one. A page may have fewer records than the limit, or none, and yet not be the last.
+    /// The way to the next page; `nil` after the last one. A page may have fewer records than the limit, or none, and
+    /// yet not be the last.
     public var continuationMarker: String?
 }
 
@@ -137,20 +142,23 @@ extension DatabaseClient {
     public enum LostAnswer: Sendable, Hashable {
         /// Fail with ``CloudKitFailure/Kind/answerLost(_:)``.
         case report
-        /// Send the request again, if every operation has the same effect the second time: `forceUpdate`, `forceReplace` and `forceDelete` of a
-        /// record whose name is given. A change that another client made in between is overwritten. Otherwise fail, as with ``report``.
+        /// Send the request again, if every operation has the same effect the second time: `forceUpdate`,
+        /// `forceReplace` and `forceDelete` of a record whose name is given. A change that another client made in
+        /// between is overwritten. Otherwise fail, as with ``report``.
         case repeatIfHarmless
     }
 
     /// Gets one page of the records that match a query.
     ///
-    /// Name system fields as the schema does, such as `___modTime`. CloudKit refuses what has no index, with its own words.
+    /// Name system fields as the schema does, such as `___modTime`. CloudKit refuses what has no index, with its own
+    /// words.
     /// - Parameters:
     ///   - limit: the number of records, at most 200; `nil` for CloudKit's choice.
     ///   - desiredKeys: the fields to get; `nil` for all, empty for none.
     ///   - continuationMarker: of the page before, with the same query and area.
     public func query(
-        _ query: Query, in area: QueryArea = .zone(.default), limit: Int? = nil, desiredKeys: Set<Name>? = nil, after continuationMarker: String? = nil
+        _ query: Query, in area: QueryArea = .zone(.default), limit: Int? = nil, desiredKeys: Set<Name>? = nil,
+        after continuationMarker: String? = nil
     ) async throws -> RecordsPage {
         let call = try ServiceCall("records/query", under: root) { (writer) throws(CloudKitFailure) in
             try writer.member(query)
@@ -165,7 +173,9 @@ extension DatabaseClient {
         let zoneID = if case .zone(let zoneID) = area { zoneID } else { ZoneID.default }
         return try await send(call) { answer in
             let records = try answer.objects("records").map { try $0.result { try ReceivedRecord($0, in: zoneID) } }
-            return RecordsPage(records: records, continuationMarker: answer.string("continuationMarker").flatMap { $0.isEmpty ? nil : $0 })
+            return RecordsPage(
+                records: records,
+                continuationMarker: answer.string("continuationMarker").flatMap { $0.isEmpty ? nil : $0 })
         }
     }
 
@@ -186,13 +196,16 @@ extension DatabaseClient {
         _ recordNames: [Name], in zoneID: ZoneID = .default, desiredKeys: Set<Name>? = nil
     ) async throws -> [Result<ReceivedRecord, ServerError>] {
         try await inParts(recordNames) { part in
-            let call = try ServiceCall("records/lookup", under: root, items: "records") { (writer) throws(CloudKitFailure) in
+            let call = try ServiceCall("records/lookup", under: root, items: "records") {
+                (writer) throws(CloudKitFailure) in
                 try writer.member("records", part) { writer, recordName in writer.member("recordName", recordName) }
                 writer.member(zoneID: zoneID)
                 writer.member("desiredKeys", desiredKeys)
             }
             return try await send(call) { answer in
-                try answer.objects("records", count: part.count).map { try $0.result { try ReceivedRecord($0, in: zoneID) } }
+                try answer.objects("records", count: part.count).map {
+                    try $0.result { try ReceivedRecord($0, in: zoneID) }
+                }
             }
         }
     }
@@ -204,7 +217,8 @@ extension DatabaseClient {
     ///   - desiredKeys: the fields to get back; `nil` for all, empty for none.
     ///   - lostAnswer: the reaction to a connection that breaks before the answer is there.
     /// - Returns: an outcome or an error per operation, in their order.
-    /// - Throws: ``CloudKitFailure``. If several parts were needed it says which one failed, and has the answers of those before.
+    /// - Throws: ``CloudKitFailure``. If several parts were needed it says which one failed, and has the answers of
+    ///   those before.
     public func modify(
         _ operations: [RecordOperation], in zoneID: ZoneID = .default, atomic: Bool, desiredKeys: Set<Name>? = nil,
         ifAnswerIsLost lostAnswer: LostAnswer = .report
@@ -212,19 +226,24 @@ extension DatabaseClient {
         let action = "records/modify"
         func invalid(_ reason: String) -> CloudKitFailure { CloudKitFailure(.invalidRequest(reason), action: action) }
         if atomic, operations.count > Self.itemLimit {
-            throw invalid("\(operations.count) operations can't be one atomic request: \(Self.itemLimit) is CloudKit's limit")
+            throw invalid(
+                "\(operations.count) operations can't be one atomic request: \(Self.itemLimit) is CloudKit's limit")
         }
         for operation in operations {
             if let other = operation.zoneID, other != zoneID {
-                throw invalid("An operation is about the zone '\(other.zoneName)', the request about '\(zoneID.zoneName)'")
+                throw invalid(
+                    "An operation is about the zone '\(other.zoneName)', the request about '\(zoneID.zoneName)'")
             }
             if operation.provenance != nil { throw invalid("CloudKit itself sets who saved a record, and when") }
         }
         return try await inParts(operations, keeping: \.answered) { part in
             let isHarmless = lostAnswer == .repeatIfHarmless && part.allSatisfy(\.hasSameEffectTwice)
             let effect: ServiceCall.Effect = isHarmless ? .savesRepeatably : .saves
-            let call = try ServiceCall(action, under: root, effect, items: "records") { (writer) throws(CloudKitFailure) in
-                try writer.member("operations", part) { (writer, operation) throws(CloudKitFailure) in try writer.members(of: operation) }
+            let call = try ServiceCall(action, under: root, effect, items: "records") {
+                (writer) throws(CloudKitFailure) in
+                try writer.member("operations", part) { (writer, operation) throws(CloudKitFailure) in
+                    try writer.members(of: operation)
+                }
                 writer.member(zoneID: zoneID)
                 writer.member("atomic", atomic)
                 writer.member("desiredKeys", desiredKeys)
@@ -232,7 +251,9 @@ extension DatabaseClient {
             return try await send(call) { answer in
                 try answer.objects("records", count: part.count).map { object in
                     try object.result { object in
-                        if object.bool("deleted") == true { return .deleted(try ReceivedDeletion(object, in: zoneID).recordID) }
+                        if object.bool("deleted") == true {
+                            return .deleted(try ReceivedDeletion(object, in: zoneID).recordID)
+                        }
                         return .saved(try ReceivedRecord(object, in: zoneID))
                     }
                 }
@@ -276,7 +297,8 @@ public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
         var cursor: String?
         var isAtEnd = false
 
-        /// - Throws: as the method that gets one page; ``CloudKitFailure`` too if the server sends a client in a circle, or gives empty pages without end.
+        /// - Throws: as the method that gets one page; ``CloudKitFailure`` too if the server sends a client in a
+        ///   circle, or gives empty pages without end.
         public mutating func next() async throws -> Page? {
             if isAtEnd { return nil }
             let (page, isEmpty, next) = try await fetch(cursor)
@@ -290,7 +312,8 @@ public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(fetch: fetch, trail: trail, cursor: start) }
 }
 
-/// The way of a client through pages that only the server ends. It finds circles of any length, waits after empty pages, and ends after too many of them.
+/// The way of a client through pages that only the server ends. It finds circles of any length, waits after empty
+/// pages, and ends after too many of them.
 package struct PageTrail: Sendable {
     /// The number of empty pages in a row that are followed. A query may look at many records before it finds one.
     package static let emptyLimit = 1000
@@ -313,18 +336,24 @@ package struct PageTrail: Sendable {
     ///   - isEmpty: true if the page before it had nothing.
     /// - Throws: ``CloudKitFailure``; `CancellationError` while it waits.
     package mutating func follow(_ next: String, isEmpty: Bool) async throws {
-        guard !cycle.isClosed(by: next) else { throw failure("more is coming, but the way to it leads back to the same page") }
+        guard !cycle.isClosed(by: next) else {
+            throw failure("more is coming, but the way to it leads back to the same page")
+        }
         guard isEmpty else {
             emptyPages = 0
             pause.end()
             return
         }
         emptyPages += 1
-        guard emptyPages < Self.emptyLimit else { throw failure("\(emptyPages) pages in a row said that more is coming, and had nothing") }
+        guard emptyPages < Self.emptyLimit else {
+            throw failure("\(emptyPages) pages in a row said that more is coming, and had nothing")
+        }
         try await pause.wait(pacing)
     }
 
-    private func failure(_ reason: String) -> CloudKitFailure { CloudKitFailure(.unexpectedAnswer(status: 200, reason), action: action) }
+    private func failure(_ reason: String) -> CloudKitFailure {
+        CloudKitFailure(.unexpectedAnswer(status: 200, reason), action: action)
+    }
 }
 
 extension ContainerClient {
@@ -332,11 +361,13 @@ extension ContainerClient {
     /// - Parameters:
     ///   - action: such as `changes/zone`, for errors.
     ///   - start: the marker or token of the first page.
-    package func trail(of action: String, after start: String?) -> PageTrail { PageTrail(of: action, after: start, pacing) }
+    package func trail(of action: String, after start: String?) -> PageTrail {
+        PageTrail(of: action, after: start, pacing)
+    }
 }
 
-/// The pauses after answers without content, so that a server that answers at once is not asked thousands of times a second. They double from 10
-/// milliseconds to a quarter of a second.
+/// The pauses after answers without content, so that a server that answers at once is not asked thousands of times a
+/// second. They double from 10 milliseconds to a quarter of a second.
 package struct EmptyAnswerPause: Sendable {
     private static let (first, longest) = (Duration.milliseconds(10), Duration.milliseconds(250))
     private var next = first

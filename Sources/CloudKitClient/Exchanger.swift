@@ -71,8 +71,11 @@ struct Exchanger: Sendable {
         }
     }
 
-    /// - Parameter lost: set to the failure of the first attempt whose answer is missing, if it may have saved something.
-    private func perform(_ call: ServiceCall, _ options: CallOptions, _ lost: inout CloudKitFailure?) async throws -> Answered {
+    /// - Parameter lost: set to the failure of the first attempt whose answer is missing, if it may have saved
+    ///   something.
+    private func perform(_ call: ServiceCall, _ options: CallOptions, _ lost: inout CloudKitFailure?) async throws
+        -> Answered
+    {
         let requestID = UUID().uuidString
         let deadline = options.deadline ?? pacing.now() + configuration.patience
         var retries = Retries(longestPause: configuration.longestPause)
@@ -91,7 +94,10 @@ struct Exchanger: Sendable {
             case .success(.answered(let answer)): return answer
             case .success(.outdatedToken): continue
             case .success(.busy(let answer, let error)):
-                guard let pause = retries.pause(stated: error.retryAfter, left: deadline - pacing.now(), chance: pacing.chance()) else { return answer }
+                guard
+                    let pause = retries.pause(
+                        stated: error.retryAfter, left: deadline - pacing.now(), chance: pacing.chance())
+                else { return answer }
                 try await wait(pause, attempt, because: .throttled(error), options)
             case .success(.failed(let failure, let mayRepeat)):
                 if case .answerLost = failure.kind, lost == nil { lost = failure }
@@ -100,7 +106,10 @@ struct Exchanger: Sendable {
                 silentSince = failure.isOfNoAnswer ? silentSince ?? sent : nil
                 let isSilent = silentSince.map { now - $0 >= Retries.longestSilence } ?? false
                 let left = deadline - now
-                guard mayRepeat, losses < configuration.attempts, !isSilent, let pause = retries.pause(stated: failure.serverError?.retryAfter, left: left, chance: pacing.chance()) else {
+                guard mayRepeat, losses < configuration.attempts, !isSilent,
+                    let pause = retries.pause(
+                        stated: failure.serverError?.retryAfter, left: left, chance: pacing.chance())
+                else {
                     throw failure
                 }
                 try await wait(pause, attempt, because: failure.kind, options)
@@ -133,13 +142,20 @@ struct Exchanger: Sendable {
             task.cancel()
             return true
         }
-        let result = await withTaskCancellationHandler { await task.result } onCancel: { task.cancel() }
+        let result = await withTaskCancellationHandler {
+            await task.result
+        } onCancel: {
+            task.cancel()
+        }
         timer.cancel()
         return (result, await timer.value)
     }
 
     /// Waits before another attempt, and says so.
-    func wait(_ pause: RequestEvent.Pause, _ attempt: RequestEvent.Attempt, because kind: CloudKitFailure.Kind, _ options: CallOptions) async throws {
+    func wait(
+        _ pause: RequestEvent.Pause, _ attempt: RequestEvent.Attempt, because kind: CloudKitFailure.Kind,
+        _ options: CallOptions
+    ) async throws {
         logger.log(
             level: pause.isCapped ? .warning : .notice,
             "\(attempt.action): trying again in \(pause.length.inWords)\(pause.isCapped ? ", sooner than CloudKit asks" : ""): \(kind.words)",
@@ -150,7 +166,9 @@ struct Exchanger: Sendable {
 
     // MARK: One attempt
 
-    private func outcome(of call: ServiceCall, _ attempt: RequestEvent.Attempt, _ options: CallOptions) async throws -> Outcome {
+    private func outcome(of call: ServiceCall, _ attempt: RequestEvent.Attempt, _ options: CallOptions) async throws
+        -> Outcome
+    {
         switch credentials.kind {
         case .key(let key):
             guard let signing = try? key.sign(target: call.target, body: call.body, at: pacing.time()) else {
@@ -162,7 +180,8 @@ struct Exchanger: Sendable {
         case .webAuth(let apiToken, let user):
             let (outcome, isOutdated) = try await user.exchange { token in
                 let target = call.target(adding: [("ckAPIToken", apiToken), ("ckWebAuthToken", token.secret)])
-                let outcome = await send(call, to: target, hiding: [apiToken, token.secret], attempt, options) { headers in
+                let outcome = await send(call, to: target, hiding: [apiToken, token.secret], attempt, options) {
+                    headers in
                     // The rest of the answer may never come, and this token may be the only one that is good.
                     if let next = Self.nextToken(headers) { await user.replace(token, with: next) }
                 }
@@ -174,7 +193,8 @@ struct Exchanger: Sendable {
 
     /// The token that replaces the one of the request, under either of its names.
     private static func nextToken(_ headers: HTTPHeaders) -> WebAuthToken? {
-        ["X-Apple-CloudKit-Web-Auth-Token", "X-Apple-CloudKit-Session"].lazy.compactMap { headers.first(name: $0) }.compactMap(WebAuthToken.init).first
+        ["X-Apple-CloudKit-Web-Auth-Token", "X-Apple-CloudKit-Session"].lazy.compactMap { headers.first(name: $0) }
+            .compactMap(WebAuthToken.init).first
     }
 
     /// - Parameter begun: gets the headers of the answer before its body is read.
@@ -198,17 +218,26 @@ struct Exchanger: Sendable {
             answered(attempt, reply, since: start, options)
             return outcome(of: reply, to: call, attempt, signed: signing?.text, hiding: secrets)
         case .failure(let trouble):
-            logger.debug("\(call.action) got no answer", metadata: ["request": "\(attempt.requestID)", "attempt": "\(attempt.number)"])
+            logger.debug(
+                "\(call.action) got no answer",
+                metadata: ["request": "\(attempt.requestID)", "attempt": "\(attempt.number)"])
             return Self.outcome(of: trouble, call, attempt)
         }
     }
 
     /// Tells of an answer that is there, whatever it says.
-    func answered(_ attempt: RequestEvent.Attempt, _ reply: Transport.Reply, since start: ContinuousClock.Instant, _ options: CallOptions) {
+    func answered(
+        _ attempt: RequestEvent.Attempt, _ reply: Transport.Reply, since start: ContinuousClock.Instant,
+        _ options: CallOptions
+    ) {
         let (bytes, duration) = (reply.body.readableBytes, pacing.now() - start)
-        options.observer?(.answered(attempt, status: reply.status, bytes: bytes, duration: duration, appleRequestUUID: reply.appleRequestUUID))
+        options.observer?(
+            .answered(
+                attempt, status: reply.status, bytes: bytes, duration: duration,
+                appleRequestUUID: reply.appleRequestUUID))
         var metadata: Logger.Metadata = [
-            "request": "\(attempt.requestID)", "attempt": "\(attempt.number)", "status": "\(reply.status)", "bytes": "\(bytes)", "duration": "\(duration)",
+            "request": "\(attempt.requestID)", "attempt": "\(attempt.number)", "status": "\(reply.status)",
+            "bytes": "\(bytes)", "duration": "\(duration)",
         ]
         if let uuid = reply.appleRequestUUID { metadata["apple-request"] = "\(uuid)" }
         logger.debug("\(attempt.action) answered", metadata: metadata)
@@ -217,7 +246,8 @@ struct Exchanger: Sendable {
     // MARK: Answers
 
     private func outcome(
-        of reply: Transport.Reply, to call: ServiceCall, _ attempt: RequestEvent.Attempt, signed: SigningText?, hiding secrets: [Secret]
+        of reply: Transport.Reply, to call: ServiceCall, _ attempt: RequestEvent.Attempt, signed: SigningText?,
+        hiding secrets: [Secret]
     ) -> Outcome {
         func failed(_ kind: CloudKitFailure.Kind, mayRepeat: Bool = false) -> Outcome {
             var failure = CloudKitFailure(kind, attempt, appleRequestUUID: reply.appleRequestUUID)
@@ -231,16 +261,25 @@ struct Exchanger: Sendable {
         let isSuccess = (200..<300).contains(reply.status)
         // Services that answer nothing have no object.
         let object = isSuccess && reply.body.readableBytes == 0 ? JSONObject() : reply.object
-        let signIn = reply.status == 421 ? ServerError(codeName: "AUTHENTICATION_REQUIRED", reason: "status 421 without CloudKit's JSON") : nil
+        let signIn =
+            reply.status == 421
+            ? ServerError(codeName: "AUTHENTICATION_REQUIRED", reason: "status 421 without CloudKit's JSON") : nil
         let stated = object.flatMap { ServerError($0, hiding: secrets) } ?? signIn
-        if let error = ServerError.temporary(stated, reply, at: pacing.time()) { return failed(.throttled(error), mayRepeat: true) }
+        if let error = ServerError.temporary(stated, reply, at: pacing.time()) {
+            return failed(.throttled(error), mayRepeat: true)
+        }
         if let error = stated {
-            return failed(error.code == .authenticationRequired || reply.status == 421 ? .signInRequired(error) : .refused(error))
+            return failed(
+                error.code == .authenticationRequired || reply.status == 421 ? .signInRequired(error) : .refused(error))
         }
         guard isSuccess else {
             // A gateway gave up waiting for CloudKit, which may have done the work.
-            guard reply.status >= 500 else { return failed(.unexpectedAnswer(status: reply.status, "without CloudKit's JSON")) }
-            return .failed(Self.lost("status \(reply.status) without CloudKit's JSON", call, attempt), mayRepeat: call.effect != .saves)
+            guard reply.status >= 500 else {
+                return failed(.unexpectedAnswer(status: reply.status, "without CloudKit's JSON"))
+            }
+            return .failed(
+                Self.lost("status \(reply.status) without CloudKit's JSON", call, attempt),
+                mayRepeat: call.effect != .saves)
         }
         guard let object else {
             let reason = "expected a JSON object"
@@ -251,7 +290,8 @@ struct Exchanger: Sendable {
         return .answered(answered)
     }
 
-    /// The error if nothing of the request was done and all of it may be later: every item failed for the moment, or with one that did.
+    /// The error if nothing of the request was done and all of it may be later: every item failed for the moment, or
+    /// with one that did.
     private static func temporary(_ answer: JSONObject, _ items: Name) -> ServerError? {
         guard case .array(let elements)? = answer[items], !elements.isEmpty else { return nil }
         var found: ServerError?
@@ -269,7 +309,8 @@ struct Exchanger: Sendable {
         if let seconds = reply.headers.first(name: "Date").flatMap(HTTPDate.seconds) {
             let skew = seconds - pacing.time().milliseconds / 1000
             if abs(skew) > 300 {
-                return "This machine's clock is \(Duration.seconds(abs(skew)).inWords) \(skew > 0 ? "behind" : "ahead of") the server's"
+                return
+                    "This machine's clock is \(Duration.seconds(abs(skew)).inWords) \(skew > 0 ? "behind" : "ahead of") the server's"
             }
         }
         return "Compare the signed text with the request, and see that the key is of this container and environment"
@@ -277,22 +318,28 @@ struct Exchanger: Sendable {
 
     // MARK: Missing answers
 
-    private static func outcome(of trouble: Transport.Trouble, _ call: ServiceCall, _ attempt: RequestEvent.Attempt) -> Outcome {
-        func failed(_ kind: CloudKitFailure.Kind, mayRepeat: Bool = false) -> Outcome { .failed(CloudKitFailure(kind, attempt), mayRepeat: mayRepeat) }
+    private static func outcome(of trouble: Transport.Trouble, _ call: ServiceCall, _ attempt: RequestEvent.Attempt)
+        -> Outcome
+    {
+        func failed(_ kind: CloudKitFailure.Kind, mayRepeat: Bool = false) -> Outcome {
+            .failed(CloudKitFailure(kind, attempt), mayRepeat: mayRepeat)
+        }
         switch trouble {
         case .neverSent(let reason): return failed(.unreachable(reason), mayRepeat: true)
         case .untrusted(let reason): return failed(.untrusted(reason))
         case .lost(let reason): return .failed(lost(reason, call, attempt), mayRepeat: call.effect != .saves)
         case .tooSlow(let error): return .failed(lost("\(error)", call, attempt))
         case .tooLarge(let limit):
-            return failed(call.effect == .reads ? .answerTooLarge(limit: limit) : .answerLost("it has more than \(limit) bytes"))
+            return failed(
+                call.effect == .reads ? .answerTooLarge(limit: limit) : .answerLost("it has more than \(limit) bytes"))
         case .invalid(let reason): return failed(.invalidRequest(reason))
         case .closed: return failed(.closed)
         case .cancelled: return .cancelled
         }
     }
 
-    private static func lost(_ reason: String, _ call: ServiceCall, _ attempt: RequestEvent.Attempt) -> CloudKitFailure {
+    private static func lost(_ reason: String, _ call: ServiceCall, _ attempt: RequestEvent.Attempt) -> CloudKitFailure
+    {
         CloudKitFailure(call.effect == .reads ? .connectionLost(reason) : .answerLost(reason), attempt)
     }
 }
@@ -309,7 +356,8 @@ package struct Pacing: Sendable {
     package var chance: @Sendable () -> Double
 
     package init(
-        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, time: @escaping @Sendable () -> Timestamp = Timestamp.now,
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        time: @escaping @Sendable () -> Timestamp = Timestamp.now,
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
     ) {
@@ -319,11 +367,13 @@ package struct Pacing: Sendable {
 
 /// The pauses between the attempts of one request.
 ///
-/// Without a stated time they double from half a second to half a minute, and half of each is by chance, so that clients do not come back together.
-/// A stated time is never shortened, except to the longest pause, and a quarter is added by chance.
+/// Without a stated time they double from half a second to half a minute, and half of each is by chance, so that
+/// clients do not come back together. A stated time is never shortened, except to the longest pause, and a quarter is
+/// added by chance.
 struct Retries {
-    /// The time without an answer after which no other attempt begins. Repetitions are for connections that broke, and for a server that starts again: one
-    /// that keeps silent, or gives a byte now and then, would take this time of each attempt.
+    /// The time without an answer after which no other attempt begins. Repetitions are for connections that broke, and
+    /// for a server that starts again: one that keeps silent, or gives a byte now and then, would take this time of
+    /// each attempt.
     static let longestSilence: Duration = .seconds(30)
 
     private static let shortest: Duration = .milliseconds(500)
@@ -349,6 +399,8 @@ struct Retries {
         guard least + Self.attempt <= left else { return nil }
         let length = least + max(asked / 4, backoff / 2) * chance
         backoff = min(backoff * 2, Self.longest, longestPause)
-        return RequestEvent.Pause(length: min(length, left - Self.attempt), stated: stated, isCapped: stated.map { $0 > longestPause } ?? false)
+        return RequestEvent.Pause(
+            length: min(length, left - Self.attempt), stated: stated,
+            isCapped: stated.map { $0 > longestPause } ?? false)
     }
 }

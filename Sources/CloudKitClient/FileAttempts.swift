@@ -29,20 +29,26 @@ struct FileAttempts: Sendable {
     private var sent: ContinuousClock.Instant
 
     /// - Parameter fileName: replaces the placeholder `${f}`, also where it is percent-encoded.
-    init(_ action: String, of url: String, named fileName: String, _ exchanger: Exchanger, _ options: CallOptions) throws(CloudKitFailure) {
+    init(_ action: String, of url: String, named fileName: String, _ exchanger: Exchanger, _ options: CallOptions)
+        throws(CloudKitFailure)
+    {
         self.action = action
         self.exchanger = exchanger
         self.options = options
         retries = Retries(longestPause: exchanger.configuration.longestPause)
         sent = exchanger.pacing.now()
         self.url = ["${f}", "%24%7Bf%7D", "$%7Bf%7D"].reduce(url) { url, placeholder in
-            url.replacingOccurrences(of: placeholder, with: PercentEncoding.encoded(fileName), options: .caseInsensitive)
+            url.replacingOccurrences(
+                of: placeholder, with: PercentEncoding.encoded(fileName), options: .caseInsensitive)
         }
         // A secure service names secure addresses. A file in the clear would be a mistake, or an attack.
         let schemes = exchanger.transport.isSecure ? ["https"] : ["https", "http"]
-        guard let parts = URL(string: self.url), let scheme = parts.scheme?.lowercased(), schemes.contains(scheme), parts.host()?.isEmpty == false
+        guard let parts = URL(string: self.url), let scheme = parts.scheme?.lowercased(), schemes.contains(scheme),
+            parts.host()?.isEmpty == false
         else {
-            throw CloudKitFailure(.invalidRequest("The address of the file is none of \(schemes.joined(separator: " or "))"), action: action)
+            throw CloudKitFailure(
+                .invalidRequest("The address of the file is none of \(schemes.joined(separator: " or "))"),
+                action: action)
         }
     }
 
@@ -68,7 +74,9 @@ struct FileAttempts: Sendable {
         if let timeLeft, timeLeft <= .zero { throw failure(.connectionLost("the deadline had passed")) }
     }
 
-    private var attempt: RequestEvent.Attempt { RequestEvent.Attempt(requestID: requestID, action: action, number: number) }
+    private var attempt: RequestEvent.Attempt {
+        RequestEvent.Attempt(requestID: requestID, action: action, number: number)
+    }
 
     func failure(_ kind: CloudKitFailure.Kind) -> CloudKitFailure { CloudKitFailure(kind, attempt) }
 
@@ -83,7 +91,8 @@ struct FileAttempts: Sendable {
         return timeLeft.map { min($0, time) } ?? time
     }
 
-    /// Bytes came. If they flow, patience begins anew; connections that break after a few bytes each do not count as that.
+    /// Bytes came. If they flow, patience begins anew; connections that break after a few bytes each do not count as
+    /// that.
     mutating func received(_ bytes: Int) {
         guard var standstill else { return }
         standstill.received += Int64(bytes)
@@ -129,20 +138,25 @@ struct FileAttempts: Sendable {
         try await wait(.assetRefused(status: reply.status))
     }
 
-    private mutating func wait(_ kind: CloudKitFailure.Kind, after silence: Duration = .zero, stated: Duration? = nil) async throws {
+    private mutating func wait(_ kind: CloudKitFailure.Kind, after silence: Duration = .zero, stated: Duration? = nil)
+        async throws
+    {
         let now = exchanger.pacing.now()
         let ends = standstill?.ends ?? now - silence + patience
         if standstill == nil { standstill = Standstill(began: now - silence, ends: ends) }
         let deadline = options.deadline ?? ends
         let left = (options.filePatience == nil ? deadline : min(ends, deadline)) - now
-        guard let pause = retries.pause(stated: stated, left: left, chance: exchanger.pacing.chance()) else { throw failure(kind) }
+        guard let pause = retries.pause(stated: stated, left: left, chance: exchanger.pacing.chance()) else {
+            throw failure(kind)
+        }
         try await exchanger.wait(pause, attempt, because: kind, options)
     }
 }
 
 // MARK: - Speed
 
-/// The floor of speed of a body that comes from another machine, or goes there. Only the time of waiting for the other side counts, not the work of this one.
+/// The floor of speed of a body that comes from another machine, or goes there. Only the time of waiting for the other
+/// side counts, not the work of this one.
 package struct TransferPace: Sendable {
     /// Bytes per second. Slower bodies are given up.
     package static let slowest = 1024
@@ -213,7 +227,9 @@ package struct PacedBody: AsyncSequence, Sendable {
     package func collect(upTo limit: Int) async throws -> ByteBuffer {
         var collected = ByteBuffer()
         for try await part in self {
-            guard part.readableBytes <= limit - collected.readableBytes else { throw NIOTooManyBytesError(maxBytes: limit) }
+            guard part.readableBytes <= limit - collected.readableBytes else {
+                throw NIOTooManyBytesError(maxBytes: limit)
+            }
             collected.writeImmutableBuffer(part)
         }
         return collected
@@ -261,7 +277,9 @@ package struct PacedUpload<Body: AsyncSequence & Sendable>: AsyncSequence, Senda
         /// - Throws: ``TransferPace/TooSlow``; the errors of the body.
         package mutating func next() async throws -> ByteBuffer? {
             let now = upload.now
-            if let since = upload.outstanding.part.withLock({ $0.since.take() }) { try pace.note(handedOver, after: now() - since) }
+            if let since = upload.outstanding.part.withLock({ $0.since.take() }) {
+                try pace.note(handedOver, after: now() - since)
+            }
             while rest.readableBytes == 0 {
                 guard let part = try await body.next() else { return nil }
                 rest = part
@@ -287,7 +305,9 @@ package struct PacedUpload<Body: AsyncSequence & Sendable>: AsyncSequence, Senda
                     let before = outstanding.part.withLock { $0 }
                     try await sleep(longest)
                     let part = outstanding.part.withLock { $0 }
-                    if let since = part.since, part.number == before.number, before.since != nil { throw TransferPace.TooSlow(waited: now() - since) }
+                    if let since = part.since, part.number == before.number, before.since != nil {
+                        throw TransferPace.TooSlow(waited: now() - since)
+                    }
                 }
             }
             defer { group.cancelAll() }

@@ -32,7 +32,8 @@ public struct ReceivedRecord: Sendable, Hashable {
     public var others: JSONObject
 
     private static let known: Set<Name> = [
-        "recordName", "recordType", "recordChangeTag", "fields", "created", "modified", "parent", "share", "shortGUID", "zoneID", "deleted",
+        "recordName", "recordType", "recordChangeTag", "fields", "created", "modified", "parent", "share", "shortGUID",
+        "zoneID", "deleted",
         "pluginFields", "publicPermission", "participants", "owner", "currentUserParticipant",
     ]
 
@@ -49,10 +50,13 @@ public struct ReceivedRecord: Sendable, Hashable {
         modified = object.object("modified").map { ReceivedSignature($0) }
         parent = object.object("parent")?.name("recordName")
         let ownZone = recordID.zoneID
-        share = object.object("share").flatMap { share in share.name("recordName").map { RecordID(recordName: $0, zoneID: share.zoneID ?? ownZone) } }
+        share = object.object("share").flatMap { share in
+            share.name("recordName").map { RecordID(recordName: $0, zoneID: share.zoneID ?? ownZone) }
+        }
         shortGUID = object.string("shortGUID")
         publicPermission = object.string("publicPermission").map { SharePermission(rawValue: $0) ?? .none }
-        participants = object["participants"] == nil ? nil : try object.objects("participants").map { ReceivedParticipant($0) }
+        participants =
+            object["participants"] == nil ? nil : try object.objects("participants").map { ReceivedParticipant($0) }
         owner = object.object("owner").map { ReceivedParticipant($0) }
         currentUserParticipant = object.object("currentUserParticipant").map { ReceivedParticipant($0) }
         others = JSONObject(object.filter { !Self.known.contains($0.name) })
@@ -92,7 +96,8 @@ public struct ReceivedDeletion: Sendable, Hashable {
 
 // MARK: - Fields
 
-/// A field as CloudKit's answer has it. The JSON is kept, and decoded on demand, so that nothing is lost that this client does not know.
+/// A field as CloudKit's answer has it. The JSON is kept, and decoded on demand, so that nothing is lost that this
+/// client does not know.
 public struct ReceivedField: Sendable, Hashable {
     /// Such as `{"value":"Milk","type":"STRING"}`.
     public let json: JSONObject
@@ -122,7 +127,8 @@ public struct ReceivedField: Sendable, Hashable {
             default: []
             }
         return elements.compactMap { element in
-            guard case .object(let object) = element, case .asset(let asset)? = Self.value(element, type: "ASSETID") else { return nil }
+            guard case .object(let object) = element, case .asset(let asset)? = Self.value(element, type: "ASSETID")
+            else { return nil }
             return ReceivedAsset(asset: asset, downloadURL: object.string("downloadURL"))
         }
     }
@@ -131,7 +137,8 @@ public struct ReceivedField: Sendable, Hashable {
         guard let json, let type else { return nil }
         // A list without elements has no type of its own.
         if type == "UNKNOWN_LIST" { return json == .array([]) ? .list([], of: nil) : nil }
-        guard case .tagged(let value, _, _)? = try? FieldInput(["value": json, "type": .string(type)], field: "field") else { return nil }
+        guard case .tagged(let value, _, _)? = try? FieldInput(["value": json, "type": .string(type)], field: "field")
+        else { return nil }
         return value
     }
 }
@@ -140,7 +147,8 @@ public struct ReceivedField: Sendable, Hashable {
 public struct ReceivedAsset: Sendable, Hashable {
     /// The file's checksum and size. Save it in the field as it is, and the file stays.
     public let asset: Asset
-    /// Valid for a limited time, for whoever has it. It may hold the placeholder `${f}` for a file name. `nil` if CloudKit did not tell one.
+    /// Valid for a limited time, for whoever has it. It may hold the placeholder `${f}` for a file name. `nil` if
+    /// CloudKit did not tell one.
     public let downloadURL: String?
 
     /// An asset that did not come with a record just now.
@@ -157,7 +165,8 @@ struct UnexpectedShape: Error {
     let expected: String
 }
 
-// Members of another type than expected count as missing, because Apple's answers are only partly documented. Necessary members throw.
+// Members of another type than expected count as missing, because Apple's answers are only partly documented. Necessary
+// members throw.
 
 extension JSONObject {
     func string(_ name: Name) -> String? {
@@ -199,7 +208,9 @@ extension JSONObject {
     /// - Throws: ``UnexpectedShape`` if there are more or fewer.
     func objects(_ name: Name, count: Int) throws -> [JSONObject] {
         let objects = try objects(name)
-        guard objects.count == count else { throw UnexpectedShape(expected: "\(count) items in '\(name)', found \(objects.count)") }
+        guard objects.count == count else {
+            throw UnexpectedShape(expected: "\(count) items in '\(name)', found \(objects.count)")
+        }
         return objects
     }
 

@@ -21,7 +21,8 @@ struct ServiceCall: Sendable {
     /// Empty for GET.
     let body: [UInt8]
     let effect: Effect
-    /// The member of the answer with one item per item of the request. If all of them failed for the moment, the request is repeated.
+    /// The member of the answer with one item per item of the request. If all of them failed for the moment, the
+    /// request is repeated.
     let items: Name?
 
     /// - Parameters:
@@ -29,7 +30,8 @@ struct ServiceCall: Sendable {
     ///   - parameters: of the query, not encoded.
     ///   - body: the JSON of the request's object; `nil` for GET.
     init(
-        _ action: String, under root: String, _ effect: Effect = .reads, items: Name? = nil, parameters: [(name: String, value: String)] = [],
+        _ action: String, under root: String, _ effect: Effect = .reads, items: Name? = nil,
+        parameters: [(name: String, value: String)] = [],
         body: [UInt8]? = nil
     ) {
         self.action = action
@@ -37,7 +39,10 @@ struct ServiceCall: Sendable {
         self.items = items
         self.body = body ?? []
         method = body == nil ? .GET : .POST
-        let path = root + action.split(separator: "/", omittingEmptySubsequences: false).map { PercentEncoding.encoded(String($0)) }.joined(separator: "/")
+        let path =
+            root
+            + action.split(separator: "/", omittingEmptySubsequences: false).map { PercentEncoding.encoded(String($0)) }
+            .joined(separator: "/")
         target = Self.adding(parameters, to: path)
     }
 
@@ -60,14 +65,16 @@ struct ServiceCall: Sendable {
     private static func adding(_ parameters: [(name: String, value: String)], to target: String) -> String {
         parameters.reduce(target) { target, parameter in
             let separator = target.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
-            return "\(target)\(separator)\(PercentEncoding.encoded(parameter.name))=\(PercentEncoding.encoded(parameter.value))"
+            return
+                "\(target)\(separator)\(PercentEncoding.encoded(parameter.name))=\(PercentEncoding.encoded(parameter.value))"
         }
     }
 }
 
 // MARK: - JSON of requests
 
-// Requests as CloudKit documents them (Apple's reference page "Types and Dictionaries"). Members of this package's own server are left out.
+// Requests as CloudKit documents them (Apple's reference page "Types and Dictionaries"). Members of this package's own
+// server are left out.
 
 extension JSONWriter {
     /// Writes the zone of a request. The stand-ins for the caller's name are not sent.
@@ -78,7 +85,9 @@ extension JSONWriter {
 
     mutating func members(of zoneID: ZoneID) {
         member("zoneName", zoneID.zoneName)
-        if let owner = zoneID.ownerRecordName, !ZoneID.currentOwnerNames.contains(owner) { member("ownerRecordName", owner) }
+        if let owner = zoneID.ownerRecordName, !ZoneID.currentOwnerNames.contains(owner) {
+            member("ownerRecordName", owner)
+        }
     }
 
     /// Writes a set of names. An empty one is written: it asks for none, while a missing one asks for all.
@@ -100,7 +109,9 @@ extension JSONWriter {
     ) throws(CloudKitFailure) {
         self.name(name)
         try array { (writer: inout JSONWriter) throws(CloudKitFailure) in
-            for item in items { try writer.object { (writer: inout JSONWriter) throws(CloudKitFailure) in try members(&writer, item) } }
+            for item in items {
+                try writer.object { (writer: inout JSONWriter) throws(CloudKitFailure) in try members(&writer, item) }
+            }
         }
     }
 
@@ -153,7 +164,8 @@ extension JSONWriter {
 
 extension CloudKitFailure {
     fileprivate static func infinite(_ field: Name, _ action: String) -> CloudKitFailure {
-        CloudKitFailure(.invalidRequest("The value of '\(field)' is no finite number, and JSON has no other"), action: action)
+        CloudKitFailure(
+            .invalidRequest("The value of '\(field)' is no finite number, and JSON has no other"), action: action)
     }
 }
 
@@ -162,7 +174,9 @@ extension Query {
     func asCloudKitHasIt(for action: String) throws(CloudKitFailure) -> Query {
         var query = self
         for (index, filter) in filters.enumerated() {
-            if !filter.value.isFinite || filter.distance?.isFinite == false { throw .infinite(filter.fieldName, action) }
+            if !filter.value.isFinite || filter.distance?.isFinite == false {
+                throw .infinite(filter.fieldName, action)
+            }
             query.filters[index].value = filter.value.asCloudKitHasIt
         }
         return query
@@ -172,7 +186,9 @@ extension Query {
 extension ZoneID {
     /// The zone without stand-ins for the caller's name.
     var asCloudKitHasIt: ZoneID {
-        ZoneID(zoneName: zoneName, ownerRecordName: ownerRecordName.flatMap { Self.currentOwnerNames.contains($0) ? nil : $0 })
+        ZoneID(
+            zoneName: zoneName,
+            ownerRecordName: ownerRecordName.flatMap { Self.currentOwnerNames.contains($0) ? nil : $0 })
     }
 }
 
@@ -190,7 +206,8 @@ extension FieldInput {
     fileprivate var asCloudKitHasIt: FieldInput {
         switch self {
         case .cleared: .cleared
-        case .tagged(let value, let type, let isEncrypted): .tagged(value.asCloudKitHasIt, type, isEncrypted: isEncrypted)
+        case .tagged(let value, let type, let isEncrypted):
+            .tagged(value.asCloudKitHasIt, type, isEncrypted: isEncrypted)
         case .untagged(let value, let isEncrypted): .untagged(value.asCloudKitHasIt, isEncrypted: isEncrypted)
         }
     }

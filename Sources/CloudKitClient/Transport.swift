@@ -9,8 +9,8 @@ internal import Synchronization
 
 /// The connections of a client, and what goes wrong with them.
 ///
-/// Asset files have connections of their own. CloudKit answers 421 Misdirected Request where one HTTP/2 connection serves both hosts, which is why
-/// all of them speak HTTP/1.1.
+/// Asset files have connections of their own. CloudKit answers 421 Misdirected Request where one HTTP/2 connection
+/// serves both hosts, which is why all of them speak HTTP/1.1.
 final class Transport: Sendable {
     struct Reply: Sendable {
         let status: Int
@@ -54,15 +54,25 @@ final class Transport: Sendable {
     private let isClosed = Mutex(false)
 
     /// - Parameter now: the clock by which bodies may be too slow.
-    /// - Throws: ``CloudKitFailure`` for an address that is none, certificates that are not PEM, or a product with other characters than visible ASCII.
-    init(_ configuration: ClientConfiguration, now: @escaping @Sendable () -> ContinuousClock.Instant) throws(CloudKitFailure) {
-        guard let url = URL(string: configuration.address), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme),
+    /// - Throws: ``CloudKitFailure`` for an address that is none, certificates that are not PEM, or a product with
+    ///   other characters than visible ASCII.
+    init(_ configuration: ClientConfiguration, now: @escaping @Sendable () -> ContinuousClock.Instant)
+        throws(CloudKitFailure)
+    {
+        guard let url = URL(string: configuration.address), let scheme = url.scheme?.lowercased(),
+            ["http", "https"].contains(scheme),
             let host = url.host(), !host.isEmpty, ["", "/"].contains(url.path()), url.query() == nil
-        else { throw .unusable("'\(configuration.address)' is no address of a server; expected one like \(ClientConfiguration.cloudKit)") }
-        guard configuration.userAgent.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else {
-            throw .unusable("The product has other characters than visible ASCII and spaces; expected one like Notes/2.1")
+        else {
+            throw .unusable(
+                "'\(configuration.address)' is no address of a server; expected one like \(ClientConfiguration.cloudKit)"
+            )
         }
-        address = configuration.address.hasSuffix("/") ? String(configuration.address.dropLast()) : configuration.address
+        guard configuration.userAgent.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else {
+            throw .unusable(
+                "The product has other characters than visible ASCII and spaces; expected one like Notes/2.1")
+        }
+        address =
+            configuration.address.hasSuffix("/") ? String(configuration.address.dropLast()) : configuration.address
         isSecure = scheme == "https"
         answerLimit = configuration.answerLimit
         idleTimeout = configuration.idleTimeout
@@ -70,7 +80,9 @@ final class Transport: Sendable {
         var client = HTTPClient.Configuration()
         var tls = TLSConfiguration.makeClientConfiguration()
         if let pem = configuration.trustedCertificates {
-            guard let certificates = try? NIOSSLCertificate.fromPEMBytes(pem) else { throw .unusable("The trusted certificates are not in PEM format") }
+            guard let certificates = try? NIOSSLCertificate.fromPEMBytes(pem) else {
+                throw .unusable("The trusted certificates are not in PEM format")
+            }
             tls.additionalTrustRoots = [.certificates(certificates)]
         }
         client.tlsConfiguration = tls
@@ -92,7 +104,8 @@ final class Transport: Sendable {
     }
 
     deinit {
-        // A client that was not closed must not crash the process in its deinitializer. The shutdown closes the connections.
+        // A client that was not closed must not crash the process in its deinitializer. The shutdown closes the
+        // connections.
         if !isClosed.withLock({ $0 }) {
             for client in [services, files] { _ = client.shutdown() as EventLoopFuture<Void> }
         }
@@ -115,9 +128,12 @@ final class Transport: Sendable {
     /// - Parameters:
     ///   - bytes: the length of the request's body.
     ///   - begun: gets the headers before the rest of the answer is read.
-    func reply(to request: HTTPClientRequest, of bytes: Int, begun: (HTTPHeaders) async -> Void) async -> Result<Reply, Trouble> {
+    func reply(to request: HTTPClientRequest, of bytes: Int, begun: (HTTPHeaders) async -> Void) async -> Result<
+        Reply, Trouble
+    > {
         do {
-            let response = try await services.execute(request, timeout: .nanoseconds(timeToAnswer(Int64(bytes)).nanoseconds))
+            let response = try await services.execute(
+                request, timeout: .nanoseconds(timeToAnswer(Int64(bytes)).nanoseconds))
             await begun(response.headers)
             return .success(try await reply(of: response, limit: answerLimit))
         } catch {
@@ -129,8 +145,8 @@ final class Transport: Sendable {
     /// - Parameter bytes: the length of the request's body.
     func timeToAnswer(_ bytes: Int64) -> Duration { idleTimeout + TransferPace.time(for: bytes) }
 
-    /// The time in which an answer that the server keeps back has to begin. Its silence is limited by the idle timeout already, and a head that comes in
-    /// many small parts is not.
+    /// The time in which an answer that the server keeps back has to begin. Its silence is limited by the idle timeout
+    /// already, and a head that comes in many small parts is not.
     var timeToNotify: Duration { Self.connectTime + idleTimeout }
 
     /// The body of an answer, which ends if it comes too slowly.
@@ -157,7 +173,9 @@ final class Transport: Sendable {
 
     private func reply(of response: HTTPClientResponse, limit: Int) async throws -> Reply {
         do {
-            return Reply(status: Int(response.status.code), headers: response.headers, body: try await body(of: response).collect(upTo: limit))
+            return Reply(
+                status: Int(response.status.code), headers: response.headers,
+                body: try await body(of: response).collect(upTo: limit))
         } catch is NIOTooManyBytesError {
             throw Trouble.tooLarge(limit: limit)
         }
@@ -172,13 +190,17 @@ final class Transport: Sendable {
         case let error as TransferPace.TooSlow: return .tooSlow(error)
         case let error as HTTPClientError: return Self.trouble(error)
         case let error as NIOConnectionError:
-            return .neverSent(error.connectionErrors.first.map { Self.words(for: $0.error) } ?? "the host \(error.host) was not found")
+            return .neverSent(
+                error.connectionErrors.first.map { Self.words(for: $0.error) } ?? "the host \(error.host) was not found"
+            )
         case let error as IOError where error.errnoCode == ECONNREFUSED: return .neverSent(Self.words(for: error))
         case let error as IOError: return .lost(Self.words(for: error))
         case NIOSSLError.handshakeFailed(let cause):
             let reason = "\(cause)"
-            return reason.contains("CERTIFICATE") ? .untrusted(reason) : .neverSent("the TLS handshake failed: \(reason)")
-        case let error as NIOSSLExtraError where error == .failedToValidateHostname: return .untrusted("it is of another host")
+            return reason.contains("CERTIFICATE")
+                ? .untrusted(reason) : .neverSent("the TLS handshake failed: \(reason)")
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname:
+            return .untrusted("it is of another host")
         default: return .lost("\(error)")
         }
     }
@@ -206,7 +228,9 @@ final class Transport: Sendable {
 }
 
 extension CloudKitFailure {
-    fileprivate static func unusable(_ reason: String) -> CloudKitFailure { CloudKitFailure(.invalidRequest(reason), action: "connect") }
+    fileprivate static func unusable(_ reason: String) -> CloudKitFailure {
+        CloudKitFailure(.invalidRequest(reason), action: "connect")
+    }
 }
 
 extension Duration {

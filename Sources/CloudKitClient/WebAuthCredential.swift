@@ -3,9 +3,10 @@ internal import Synchronization
 
 /// The web auth token of one user through its replacements.
 ///
-/// Each token that replaces it is handed to `keep` before the next request is sent, so that a process that ends at any moment has stored a token
-/// that was good. Apple's reference says that a replaced token ends at once; the live service was seen to take it for a day. Requests therefore
-/// run side by side until a replaced token is refused: that request is repeated with the newest token, and from then on they take turns.
+/// Each token that replaces it is handed to `keep` before the next request is sent, so that a process that ends at any
+/// moment has stored a token that was good. Apple's reference says that a replaced token ends at once; the live service
+/// was seen to take it for a day. Requests therefore run side by side until a replaced token is refused: that request
+/// is repeated with the newest token, and from then on they take turns.
 public final class WebAuthCredential: Sendable, CustomReflectable {
     private struct State {
         var token: WebAuthToken
@@ -22,11 +23,13 @@ public final class WebAuthCredential: Sendable, CustomReflectable {
     private let keep: @Sendable (WebAuthToken) async -> Void
     private let state: Mutex<State>
     // The caller's tasks wait, until their deadlines.
-    private let turn = AsyncSemaphore(limit: 1, waiting: .max, refusal: RecordError(.tryAgainLater, "Too many requests wait"))
+    private let turn = AsyncSemaphore(
+        limit: 1, waiting: .max, refusal: RecordError(.tryAgainLater, "Too many requests wait"))
 
     /// - Parameters:
     ///   - token: from the sign-in, or the one stored last.
-    ///   - keep: stores a token that replaces this one. The next request waits until it returns, so it must not send one itself.
+    ///   - keep: stores a token that replaces this one. The next request waits until it returns, so it must not send
+    ///     one itself.
     public init(_ token: WebAuthToken, keep: @escaping @Sendable (WebAuthToken) async -> Void) {
         state = Mutex(State(token: token))
         self.keep = keep
@@ -41,8 +44,10 @@ public final class WebAuthCredential: Sendable, CustomReflectable {
     public var takesTurns: Bool { state.withLock { $0.takesTurns } }
 
     /// Runs one request with the newest token.
-    /// - Parameter send: returns the answer; true if it asks for a sign-in. It calls ``replace(_:with:)`` as soon as a token comes.
-    /// - Returns: the answer; true if its token was refused, but was replaced or may have been, so that the request is worth repeating.
+    /// - Parameter send: returns the answer; true if it asks for a sign-in. It calls ``replace(_:with:)`` as soon as a
+    ///   token comes.
+    /// - Returns: the answer; true if its token was refused, but was replaced or may have been, so that the request is
+    ///   worth repeating.
     func exchange<Answer: Sendable>(
         _ send: (WebAuthToken) async throws -> (answer: Answer, isRefused: Bool)
     ) async throws -> (answer: Answer, isOutdated: Bool) {
@@ -152,8 +157,10 @@ public struct WebAuthToken: Sendable, Hashable, CustomStringConvertible {
 
     /// Reads a token as callbacks, headers, cookies and people hand it over: as it is, or percent-encoded.
     ///
-    /// A token has no percent sign of its own, so an encoded one can be told apart and is decoded. A space was a plus sign before a form decoded it.
-    /// - Returns: `nil` if this is no token: empty, `null` or `undefined` as scripts write a missing one, or text that cannot stand in a header.
+    /// A token has no percent sign of its own, so an encoded one can be told apart and is decoded. A space was a plus
+    /// sign before a form decoded it.
+    /// - Returns: `nil` if this is no token: empty, `null` or `undefined` as scripts write a missing one, or text that
+    ///   cannot stand in a header.
     public init?(_ text: String) {
         var text = text.trimmingWhiteSpace
         while text.utf8.contains(UInt8(ascii: "%")) {
@@ -162,14 +169,17 @@ public struct WebAuthToken: Sendable, Hashable, CustomStringConvertible {
             text = decoded
         }
         text = text.replacing(" ", with: "+")
-        guard !["", "null", "undefined"].contains(text), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
+        guard !["", "null", "undefined"].contains(text), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            return nil
+        }
         secret = Secret(text)
     }
 }
 
 // MARK: - Sign-in
 
-/// The end of a sign-in, as the sign-in page tells it: in the query of the API token's callback, or in a message to the window that opened it.
+/// The end of a sign-in, as the sign-in page tells it: in the query of the API token's callback, or in a message to the
+/// window that opened it.
 public enum SignInAnswer: Sendable, Hashable {
     /// The user has signed in. Give the token to a ``WebAuthCredential``.
     case token(WebAuthToken)
@@ -186,7 +196,9 @@ public enum SignInAnswer: Sendable, Hashable {
             // The token decodes itself, because some senders encode it twice.
             if parameters[String(name)] == nil { parameters[String(name)] = String(value) }
         }
-        if let token = ["ckWebAuthToken", "ckSession"].lazy.compactMap({ parameters[$0] }).compactMap({ WebAuthToken($0) }).first {
+        if let token = ["ckWebAuthToken", "ckSession"].lazy.compactMap({ parameters[$0] }).compactMap({
+            WebAuthToken($0)
+        }).first {
             self = .token(token)
         } else if let code = parameters["errorMessage"], !code.isEmpty {
             self = .refused(code: PercentEncoding.decoded(code) ?? code)

@@ -10,7 +10,8 @@ public import RequestLog
 
 /// The web console: the pages Query, Fetch and Changes, and the tools around them.
 ///
-/// The server renders the pages, and they work without scripts. The URL holds the whole state of a page. GET requests change nothing.
+/// The server renders the pages, and they work without scripts. The URL holds the whole state of a page. GET requests
+/// change nothing.
 public struct Console: Sendable {
     package let engine: any RecordEngine
     /// The same engine, if it has containers in iCloud; `nil` if this console can't connect to any.
@@ -43,13 +44,15 @@ public struct Console: Sendable {
     ///   - notificationSender: sends notifications of the log again; `nil` disables this.
     ///   - loadDemo: fills an empty server with demo data; `nil` disables this.
     ///   - access: the access rules; `nil` lets all clients in.
-    ///   - templatesFolder: the folder of the templates, which are read again for each page; `nil` for the templates in the binary.
+    ///   - templatesFolder: the folder of the templates, which are read again for each page; `nil` for the templates in
+    ///     the binary.
     ///   - publicFolder: the folder of the style sheet, scripts and icons; `nil` for the files in the binary.
     /// - Throws: a file system error, or a parser error of a template.
     public init(
         engine: any RecordEngine, connections: ContainersByEngine? = nil, accounts: Accounts, assets: AssetStores,
         faults: FaultInjection = FaultInjection(), log: RequestLog = RequestLog(),
-        webServices: (any HTTPResponder<ServingRequestContext>)? = nil, notificationSender: (any NotificationSender)? = nil,
+        webServices: (any HTTPResponder<ServingRequestContext>)? = nil,
+        notificationSender: (any NotificationSender)? = nil,
         loadDemo: (@Sendable () async throws -> Void)? = nil, access: AccessControl? = nil,
         templatesFolder: String?, publicFolder: String?
     ) throws {
@@ -63,16 +66,19 @@ public struct Console: Sendable {
         self.webServices = webServices
         self.notificationSender = notificationSender
         self.loadDemo = loadDemo
-        renderer = try PageRenderer(folder: templatesFolder, staticFiles: StaticFiles(folder: publicFolder), faults: faults)
+        renderer = try PageRenderer(
+            folder: templatesFolder, staticFiles: StaticFiles(folder: publicFolder), faults: faults)
     }
 
     /// Adds the start page, the sign-in, the static files, and the error pages.
     ///
     /// Requires the guards of `HTTPServing`: they set the security headers and refuse forms from other sites.
-    /// - Returns: the group for all other pages, which are for the administrator alone, and the one for pages that all clients may load.
+    /// - Returns: the group for all other pages, which are for the administrator alone, and the one for pages that all
+    ///   clients may load.
     package func addFrame(to routes: Routes) -> (router: Routes.Group, open: Routes.Group) {
         let errors = ErrorPages(renderer: renderer)
-        addStaticFiles(to: routes.group { request, context, next in try await errors.handle { try await next(request, context) } })
+        addStaticFiles(
+            to: routes.group { request, context, next in try await errors.handle { try await next(request, context) } })
         let open = routes.group { request, context, next in
             try await Self.offEventLoop { try await errors.handle { try await next(request, context) } }
         }
@@ -85,7 +91,9 @@ public struct Console: Sendable {
                 try await ShownNotice.handle(request) { request in
                     try await errors.handle {
                         guard let gate else { return try await next(request, context) }
-                        return try await gate.handle(request, context) { request in try await errors.handle { try await next(request, context) } }
+                        return try await gate.handle(request, context) { request in
+                            try await errors.handle { try await next(request, context) }
+                        }
                     }
                 }
             }
@@ -103,7 +111,8 @@ public struct Console: Sendable {
         return (router, open)
     }
 
-    /// Runs a handler on Swift's shared threads. Templates take milliseconds, which would delay the other connections of an event loop.
+    /// Runs a handler on Swift's shared threads. Templates take milliseconds, which would delay the other connections
+    /// of an event loop.
     private static func offEventLoop(_ body: () async throws -> Response) async throws -> Response {
         try await withTaskExecutorPreference(globalConcurrentExecutor) { try await body() }
     }
@@ -116,11 +125,14 @@ extension Console {
 
     func addStaticFiles(to router: Routes.Group) {
         router.get("/static/{name}") { request, context in try staticFile(context.parts[1], version: nil, request) }
-        router.get("/static/{version}/{name}") { request, context in try staticFile(context.parts[2], version: context.parts[1], request) }
+        router.get("/static/{version}/{name}") { request, context in
+            try staticFile(context.parts[2], version: context.parts[1], request)
+        }
     }
 
     private func staticFile(_ name: Substring, version: Substring?, _ request: Request) throws -> Response {
-        guard let response = renderer.staticFiles.response(String(name), version: version.map(String.init), to: request) else { throw HTTPError(.notFound) }
+        guard let response = renderer.staticFiles.response(String(name), version: version.map(String.init), to: request)
+        else { throw HTTPError(.notFound) }
         return response
     }
 
@@ -136,7 +148,10 @@ extension Console {
                 return Response.redirect(to: try await HomeView.create(fields, engine: engine, accounts: accounts))
             } catch let error as RecordError where error.code == .badRequest {
                 let refused = RefusedForm(error, typed: fields["container"] ?? "")
-                return try answer(.page(try await HomeView.load(FormFields(), server: request.ownOrigin, console: self, refused: refused)))
+                return try answer(
+                    .page(
+                        try await HomeView.load(
+                            FormFields(), server: request.ownOrigin, console: self, refused: refused)))
             }
         }
         if let loadDemo {
@@ -154,7 +169,8 @@ extension Console {
         }
     }
 
-    /// Adds the pages for a whole container. They are not part of a place (container, environment, database), because the actions may delete it.
+    /// Adds the pages for a whole container. They are not part of a place (container, environment, database), because
+    /// the actions may delete it.
     func addContainerPages(to router: Routes.Group) {
         router.get("/container") { request, _ in
             try answer(.page(try await ContainerView.load(request.queryFields, console: self)))
@@ -172,11 +188,14 @@ extension Console {
         for path in ["/c/{container}", "/c/{container}/{environment}", Self.placePath] {
             router.get(path) { request, context in
                 let parts = context.parts.map(String.init)
-                guard let container = ContainerID(parts[1]), let environment = parts.count > 2 ? Records.Environment(rawValue: parts[2]) : .development,
+                guard let container = ContainerID(parts[1]),
+                    let environment = parts.count > 2 ? Records.Environment(rawValue: parts[2]) : .development,
                     let scope = parts.count > 3 ? DatabaseScope(rawValue: parts[3]) : .private
                 else { throw HTTPError(.notFound) }
                 let address = DatabaseAddress(container: container, environment: environment, scope: scope)
-                let place = Place(address: address.reached(by: accounts.connections(of: container)), user: request.queryFields.text("user"), zone: .unspecified)
+                let place = Place(
+                    address: address.reached(by: accounts.connections(of: container)),
+                    user: request.queryFields.text("user"), zone: .unspecified)
                 return Response.redirect(to: place.link(Tab.sync.rawValue))
             }
         }
@@ -185,26 +204,32 @@ extension Console {
     private func answer(_ answer: Answer) throws -> Response {
         switch answer {
         case .redirect(let location): .redirect(to: location)
-        case .page(let page): try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
+        case .page(let page):
+            try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
         }
     }
 
     /// Adds a page of a place. An error appears within the page frame, with links back.
     /// - Parameter readsZones: true if the page shows the zones. iCloud is not asked for them otherwise.
     package func show(
-        _ page: String, on router: Routes.Group, readsZones: Bool = false, _ answer: @escaping @Sendable (Visit) async throws -> Answer
+        _ page: String, on router: Routes.Group, readsZones: Bool = false,
+        _ answer: @escaping @Sendable (Visit) async throws -> Answer
     ) {
         router.get("\(Self.placePath)/\(page)") { request, context in
-            // Somebody waits for the page as a whole, however many requests it takes. Forms and downloads may take as long as their records do.
+            // Somebody waits for the page as a whole, however many requests it takes. Forms and downloads may take as
+            // long as their records do.
             let stopwatch = Stopwatch(cloudKitWithin: CloudKitMeter.pageTime)
-            let visit = try await Visit(request, context, fields: request.queryFields, console: self, readsZones: readsZones, stopwatch: stopwatch)
+            let visit = try await Visit(
+                request, context, fields: request.queryFields, console: self, readsZones: readsZones,
+                stopwatch: stopwatch)
             return try await response(to: visit) { try await answer(visit) }
         }
     }
 
     /// Adds a form that changes data and then redirects to the address that the action returns. It carries choices.
     package func act(
-        _ path: String, on router: Routes.Group, _ traits: Set<FormTrait> = [], _ action: @escaping @Sendable (Visit) async throws -> String
+        _ path: String, on router: Routes.Group, _ traits: Set<FormTrait> = [],
+        _ action: @escaping @Sendable (Visit) async throws -> String
     ) {
         submit(path, carries: .choices, on: router, traits) { .redirect(try await action($0)) }
     }
@@ -229,9 +254,11 @@ extension Console {
         router.post("\(Self.placePath)/\(path)") { request, context in
             if traits.contains(.fromThisMachineOnly) { try checkPeer(of: request, context) }
             let fields = try await request.form(limit)
-            let visit = try await Visit(request, context, fields: fields, console: self, readsZones: traits.contains(.readsZones))
+            let visit = try await Visit(
+                request, context, fields: fields, console: self, readsZones: traits.contains(.readsZones))
             var response = try await response(to: visit) {
-                traits.contains(.takesLong) ? try await context.lengthy { try await action(visit) } : try await action(visit)
+                traits.contains(.takesLong)
+                    ? try await context.lengthy { try await action(visit) } : try await action(visit)
             }
             if traits.contains(.showsSecret) { response.headers[.cacheControl] = "no-store" }
             return response
@@ -241,15 +268,18 @@ extension Console {
     /// The longest text in a link, in bytes: servers and mail programs usually accept it.
     private static let linkLimit = 1_500
 
-    /// Adds the form of a page that only reads. A short one redirects to a link that users can keep and send. A longer one, and one with a
-    /// credential, which no address holds, is answered with the page itself.
+    /// Adds the form of a page that only reads. A short one redirects to a link that users can keep and send. A longer
+    /// one, and one with a credential, which no address holds, is answered with the page itself.
     /// - Parameter names: the fields of the link; `nil` for all that have a value.
     package func ask(
-        _ page: String, _ names: [String]? = nil, carries limit: FormLimit, on router: Routes.Group, _ traits: Set<FormTrait> = [],
+        _ page: String, _ names: [String]? = nil, carries limit: FormLimit, on router: Routes.Group,
+        _ traits: Set<FormTrait> = [],
         _ answer: @escaping @Sendable (Visit) async throws -> any Page
     ) {
         submit(page, carries: limit, on: router, traits) { visit in
-            let sent = visit.fields.pairs.filter { pair in !pair.value.isEmpty && names.map { $0.contains(pair.name) } ?? true }
+            let sent = visit.fields.pairs.filter { pair in
+                !pair.value.isEmpty && names.map { $0.contains(pair.name) } ?? true
+            }
             let isShort = sent.reduce(0) { $0 + $1.value.utf8.count } <= Self.linkLimit
             let isForLinks = isShort && !sent.contains { PastedValue($0.value).holdsCredential }
             return isForLinks ? .redirect(visit.place.link(page, sent)) : .page(try await answer(visit))
@@ -272,10 +302,13 @@ extension Console {
         } catch let error as RecordError {
             // A refused form names the page that it was on.
             let form = Place.local(visit.fields["from"]).map { Frame.Link(text: "Back", href: $0) }
-            page = ErrorView(error, back: form ?? Frame.Link(text: "Back to the records", href: visit.place.link(Tab.query.rawValue)))
+            page = ErrorView(
+                error, back: form ?? Frame.Link(text: "Back to the records", href: visit.place.link(Tab.query.rawValue))
+            )
         }
         let states = await SectionStates(visit, check: runs.check(of: visit.place), faults: faults.running.count)
-        let frame = Frame(title: page.title, tab: page.frameTab, visit: visit, states: states, staticFiles: renderer.staticFiles)
+        let frame = Frame(
+            title: page.title, tab: page.frameTab, visit: visit, states: states, staticFiles: renderer.staticFiles)
         return try renderer.response(page, in: frame)
     }
 
@@ -283,7 +316,9 @@ extension Console {
     package func checkPeer(of request: Request, _ context: ServingRequestContext) throws {
         guard context.isFromThisMachine(request) else {
             throw RecordError(
-                .accessDenied, "Rehearsals are allowed only for clients on the server's own machine, without a proxy; use an SSH tunnel")
+                .accessDenied,
+                "Rehearsals are allowed only for clients on the server's own machine, without a proxy; use an SSH tunnel"
+            )
         }
     }
 }

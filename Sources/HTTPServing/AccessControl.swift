@@ -13,7 +13,8 @@ public struct AccessControl: Sendable {
     public enum Mode: String, Sendable, CaseIterable {
         /// No credentials are required. For a server that only listens on the local machine.
         case open
-        /// The protocol's credentials give access to data. Skylight's own services, the metrics and the console require the administrator.
+        /// The protocol's credentials give access to data. Skylight's own services, the metrics and the console require
+        /// the administrator.
         case required
     }
 
@@ -39,13 +40,17 @@ public struct AccessControl: Sendable {
 
     /// The administrator who sent the request; `nil` without a valid proof.
     ///
-    /// Browsers send the cookie and a remembered password on their own, and pages on other ports of the machine belong to the same site. So
-    /// both count only for requests of the server's own pages. A change with the cookie also needs the session's secret in ``forgeryHeader``.
-    /// - Parameter peer: the address of the client, ``ServingRequestContext/peer``. It limits the rate of password attempts.
+    /// Browsers send the cookie and a remembered password on their own, and pages on other ports of the machine belong
+    /// to the same site. So both count only for requests of the server's own pages. A change with the cookie also needs
+    /// the session's secret in ``forgeryHeader``.
+    /// - Parameter peer: the address of the client, ``ServingRequestContext/peer``. It limits the rate of password
+    ///   attempts.
     /// - Throws: `RecordError` THROTTLED with the time to wait after too many wrong passwords.
     public func administrator(of request: Request, peer: String) async throws -> Administrator? {
         if let authorization = request.headers[.authorization] {
-            let parts = authorization.split(separator: " ", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+            let parts = authorization.split(separator: " ", maxSplits: 1).map {
+                $0.trimmingCharacters(in: .whitespaces)
+            }
             guard parts.count == 2 else { return nil }
             switch parts[0].lowercased() {
             case "bearer": return isInstanceSecret(parts[1]) ? Administrator(way: .bearer) : nil
@@ -75,17 +80,20 @@ public struct AccessControl: Sendable {
         case .accepted: return true
         case .refused, .notSet: return false
         case .tooMany(let seconds):
-            throw RecordError(.throttled, "Too many wrong passwords; wait, then send the right one", retryAfter: seconds)
+            throw RecordError(
+                .throttled, "Too many wrong passwords; wait, then send the right one", retryAfter: seconds)
         }
     }
 
-    /// True if the request, as far as its headers tell, comes from no browser, from one of the server's own pages, or from the address bar.
+    /// True if the request, as far as its headers tell, comes from no browser, from one of the server's own pages, or
+    /// from the address bar.
     private func isOwnPage(_ request: Request) -> Bool {
         if let site = request.headers[.secFetchSite] {
             guard site == "same-origin" || site == "none" else { return false }
         } else if let page = request.headers[.referer] {
             // Browsers send Sec-Fetch-Site only over https and on localhost. Otherwise only the Referer tells the page.
-            guard let site = page.firstRange(of: "://").map({ page[$0.upperBound...].prefix { !"/?#".contains($0) } }) else { return false }
+            guard let site = page.firstRange(of: "://").map({ page[$0.upperBound...].prefix { !"/?#".contains($0) } })
+            else { return false }
             guard site.lowercased() == request.head.authority?.lowercased() else { return false }
         }
         return request.headers[.origin].map { $0.lowercased() == origin(of: request).lowercased() } ?? true
@@ -134,7 +142,8 @@ extension AccessControl {
         }
     }
 
-    /// The `Set-Cookie` value by which a browser is known when the sign-in at another site leads back here. The session's cookie does not come then.
+    /// The `Set-Cookie` value by which a browser is known when the sign-in at another site leads back here. The
+    /// session's cookie does not come then.
     public func returnCookie(_ secret: String, for request: Request, seconds: Int) -> String {
         "\(cookieName(for: request))-return=\(secret); Path=/; HttpOnly; SameSite=Lax; Max-Age=\(seconds)\(request.isSecure ? "; Secure" : "")"
     }
@@ -209,7 +218,8 @@ extension AccessControl {
             case .wrongPassword: "Authorization: Basic does not have the name 'admin' and the administrator's password"
             case .wrongSecret: "Authorization: Bearer does not have the secret in the server's data folder"
             case .tooManyPasswords: "The password was not checked: there were too many wrong ones"
-            case .unknownScheme: "Authorization is neither Basic, with the administrator's password, nor Bearer, with the data folder's secret"
+            case .unknownScheme:
+                "Authorization is neither Basic, with the administrator's password, nor Bearer, with the data folder's secret"
             }
         }
     }
@@ -218,7 +228,9 @@ extension AccessControl {
     /// - Parameter wasLookedAt: false if the password was not checked because of too many wrong ones.
     /// - Returns: the failed proof; `nil` if the request had none. Nothing is logged then.
     @discardableResult
-    public static func noteFailedProof(of request: Request, _ context: ServingRequestContext, wasLookedAt: Bool = true) -> FailedProof? {
+    public static func noteFailedProof(of request: Request, _ context: ServingRequestContext, wasLookedAt: Bool = true)
+        -> FailedProof?
+    {
         guard var proof = FailedProof(of: request) else { return nil }
         if !wasLookedAt { proof = .tooManyPasswords }
         note(proof, of: request, context)
@@ -230,7 +242,8 @@ extension AccessControl {
         context.logger.notice(
             "The administrator's credentials were refused",
             metadata: [
-                "request": "\(context.requestID)", "method": "\(request.method)", "path": "\(request.path)", "peer": "\(context.peer)",
+                "request": "\(context.requestID)", "method": "\(request.method)", "path": "\(request.path)",
+                "peer": "\(context.peer)",
                 "problem": "\(proof.rawValue)",
             ])
     }

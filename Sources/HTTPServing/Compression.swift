@@ -28,21 +28,29 @@ enum Compression {
     }
 
     private static func isCompressible(_ response: Response) -> Bool {
-        guard response.body.contentLength ?? .max >= smallest, response.status == .ok || response.status.kind == .clientError,
-            !response.headers.contains(.contentEncoding), !response.headers.contains(.acceptRanges), !response.headers.contains(.contentRange),
+        guard response.body.contentLength ?? .max >= smallest,
+            response.status == .ok || response.status.kind == .clientError,
+            !response.headers.contains(.contentEncoding), !response.headers.contains(.acceptRanges),
+            !response.headers.contains(.contentRange),
             let type = response.headers[.contentType]
         else { return false }
         // Handlers write their types in lower case.
         return !type.hasPrefix("text/event-stream") && types.contains { type.hasPrefix($0) }
     }
 
-    private static let types = ["text/", "application/json", "application/x-ndjson", "application/javascript", "image/svg+xml"]
+    private static let types = [
+        "text/", "application/json", "application/x-ndjson", "application/javascript", "image/svg+xml",
+    ]
 }
 
 extension HTTPFields {
     /// Adds a header name to `Vary`.
     mutating func vary(on name: String) {
-        if let others = self[.vary] { self[.vary] = others + ", " + name } else { append(HTTPField(name: .vary, value: name)) }
+        if let others = self[.vary] {
+            self[.vary] = others + ", " + name
+        } else {
+            append(HTTPField(name: .vary, value: name))
+        }
     }
 }
 
@@ -58,8 +66,11 @@ public struct AcceptEncoding: Sendable {
             self.weights = weights
             return
         }
-        for coding in request.headers[values: .acceptEncoding].joined(separator: ",").lowercased().split(separator: ",") {
-            let parts = coding.split(separator: ";", omittingEmptySubsequences: false).map { $0.filter { $0 != " " && $0 != "\t" }[...] }
+        for coding in request.headers[values: .acceptEncoding].joined(separator: ",").lowercased().split(separator: ",")
+        {
+            let parts = coding.split(separator: ";", omittingEmptySubsequences: false).map {
+                $0.filter { $0 != " " && $0 != "\t" }[...]
+            }
             guard let name = parts.first, !name.isEmpty else { continue }
             // If a coding occurs twice, the first counts. x-gzip is the old name of gzip (8.4.1.3).
             let key = name == "x-gzip" ? "gzip" : name
@@ -129,7 +140,8 @@ struct GzipWriter: ResponseBodyWriter {
 /// Compresses a streamed answer so that the client sees its progress: output is written when
 /// enough has gathered, or a tenth of a second after the input if nothing else follows.
 ///
-/// The answer is made in its own task, which hands over one piece at a time and waits until it is written. It never runs ahead of the client.
+/// The answer is made in its own task, which hands over one piece at a time and waits until it is written. It never
+/// runs ahead of the client.
 enum StreamGzip {
     private static let patience = Duration.milliseconds(100)
 
@@ -234,7 +246,9 @@ extension ResponseBody {
     ///   - size: the size of the file in bytes.
     ///   - level: the compression level, from 1 (fastest) to 9 (smallest).
     ///   - owner: kept alive until the last byte is sent or the client is gone.
-    public static func gzip(of handle: NIOFileHandle, size: Int64, level: Int, holding owner: any Sendable) -> ResponseBody {
+    public static func gzip(of handle: NIOFileHandle, size: Int64, level: Int, holding owner: any Sendable)
+        -> ResponseBody
+    {
         ResponseBody { writer in
             let file = try CompressedFile(handle, size: size, level: level)
             var piece = try await file.next()

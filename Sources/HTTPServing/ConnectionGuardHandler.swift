@@ -7,11 +7,14 @@ internal import NIOTLS
 ///
 /// - Marks targets in absolute form (`GET http://host/path`) with a prefix. The next handler would
 ///   remove scheme and host without a trace. ``HostGuard`` refuses targets that do not begin with a slash.
-/// - Answers `Expect: 100-continue`, which curl sends before large bodies, unless the body would be refused for its size.
+/// - Answers `Expect: 100-continue`, which curl sends before large bodies, unless the body would be refused for its
+///   size.
 /// - Sends files, see ``SentFileRegion``.
-/// - Reads nothing after a refusal that ends the connection, so that the rest of the refused request cannot smuggle in another one.
+/// - Reads nothing after a refusal that ends the connection, so that the rest of the refused request cannot smuggle in
+///   another one.
 /// - Reads the rest of a request that is already answered, for a short time and up to ``remainderLimit``.
-/// - Ends the connection when a request turns out to be malformed after its answer began. Hummingbird would answer a second time.
+/// - Ends the connection when a request turns out to be malformed after its answer began. Hummingbird would answer a
+///   second time.
 final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -21,14 +24,17 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
     /// An outbound event before the last answer on a connection.
     struct EndWithAnswer: Sendable {}
 
-    /// An outbound event that registers a callback for when the client disconnects. It is called once, immediately if the client is already gone.
+    /// An outbound event that registers a callback for when the client disconnects. It is called once, immediately if
+    /// the client is already gone.
     struct WhenClientLeaves: Sendable {
         let tell: @Sendable () -> Void
     }
 
-    /// The maximum number of bytes to read of a request after its answer. Many clients read the answer only after they have sent everything.
+    /// The maximum number of bytes to read of a request after its answer. Many clients read the answer only after they
+    /// have sent everything.
     static let remainderLimit = 16 << 20
-    /// The time for the client to send the rest and to read the answer before the connection is closed. Long enough for a busy machine.
+    /// The time for the client to send the rest and to read the answer before the connection is closed. Long enough for
+    /// a busy machine.
     private static let lingerTime = TimeAmount.seconds(30)
 
     /// The current request and its answer.
@@ -69,7 +75,8 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
             if endsWithAnswer { return }
             exchange = Exchange(isHead: head.method == .HEAD, rest: Self.bodySize(head), isComplete: false)
             if awaitsContinue(head) {
-                context.writeAndFlush(wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
+                context.writeAndFlush(
+                    wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
             }
             if !head.uri.hasPrefix("/") { head.uri = "!" + head.uri }
             context.fireChannelRead(wrapInboundOut(.head(head)))
@@ -101,7 +108,9 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
     }
 
     private func awaitsContinue(_ head: HTTPRequestHead) -> Bool {
-        guard head.version == .http1_1, head.headers.first(name: "expect")?.lowercased() == "100-continue" else { return false }
+        guard head.version == .http1_1, head.headers.first(name: "expect")?.lowercased() == "100-continue" else {
+            return false
+        }
         let limit = head.uri.hasPrefix("/assets/") ? uploadLimit : Int64(Request.bodyLimit)
         return head.headers.first(name: "content-length").flatMap { Int64($0) }.map { $0 <= limit } ?? true
     }
@@ -118,7 +127,8 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
         context.fireChannelInactive()
     }
 
-    /// A half-closed connection looks the same as a client that is gone. The request is still answered, but long work for it is cancelled.
+    /// A half-closed connection looks the same as a client that is gone. The request is still answered, but long work
+    /// for it is cancelled.
     private func clientLeft() {
         hasClientLeft = true
         for leaving in exchange.whenClientLeaves { leaving.tell() }
@@ -163,8 +173,9 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
 
     /// Ends the connection after the answer, or limits the time for the rest of the request.
     ///
-    /// The rest of the request may still be arriving. Closing at once would reset the connection, and the reset could overtake
-    /// the answer. So only the output is closed. The connection ends when the client closes its side, or after a timeout.
+    /// The rest of the request may still be arriving. Closing at once would reset the connection, and the reset could
+    /// overtake the answer. So only the output is closed. The connection ends when the client closes its side, or after
+    /// a timeout.
     private func end(_ context: ChannelHandlerContext, isLast: Bool) {
         if isLast {
             context.flush()
@@ -189,10 +200,12 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
     }
 }
 
-/// Installs a ``ConnectionGuardHandler`` after the HTTP parser. Hummingbird itself only adds handlers at the end of the pipeline.
+/// Installs a ``ConnectionGuardHandler`` after the HTTP parser. Hummingbird itself only adds handlers at the end of the
+/// pipeline.
 ///
-/// NIO's pipelining handler goes before it and holds back a request until the previous one is answered. Otherwise a refusal
-/// would come too late for requests that arrived in the same read. The ``StalledPeerHandler`` is closest to the socket.
+/// NIO's pipelining handler goes before it and holds back a request until the previous one is answered. Otherwise a
+/// refusal would come too late for requests that arrived in the same read. The ``StalledPeerHandler`` is closest to the
+/// socket.
 final class ConnectionGuardInstaller: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 
@@ -206,9 +219,13 @@ final class ConnectionGuardInstaller: ChannelInboundHandler, RemovableChannelHan
 
     func handlerAdded(context: ChannelHandlerContext) {
         do {
-            let parser = try context.pipeline.syncOperations.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            let parser = try context.pipeline.syncOperations.handler(
+                type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             try context.pipeline.syncOperations.addHandlers(
-                [StalledPeerHandler(patience: patience), HTTPServerPipelineHandler(), ConnectionGuardHandler(uploadLimit: uploadLimit)],
+                [
+                    StalledPeerHandler(patience: patience), HTTPServerPipelineHandler(),
+                    ConnectionGuardHandler(uploadLimit: uploadLimit),
+                ],
                 position: .after(parser))
         } catch {
             // Connections without the guard are not served.
@@ -267,7 +284,9 @@ final class StalledPeerHandler: ChannelDuplexHandler, RemovableChannelHandler {
             check = nil
             let waiting = Self.waiting(context)
             guard context.channel.isActive, waiting > 0 else { return }
-            Self.acknowledged(context) { [self] acknowledged in compare(Progress(waiting: waiting, acknowledged: acknowledged), context) }
+            Self.acknowledged(context) { [self] acknowledged in
+                compare(Progress(waiting: waiting, acknowledged: acknowledged), context)
+            }
         }
     }
 
@@ -302,7 +321,11 @@ final class StalledPeerHandler: ChannelDuplexHandler, RemovableChannelHandler {
 #if os(Linux)
     /// The kernel's `struct tcp_info` (linux/tcp.h) up to the required field, which the C library's declaration lacks.
     private struct LinuxTCPInfo: Sendable {
-        private let before: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
+        private let before:
+            (
+                UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64,
+                UInt64, UInt64
+            )
         /// `tcpi_bytes_acked`; 0 on kernels that do not count them.
         let bytesAcknowledged: UInt64
     }

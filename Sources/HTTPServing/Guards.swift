@@ -4,7 +4,8 @@ internal import Hummingbird
 internal import NIOCore
 internal import Records
 
-/// The work around all handlers: guards of host and origin, CORS, error answers, memory limits, compression, security headers and timing.
+/// The work around all handlers: guards of host and origin, CORS, error answers, memory limits, compression, security
+/// headers and timing.
 struct Guards: Sendable {
     let hosts: HostGuard
     let origins: OriginGuard
@@ -42,7 +43,9 @@ struct Guards: Sendable {
         return response
     }
 
-    private func handle(_ request: Request, _ context: ServingRequestContext, _ handler: Routes.Handler) async throws -> Response {
+    private func handle(_ request: Request, _ context: ServingRequestContext, _ handler: Routes.Handler) async throws
+        -> Response
+    {
         if request.method == .options, CrossOrigin.covers(request) { return crossOrigin.preflight(request) }
         return try await handler(request, context)
     }
@@ -73,13 +76,15 @@ extension Routes {
     ///   - memory: the memory limit of all requests and answers together.
     ///   - protocolOnly: true to serve CloudKit's protocol alone, as a stand-in for iCloud.
     public func addGuards(
-        trusting trusted: TrustedSites, tokensOf accounts: Accounts? = nil, isSecure: Bool = false, memory: MemoryBudget = MemoryBudget(),
+        trusting trusted: TrustedSites, tokensOf accounts: Accounts? = nil, isSecure: Bool = false,
+        memory: MemoryBudget = MemoryBudget(),
         protocolOnly: Bool = false
     ) {
         let origins = PageOrigins(trusting: trusted, tokensOf: accounts)
         guarded(
             by: Guards(
-                hosts: HostGuard(trusting: trusted), origins: OriginGuard(admitting: origins), crossOrigin: CrossOrigin(origins: origins),
+                hosts: HostGuard(trusting: trusted), origins: OriginGuard(admitting: origins),
+                crossOrigin: CrossOrigin(origins: origins),
                 isSecure: isSecure, budget: memory, protocolOnly: protocolOnly))
     }
 }
@@ -88,18 +93,25 @@ extension Routes {
 
 /// Leaves nothing but CloudKit's protocol on a server, which then stands in for iCloud in tests of clients.
 ///
-/// Only CloudKit's services, its web courier, the files of assets, and the page where users sign in are there. Every other path is not found.
-/// Answers have no members and headers that CloudKit does not have, and headers of Skylight's own have no effect.
+/// Only CloudKit's services, its web courier, the files of assets, and the page where users sign in are there. Every
+/// other path is not found. Answers have no members and headers that CloudKit does not have, and headers of Skylight's
+/// own have no effect.
 enum ProtocolOnly {
     /// First parts of paths. The sign-in page has a style sheet and scripts.
     private static let roots: Set<Substring> = ["database", "device", "aps", "assets", "sign-in", "static"]
     private static let prefix = "x-skylight-"
 
-    static func answer(_ sent: Request, _ context: ServingRequestContext, _ handler: Routes.Handler) async throws -> Response {
-        guard let root = (sent.pathParts ?? sent.rawPathParts).first, roots.contains(root) else { return Response(status: .notFound) }
+    static func answer(_ sent: Request, _ context: ServingRequestContext, _ handler: Routes.Handler) async throws
+        -> Response
+    {
+        guard let root = (sent.pathParts ?? sent.rawPathParts).first, roots.contains(root) else {
+            return Response(status: .notFound)
+        }
         var head = sent.head
         // Fault injection stays, for a proxy between the client and this server to ask for.
-        for field in head.headerFields where isOwn(field.name) && field.name != .skylightRehearse { head.headerFields[field.name] = nil }
+        for field in head.headerFields where isOwn(field.name) && field.name != .skylightRehearse {
+            head.headerFields[field.name] = nil
+        }
         let request = Request(head: head, body: sent.body)
         return try await Asset.$showsFileName.withValue(false) { try await handler(request, context) }
     }
@@ -107,7 +119,9 @@ enum ProtocolOnly {
     static func removeOwn(from headers: inout HTTPFields) {
         for field in headers where isOwn(field.name) { headers[field.name] = nil }
         guard let exposed = headers[.accessControlExposeHeaders] else { return }
-        let kept = exposed.split(separator: ", ").filter { !$0.lowercased().hasPrefix(prefix) && $0 != HTTPField.Name.serverTiming.rawName }
+        let kept = exposed.split(separator: ", ").filter {
+            !$0.lowercased().hasPrefix(prefix) && $0 != HTTPField.Name.serverTiming.rawName
+        }
         headers[.accessControlExposeHeaders] = kept.joined(separator: ", ")
     }
 
@@ -124,7 +138,8 @@ public enum SecurityHeaders {
         + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
     private static let fields: HTTPFields = [
-        .contentSecurityPolicy: contentSecurityPolicy, .xContentTypeOptions: "nosniff", .xFrameOptions: "DENY", .referrerPolicy: "same-origin",
+        .contentSecurityPolicy: contentSecurityPolicy, .xContentTypeOptions: "nosniff", .xFrameOptions: "DENY",
+        .referrerPolicy: "same-origin",
         .crossOriginOpenerPolicy: "same-origin",
     ]
 

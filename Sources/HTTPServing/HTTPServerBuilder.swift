@@ -5,20 +5,24 @@ public import NIOCore
 internal import NIOSSL
 
 extension HTTPServerBuilder {
-    /// An HTTP/1.1 server with guarded connections. Targets are passed on unchanged, and heads are limited to 64 KiB. By default a
-    /// connection is closed after one minute without input, or after two minutes in which the client took nothing of its answer.
+    /// An HTTP/1.1 server with guarded connections. Targets are passed on unchanged, and heads are limited to 64 KiB.
+    /// By default a connection is closed after one minute without input, or after two minutes in which the client took
+    /// nothing of its answer.
     ///
     /// For use with ``Routes/addGuards(trusting:tokensOf:isSecure:memory:)``.
     /// - Parameters:
     ///   - uploadLimit: the maximum size in bytes of a body for `/assets/`. Larger bodies get no 100 Continue.
     ///   - idleTimeout: the maximum time without input.
-    public static func guardedHTTP1(uploadLimit: Int64 = 0, idleTimeout: TimeAmount = .seconds(60)) -> HTTPServerBuilder {
+    public static func guardedHTTP1(uploadLimit: Int64 = 0, idleTimeout: TimeAmount = .seconds(60)) -> HTTPServerBuilder
+    {
         // Slow but steady readers open the TCP window in steps, so progress can be invisible for some time.
         let patience = TimeAmount.nanoseconds(2 * idleTimeout.nanoseconds)
         return .http1(
             configuration: HTTP1Channel.Configuration(
-                additionalChannelHandlers: [ConnectionGuardInstaller(uploadLimit: uploadLimit, patience: patience)], idleTimeout: idleTimeout,
-                httpDecoderConfiguration: .init(maxHeaderFieldSize: 32 << 10, maxHeaderListSize: 64 << 10, maxHeaderFieldCount: 200)))
+                additionalChannelHandlers: [ConnectionGuardInstaller(uploadLimit: uploadLimit, patience: patience)],
+                idleTimeout: idleTimeout,
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: 32 << 10, maxHeaderListSize: 64 << 10, maxHeaderFieldCount: 200)))
     }
 
     /// The same server over TLS. For use with `isSecure` of ``Routes/addGuards(trusting:tokensOf:isSecure:memory:)``.
@@ -56,7 +60,8 @@ public struct ServerCertificate: Sendable {
         let key = try Self.key(in: keyFile)
         guard let first = chain.first else {
             throw Problem(
-                reason: "The file \(certificateFile) has no certificate", remedy: "It must begin with -----BEGIN CERTIFICATE-----, the server's own certificate first",
+                reason: "The file \(certificateFile) has no certificate",
+                remedy: "It must begin with -----BEGIN CERTIFICATE-----, the server's own certificate first",
                 isMissingFile: false)
         }
         var configuration = TLSConfiguration.makeServerConfiguration(
@@ -68,7 +73,8 @@ public struct ServerCertificate: Sendable {
         } catch {
             throw Problem(
                 reason: "The private key in \(keyFile) does not match the first certificate in \(certificateFile)",
-                remedy: "Use a matching pair, and put the server's own certificate before its issuers", isMissingFile: false)
+                remedy: "Use a matching pair, and put the server's own certificate before its issuers",
+                isMissingFile: false)
         }
         self.configuration = configuration
         expiry = Date(timeIntervalSince1970: TimeInterval(first.notValidAfter))
@@ -81,7 +87,9 @@ public struct ServerCertificate: Sendable {
         } catch {
             throw Problem(
                 reason: "The file \(file) has no certificate in PEM form",
-                remedy: "It must begin with -----BEGIN CERTIFICATE-----; openssl x509 -inform der -in FILE converts a .der or .cer file", isMissingFile: false)
+                remedy:
+                    "It must begin with -----BEGIN CERTIFICATE-----; openssl x509 -inform der -in FILE converts a .der or .cer file",
+                isMissingFile: false)
         }
     }
 
@@ -93,11 +101,13 @@ public struct ServerCertificate: Sendable {
             return try NIOSSLPrivateKey(bytes: bytes, format: .pem)
         } catch is EncryptedKey {
             throw Problem(
-                reason: "The private key in \(file) is encrypted with a password", remedy: "Decrypt it into a file that only you can read: openssl pkey -in FILE -out FILE2",
+                reason: "The private key in \(file) is encrypted with a password",
+                remedy: "Decrypt it into a file that only you can read: openssl pkey -in FILE -out FILE2",
                 isMissingFile: false)
         } catch {
             throw Problem(
-                reason: "The file \(file) has no private key in PEM form", remedy: "It must begin with -----BEGIN PRIVATE KEY----- or -----BEGIN EC PRIVATE KEY-----",
+                reason: "The file \(file) has no private key in PEM form",
+                remedy: "It must begin with -----BEGIN PRIVATE KEY----- or -----BEGIN EC PRIVATE KEY-----",
                 isMissingFile: false)
         }
     }
@@ -109,7 +119,8 @@ public struct ServerCertificate: Sendable {
             return [UInt8](try Data(contentsOf: URL(filePath: file)))
         } catch {
             throw Problem(
-                reason: "The file \(file) can't be read: \(error.localizedDescription)", remedy: "Give the path of a PEM file that the server may read",
+                reason: "The file \(file) can't be read: \(error.localizedDescription)",
+                remedy: "Give the path of a PEM file that the server may read",
                 isMissingFile: true)
         }
     }

@@ -7,8 +7,9 @@ internal import Synchronization
 
 /// Refuses requests that are not addressed to this server or are ambiguous, and closes their connections.
 ///
-/// A page on a foreign site can point its own host name at this machine and then read answers as its own (DNS rebinding). The `Host` header
-/// still has the foreign name. Ambiguous requests (two hosts, an absolute target) are refused because two programs could read them differently.
+/// A page on a foreign site can point its own host name at this machine and then read answers as its own (DNS
+/// rebinding). The `Host` header still has the foreign name. Ambiguous requests (two hosts, an absolute target) are
+/// refused because two programs could read them differently.
 final class HostGuard: Sendable {
     /// The maximum length of a request target, in bytes.
     static let targetLimit = 16 << 10
@@ -32,10 +33,13 @@ final class HostGuard: Sendable {
     private func checkTarget(_ target: String) throws {
         let bytes = target.utf8
         guard bytes.first == UInt8(ascii: "/") else {
-            throw malformed("The request target must begin with a slash; targets with a scheme and a host are for proxies")
+            throw malformed(
+                "The request target must begin with a slash; targets with a scheme and a host are for proxies")
         }
         guard bytes.count <= Self.targetLimit else {
-            throw Refusal(.uriTooLong, .badRequest, "The request target is longer than \(Self.targetLimit) bytes", endsConnection: true)
+            throw Refusal(
+                .uriTooLong, .badRequest, "The request target is longer than \(Self.targetLimit) bytes",
+                endsConnection: true)
         }
         var (isPath, isWellFormed, digitsDue) = (true, true, 0)
         var last: UInt8 = 0
@@ -56,7 +60,8 @@ final class HostGuard: Sendable {
             }
         }
         guard isWellFormed, digitsDue == 0 else {
-            throw malformed("The request target contains a character that must be percent-encoded, or an invalid percent-encoding")
+            throw malformed(
+                "The request target contains a character that must be percent-encoded, or an invalid percent-encoding")
         }
     }
 
@@ -68,7 +73,8 @@ final class HostGuard: Sendable {
         guard trusted.trusts(authority: host) else {
             throw Refusal(
                 .forbidden, .accessDenied,
-                "This server does not accept the host '\(host.prefix(200))'; use localhost, or start the server with --allow-host", endsConnection: true)
+                "This server does not accept the host '\(host.prefix(200))'; use localhost, or start the server with --allow-host",
+                endsConnection: true)
         }
         known.withLock { if $0.count < Self.knownLimit { $0.insert(host) } }
     }
@@ -105,7 +111,8 @@ public struct TrustedSites: Sendable {
     /// - Parameter authority: the value of a `Host` header: a name or an address, with or without a port.
     public func trusts(authority: String) -> Bool {
         guard let asked = Authority(authority) else { return false }
-        return asked.isLoopback || authorities.contains { $0.host == asked.host && ($0.port == nil || $0.port == asked.port) }
+        return asked.isLoopback
+            || authorities.contains { $0.host == asked.host && ($0.port == nil || $0.port == asked.port) }
     }
 
     /// True if pages of the origin may call the server. `null`, the origin of files and sandboxes, is never trusted.
@@ -154,7 +161,9 @@ private struct Authority: Sendable {
             port = nil
             return
         }
-        guard portText.utf8.count <= 5, portText.utf8.allSatisfy(Self.isDigit), let port = Int(portText), (1...65535).contains(port) else { return nil }
+        guard portText.utf8.count <= 5, portText.utf8.allSatisfy(Self.isDigit), let port = Int(portText),
+            (1...65535).contains(port)
+        else { return nil }
         self.port = port
     }
 
@@ -162,7 +171,9 @@ private struct Authority: Sendable {
         if host == "localhost" || host == "[::1]" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127"
-            && parts.allSatisfy { part in part.utf8.allSatisfy(Self.isDigit) && UInt8(part).map { String($0) == part } ?? false }
+            && parts.allSatisfy { part in
+                part.utf8.allSatisfy(Self.isDigit) && UInt8(part).map { String($0) == part } ?? false
+            }
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool {
@@ -170,11 +181,13 @@ private struct Authority: Sendable {
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {
-        isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_")].contains(byte)
+        isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+            || [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_")].contains(byte)
     }
 
     private static func isAddressByte(_ byte: UInt8) -> Bool {
-        isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte) || [UInt8(ascii: ":"), UInt8(ascii: ".")].contains(byte)
+        isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+            || [UInt8(ascii: ":"), UInt8(ascii: ".")].contains(byte)
     }
 }
 
@@ -191,7 +204,8 @@ extension TrustedSites {
     ///   - addresses: the addresses of this machine; `nil` to ask the system.
     ///   - machineName: the host name of this machine; `nil` to ask the system.
     public init(
-        listeningOn hostname: String, hosts: [String] = [], origins: [String] = [], addresses: [String]? = nil, machineName: String? = nil
+        listeningOn hostname: String, hosts: [String] = [], origins: [String] = [], addresses: [String]? = nil,
+        machineName: String? = nil
     ) {
         var names = hosts
         if Self.isWildcard(hostname) {

@@ -22,7 +22,8 @@ extension NIOFileHandle {
             while buffer.readableBytes < count {
                 let start = offset + Int64(buffer.readableBytes)
                 var failure: CInt = 0
-                let got = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count - buffer.readableBytes) { space in
+                let got = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count - buffer.readableBytes) {
+                    space in
                     let got = pread(descriptor, space.baseAddress, min(space.count, count), off_t(start))
                     if got < 0 { failure = errno }
                     return max(0, got)
@@ -59,7 +60,8 @@ extension NIOFileHandle {
 // MARK: - Sending
 
 // Sends files with sendfile, without copying them through the process. Hummingbird only writes buffers, so file regions
-// bypass it: they go directly to the handler behind the HTTP/1 encoder, between the head and the end that Hummingbird writes.
+// bypass it: they go directly to the handler behind the HTTP/1 encoder, between the head and the end that Hummingbird
+// writes.
 
 extension NIOFileHandle {
     /// The number of bytes to pass to the event loop at a time. Sending them takes as long as
@@ -71,7 +73,9 @@ extension NIOFileHandle {
     /// Sends a range of the file as the body of an answer, as fast as the client takes it.
     func send(_ bytes: Range<Int64>, over channel: any Channel, to writer: inout any ResponseBodyWriter) async throws {
         // For small ranges, copying is as fast.
-        guard bytes.count > Self.chunkSize, await channel.takesFileRegions else { return try await sendThroughMemory(bytes, over: channel, to: &writer) }
+        guard bytes.count > Self.chunkSize, await channel.takesFileRegions else {
+            return try await sendThroughMemory(bytes, over: channel, to: &writer)
+        }
         try await withTaskCancellationHandler {
             try await sendRegions(bytes, over: channel)
         } onCancel: {
@@ -79,11 +83,14 @@ extension NIOFileHandle {
         }
     }
 
-    /// Keeps two regions with the event loop, so that one is being sent while this task handles the completion of the other.
+    /// Keeps two regions with the event loop, so that one is being sent while this task handles the completion of the
+    /// other.
     ///
-    /// Returns only when no region is pending, even after a failure: the owner may then close the file, and sending from a closed file is fatal.
+    /// Returns only when no region is pending, even after a failure: the owner may then close the file, and sending
+    /// from a closed file is fatal.
     private func sendRegions(_ bytes: Range<Int64>, over channel: any Channel) async throws {
-        // The event loop uses the handle meanwhile, and a handle must not be used twice at a time. The file size only needs the descriptor.
+        // The event loop uses the handle meanwhile, and a handle must not be used twice at a time. The file size only
+        // needs the descriptor.
         let descriptor = try withUnsafeFileDescriptor { $0 }
         var underWay: EventLoopFuture<Void>?
         var result = Result<Void, any Error>.success(())
@@ -106,7 +113,9 @@ extension NIOFileHandle {
     }
 
     /// Encryption is slower than reading, so the reads are paced.
-    private func sendThroughMemory(_ bytes: Range<Int64>, over channel: any Channel, to writer: inout any ResponseBodyWriter) async throws {
+    private func sendThroughMemory(
+        _ bytes: Range<Int64>, over channel: any Channel, to writer: inout any ResponseBodyWriter
+    ) async throws {
         writer = PacedWriter(writer, on: channel.eventLoop)
         for start in stride(from: bytes.lowerBound, to: bytes.upperBound, by: Self.chunkSize) {
             let count = min(Self.chunkSize, Int(bytes.upperBound - start))

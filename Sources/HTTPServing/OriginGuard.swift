@@ -7,12 +7,14 @@ internal import Records
 
 /// Refuses requests of pages on foreign sites.
 ///
-/// Browsers send `Origin` with every request that may change data, and `Sec-Fetch-Site` even with requests for embedded content. Other
-/// clients send neither. A change from another site, or from another port, must have an accepted origin. Links from foreign sites may
-/// lead to the console, whose GETs change nothing. They may not lead to the web services, which create a container on first use with
-/// any method. Assets may be linked to, and trusted pages may embed them. ``PageOrigins`` decides which origins are accepted.
+/// Browsers send `Origin` with every request that may change data, and `Sec-Fetch-Site` even with requests for embedded
+/// content. Other clients send neither. A change from another site, or from another port, must have an accepted origin.
+/// Links from foreign sites may lead to the console, whose GETs change nothing. They may not lead to the web services,
+/// which create a container on first use with any method. Assets may be linked to, and trusted pages may embed them.
+/// ``PageOrigins`` decides which origins are accepted.
 ///
-/// A page may read why the web services refuse it. That tells it nothing of the data, and a developer at once what to do.
+/// A page may read why the web services refuse it. That tells it nothing of the data, and a developer at once what to
+/// do.
 struct OriginGuard: Sendable {
     private let origins: PageOrigins
 
@@ -27,14 +29,16 @@ struct OriginGuard: Sendable {
             guard let site = request.headers[.secFetchSite] else { return }
             let isCrossSite = site == "cross-site"
             let isForeign = isCrossSite && (request.isEmbedded || request.isWebServiceRequest)
-            let isNamelessChange = request.method != .get && request.method != .options && site != "same-origin" && site != "none"
+            let isNamelessChange =
+                request.method != .get && request.method != .options && site != "same-origin" && site != "none"
             if isForeign && !mayReadAsset(request) || isNamelessChange { throw refusal("a page of another site", [:]) }
             return
         }
         if origins.admits(origin, for: request) { return }
         let isCovered = CrossOrigin.covers(request)
         if origin == "null" {
-            // Files and sandboxed frames. Without CORS headers they cannot see the answers, and their preflights fail, so that they send no headers.
+            // Files and sandboxed frames. Without CORS headers they cannot see the answers, and their preflights fail,
+            // so that they send no headers.
             if request.method == .get, request.headers[.secFetchSite] != "cross-site" { return }
         } else if request.method == .options, isCovered {
             // The request after a preflight is refused.
@@ -48,7 +52,9 @@ struct OriginGuard: Sendable {
     private func mayReadAsset(_ request: Request) -> Bool {
         guard request.path.hasPrefix("/assets/"), request.method == .get else { return false }
         if !request.isEmbedded { return true }
-        guard let page = request.headers[.referer], let schemeEnd = page.firstRange(of: "://")?.upperBound else { return false }
+        guard let page = request.headers[.referer], let schemeEnd = page.firstRange(of: "://")?.upperBound else {
+            return false
+        }
         return origins.admits(String(page[..<(page[schemeEnd...].firstIndex(of: "/") ?? page.endIndex)]), for: request)
     }
 
@@ -69,8 +75,9 @@ extension Request {
 
 // MARK: - Accepted origins
 
-/// Decides which sites' pages may send which requests. Pages of trusted sites may send any request. Pages of sites that an
-/// API token lists may send requests with that token to its own container and environment, and may use the addresses of assets and notifications.
+/// Decides which sites' pages may send which requests. Pages of trusted sites may send any request. Pages of sites that
+/// an API token lists may send requests with that token to its own container and environment, and may use the addresses
+/// of assets and notifications.
 ///
 /// The origins of a token give no owner rights: such pages cannot request unrestricted access or fault injection.
 struct PageOrigins: Sendable {
@@ -96,12 +103,18 @@ struct PageOrigins: Sendable {
     private func isListed(_ origin: String, for request: Request) -> Bool {
         guard let accounts else { return false }
         let path = request.path
-        // The address of a file carries a ticket, and that of the web courier a token, which are credentials of their own.
+        // The address of a file carries a ticket, and that of the web courier a token, which are credentials of their
+        // own.
         if path.hasPrefix("/assets/") || path == "/aps" { return accounts.isOriginOfToken(origin) }
         // The parts of the path are decoded as in `WebServicePath`.
-        guard let parts = request.pathParts, parts.count > 3, Self.isOfApps(parts), !Self.asksAsOwner(request) else { return false }
-        guard let secret = SentQuery(request)["ckAPIToken"]?.value, let token = accounts.apiToken(secret: secret) else { return false }
-        guard parts[2] == token.container.description, Environment(rawValue: String(parts[3])) == token.environment else { return false }
+        guard let parts = request.pathParts, parts.count > 3, Self.isOfApps(parts), !Self.asksAsOwner(request) else {
+            return false
+        }
+        guard let secret = SentQuery(request)["ckAPIToken"]?.value, let token = accounts.apiToken(secret: secret) else {
+            return false
+        }
+        guard parts[2] == token.container.description, Environment(rawValue: String(parts[3])) == token.environment
+        else { return false }
         return token.isLive && token.lists(origin: origin)
     }
 
@@ -128,8 +141,8 @@ struct PageOrigins: Sendable {
 
 /// The headers that let pages in browsers read answers of the web services (Fetch standard, "CORS protocol").
 ///
-/// Pages of accepted origins read all answers. Others read that they are refused, and nothing else: ``OriginGuard`` refuses their requests
-/// before anything reads or changes data.
+/// Pages of accepted origins read all answers. Others read that they are refused, and nothing else: ``OriginGuard``
+/// refuses their requests before anything reads or changes data.
 struct CrossOrigin: Sendable {
     let origins: PageOrigins
 
@@ -144,19 +157,24 @@ struct CrossOrigin: Sendable {
     /// True for paths that pages of other origins may call.
     static func covers(_ request: Request) -> Bool { request.isWebServiceRequest || otherPaths.contains(request.path) }
 
-    /// Answers a CORS preflight request. The browser sends the request after it even if that will be refused, since the page could not read why otherwise.
+    /// Answers a CORS preflight request. The browser sends the request after it even if that will be refused, since the
+    /// page could not read why otherwise.
     func preflight(_ request: Request) -> Response {
         var response = Response(status: .noContent)
         guard let origin = request.headers[.origin] else { return response }
         response.headers[.accessControlAllowOrigin] = origin
-        response.headers[.accessControlAllowMethods] = request.path.hasPrefix("/assets/") ? "GET, HEAD, POST, PUT, OPTIONS" : "GET, POST, OPTIONS"
+        response.headers[.accessControlAllowMethods] =
+            request.path.hasPrefix("/assets/") ? "GET, HEAD, POST, PUT, OPTIONS" : "GET, POST, OPTIONS"
         // All requested headers are allowed, because the server ignores unknown ones anyway.
-        if let asked = request.headers[.accessControlRequestHeaders] { response.headers[.accessControlAllowHeaders] = asked }
+        if let asked = request.headers[.accessControlRequestHeaders] {
+            response.headers[.accessControlAllowHeaders] = asked
+        }
         response.headers[.accessControlMaxAge] = Self.maximumAge
         return response
     }
 
-    /// Adds the CORS headers to the answer to a request of the web services, also if a guard refused the request before they saw it.
+    /// Adds the CORS headers to the answer to a request of the web services, also if a guard refused the request before
+    /// they saw it.
     func add(to headers: inout HTTPFields, for request: Request) {
         guard Self.covers(request) else { return }
         headers.vary(on: "Origin")
@@ -170,7 +188,8 @@ struct CrossOrigin: Sendable {
 // MARK: - The server's own origin
 
 extension Request {
-    /// The origin that the request was sent to, such as `http://localhost:8080`; empty if it names no host. The guards have checked the host.
+    /// The origin that the request was sent to, such as `http://localhost:8080`; empty if it names no host. The guards
+    /// have checked the host.
     public var ownOrigin: String {
         head.authority.map { "\(head.scheme ?? "http")://\($0)" } ?? ""
     }

@@ -21,7 +21,8 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
     public let endsConnection: Bool
 
     public init(
-        _ status: HTTPResponse.Status, _ code: ServerErrorCode, _ reason: String, headers: HTTPFields = [:], retryAfter: Int? = nil, endsConnection: Bool = false
+        _ status: HTTPResponse.Status, _ code: ServerErrorCode, _ reason: String, headers: HTTPFields = [:],
+        retryAfter: Int? = nil, endsConnection: Bool = false
     ) {
         self.status = status
         self.code = code
@@ -36,7 +37,10 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
     public func response(from request: Request, context: some RequestContext) -> Response {
         let context = context as? ServingRequestContext
         let isJSON = request.isWebServiceRequest
-        var response = isJSON ? Response.json(body(id: context?.requestID ?? ""), status: status) : Response.text(reason + "\n", status: status)
+        var response =
+            isJSON
+            ? Response.json(body(id: context?.requestID ?? ""), status: status)
+            : Response.text(reason + "\n", status: status)
         response.headers.append(contentsOf: headers)
         if let retryAfter { response.headers[.retryAfter] = String(retryAfter) }
         guard endsConnection, let context else { return response }
@@ -49,7 +53,8 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
         Self.body(id: id, code: code, reason: reason, retryAfter: retryAfter)
     }
 
-    /// The body of a failed request: `{"uuid":…,"serverErrorCode":…,"reason":…}` (Apple's reference page "Error Codes").
+    /// The body of a failed request: `{"uuid":…,"serverErrorCode":…,"reason":…}` (Apple's reference page "Error
+    /// Codes").
     /// - Parameters:
     ///   - id: the identifier of the request.
     ///   - retryAfter: the time in seconds after which the same request can succeed.
@@ -85,20 +90,24 @@ extension Response {
 
 /// Converts errors of handlers to answers.
 ///
-/// Errors that are answers themselves are used as such. All others are logged, and the client only learns that the server failed.
+/// Errors that are answers themselves are used as such. All others are logged, and the client only learns that the
+/// server failed.
 enum FailureReport {
     /// - Throws: the error if the connection is gone. Hummingbird handles it.
     static func answer(to error: any Error, of request: Request, _ context: ServingRequestContext) throws -> Response {
         switch error {
         case let error as HTTPError:
-            let reason = error.body ?? (error.status == .notFound ? "There is nothing at this address" : error.status.reasonPhrase)
+            let reason =
+                error.body
+                ?? (error.status == .notFound ? "There is nothing at this address" : error.status.reasonPhrase)
             let code: ServerErrorCode = error.status == .notFound ? .notFound : .badRequest
             return Refusal(error.status, code, reason, headers: error.headers).response(from: request, context: context)
         case let error as any HTTPResponseError: return try error.response(from: request, context: context)
         case is HTTPParserError, is CancellationError, is ChannelError: throw error
         default:
             context.logger.error("A request failed", metadata: ["path": "\(request.path)", "error": "\(error)"])
-            return Refusal(.internalServerError, .internalError, "The server failed; see its log").response(from: request, context: context)
+            return Refusal(.internalServerError, .internalError, "The server failed; see its log").response(
+                from: request, context: context)
         }
     }
 }
@@ -118,7 +127,8 @@ extension ServerErrorCode {
         case .notFound, .zoneNotFound: .notFound
         case .quotaExceeded: .contentTooLarge
         case .throttled: .tooManyRequests
-        // No page lists the status of ZONE_BUSY. With this one, clients that do not know the code still know that they may try again.
+        // No page lists the status of ZONE_BUSY. With this one, clients that do not know the code still know that they
+        // may try again.
         case .tryAgainLater, .zoneBusy: .serviceUnavailable
         case .validatingReferenceError: .preconditionFailed
         }

@@ -48,7 +48,9 @@ extension Request {
     /// Memory for the declared size is reserved at once, but only after more than the uncounted size has arrived. So a
     /// head alone reserves nothing, and a body never waits for memory halfway, where several could block each other.
     /// - Parameter look: receives each part.
-    private static func collectedBytes(_ incoming: inout IncomingBody, _ look: ((ByteBuffer) async throws -> Void)? = nil) async throws -> [UInt8] {
+    private static func collectedBytes(
+        _ incoming: inout IncomingBody, _ look: ((ByteBuffer) async throws -> Void)? = nil
+    ) async throws -> [UInt8] {
         let declared = try incoming.acceptableSize()
         var bytes: [UInt8] = []
         var room = RequestMemory.uncounted
@@ -67,14 +69,17 @@ extension Request {
         return bytes
     }
 
-    /// Measures the decompressed size while the compressed bytes arrive. Decompresses only when the result is known to fit.
+    /// Measures the decompressed size while the compressed bytes arrive. Decompresses only when the result is known to
+    /// fit.
     private static func inflatedBytes(_ incoming: inout IncomingBody, limit: Int) async throws -> [UInt8] {
         do {
             let meter = try GzipMeter(limit: limit)
             let compressed = try await collectedBytes(&incoming) { try await meter.take($0) }
             guard meter.isComplete || compressed.isEmpty else { throw IncomingBody.damaged() }
             let size = meter.size
-            if size > RequestMemory.uncounted { try await RequestMemory.current?.makeRoom(forBodyOf: compressed.count + size) }
+            if size > RequestMemory.uncounted {
+                try await RequestMemory.current?.makeRoom(forBodyOf: compressed.count + size)
+            }
             return try await WorkPool.prompt.run(on: size) { try inflated(compressed, size: size) }
         } catch Inflater.Failed.malformed {
             throw IncomingBody.damaged()
@@ -222,7 +227,8 @@ struct IncomingBody {
             let names = codings.joined(separator: ", ").prefix(100)
             return .failure(
                 Refusal(
-                    .unsupportedMediaType, .badRequest, "The request body is in the coding '\(names)', which is not supported; send gzip or no coding",
+                    .unsupportedMediaType, .badRequest,
+                    "The request body is in the coding '\(names)', which is not supported; send gzip or no coding",
                     headers: [.acceptEncoding: "gzip"], endsConnection: true))
         }
     }
@@ -264,18 +270,22 @@ struct IncomingBody {
 
     static func tooLarge(_ limit: Int64) -> Refusal {
         Refusal(
-            .contentTooLarge, .badRequest, "The request body is larger than \(limit) bytes; send less at a time, or raise the server's limit",
+            .contentTooLarge, .badRequest,
+            "The request body is larger than \(limit) bytes; send less at a time, or raise the server's limit",
             endsConnection: true)
     }
 
     static func damaged() -> Refusal {
-        Refusal(.badRequest, .badRequest, "The request body is not valid gzip, as Content-Encoding claims", endsConnection: true)
+        Refusal(
+            .badRequest, .badRequest, "The request body is not valid gzip, as Content-Encoding claims",
+            endsConnection: true)
     }
 }
 
 // MARK: - Decompressed size
 
-/// Measures the decompressed size of a gzip stream without storing the output, so that a decompression bomb costs no memory.
+/// Measures the decompressed size of a gzip stream without storing the output, so that a decompression bomb costs no
+/// memory.
 final class GzipMeter: Sendable {
     /// The number of bytes to decompress at a time.
     private static let pieceSize = 64 << 10

@@ -6,7 +6,8 @@ internal import Synchronization
 
 /// The share of one request in the server's ``MemoryBudget``.
 public final class RequestMemory: Sendable {
-    /// There is no room for an answer to the data that was read. The request can drop the data, wait for room, and read again.
+    /// There is no room for an answer to the data that was read. The request can drop the data, wait for room, and read
+    /// again.
     public struct Shortage: Error {
         let count: Int
     }
@@ -18,11 +19,13 @@ public final class RequestMemory: Sendable {
     static let uncounted = 64 << 10
     /// The maximum time that a request waits for memory before it is refused.
     private static let patience = Duration.seconds(3)
-    /// The polling interval of waiting requests. Waking them instead would need a list of waiting requests, for a rare case.
+    /// The polling interval of waiting requests. Waking them instead would need a list of waiting requests, for a rare
+    /// case.
     private static let interval = Duration.milliseconds(20)
     /// The time after which clients may try again, in seconds.
     private static let retryAfter = 2
-    private static let lacksRoom = "The server has no memory for more large requests and responses (skylight serve --transfer-memory); try again in a moment"
+    private static let lacksRoom =
+        "The server has no memory for more large requests and responses (skylight serve --transfer-memory); try again in a moment"
 
     private struct Held {
         var body = 0
@@ -64,7 +67,8 @@ public final class RequestMemory: Sendable {
         let more = count - held.withLock { $0.body }
         guard more > 0 else { return }
         guard try await waitForRoom(more) else {
-            throw Refusal(.serviceUnavailable, .tryAgainLater, Self.lacksRoom, retryAfter: Self.retryAfter, endsConnection: true)
+            throw Refusal(
+                .serviceUnavailable, .tryAgainLater, Self.lacksRoom, retryAfter: Self.retryAfter, endsConnection: true)
         }
         held.withLock { $0.body += more }
     }
@@ -79,7 +83,8 @@ public final class RequestMemory: Sendable {
     /// The body, if it was read and can be read again. Sharing it takes no memory.
     var keptBody: [UInt8]? { held.withLock { $0.kept }?.all }
 
-    /// Releases the memory of the body, which cannot be read again after that. For handlers that no longer need the body and take long to answer.
+    /// Releases the memory of the body, which cannot be read again after that. For handlers that no longer need the
+    /// body and take long to answer.
     public func dropBody() {
         let (kept, count) = held.withLock { held in
             defer { (held.kept, held.body) = (nil, 0) }
@@ -106,7 +111,9 @@ public final class RequestMemory: Sendable {
     public func waitForRoom(after shortage: Shortage) async throws {
         let more = shortage.count - held.withLock { $0.answer }
         guard more > 0 else { return }
-        guard try await waitForRoom(more) else { throw RecordError(.tryAgainLater, Self.lacksRoom, retryAfter: Self.retryAfter) }
+        guard try await waitForRoom(more) else {
+            throw RecordError(.tryAgainLater, Self.lacksRoom, retryAfter: Self.retryAfter)
+        }
         held.withLock { $0.answer += more }
     }
 
@@ -129,19 +136,22 @@ public final class RequestMemory: Sendable {
         do {
             return try await make()
         } catch is Shortage {
-            throw RecordError(.tryAgainLater, "The requested records grow while they are read; try again", retryAfter: 1)
+            throw RecordError(
+                .tryAgainLater, "The requested records grow while they are read; try again", retryAfter: 1)
         }
     }
 
     /// Releases the memory of an answer that was sent, or of the sent part of a stream.
     public func giveBackAnswer() {
-        budget.giveBack(held.withLock { held in
-            defer { held.answer = 0 }
-            return held.answer
-        })
+        budget.giveBack(
+            held.withLock { held in
+                defer { held.answer = 0 }
+                return held.answer
+            })
     }
 
-    /// The answer, with its actual size counted until it is sent or dropped. The memory of the request body is released.
+    /// The answer, with its actual size counted until it is sent or dropped. The memory of the request body is
+    /// released.
     /// - Parameter loop: the event loop of the connection.
     func hold(_ response: Response, on loop: any EventLoop) -> Response {
         let isFile = response.headers.contains(.acceptRanges)
@@ -171,7 +181,8 @@ public final class RequestMemory: Sendable {
 /// Collected bodies count until they are answered. Answers count until the client has taken them or is
 /// gone. Small bodies and answers do not count, nor do asset downloads and uploads, which are streamed.
 public final class MemoryBudget: Sendable {
-    /// 128 MiB: four request bodies of the maximum size, or two of the largest answers, which count twice while they are made.
+    /// 128 MiB: four request bodies of the maximum size, or two of the largest answers, which count twice while they
+    /// are made.
     public static let defaultLimit = 128 << 20
     /// 64 MiB. With less, one of the largest answers would only fit while nothing else counts.
     public static let leastLimit = 64 << 20
@@ -195,11 +206,13 @@ public final class MemoryBudget: Sendable {
     public var takenBytes: Int { taken.load(ordering: .relaxed) }
 
     /// - Parameter own: the bytes that the same request already uses.
-    /// - Returns: true if there is room. A single request may exceed the limit, because it would never find room otherwise.
+    /// - Returns: true if there is room. A single request may exceed the limit, because it would never find room
+    ///   otherwise.
     func take(_ count: Int, beside own: Int) -> Bool {
         var before = taken.load(ordering: .relaxed)
         while before + count <= limit || before == own {
-            let (isTaken, now) = taken.weakCompareExchange(expected: before, desired: before + count, ordering: .relaxed)
+            let (isTaken, now) = taken.weakCompareExchange(
+                expected: before, desired: before + count, ordering: .relaxed)
             if isTaken { return true }
             before = now
         }
@@ -214,7 +227,8 @@ public final class MemoryBudget: Sendable {
         returned.add(count, ordering: .relaxed)
     }
 
-    /// Decides whether to trim the heap now: ``trimSize`` bytes were given back since the last time, and none are in use.
+    /// Decides whether to trim the heap now: ``trimSize`` bytes were given back since the last time, and none are in
+    /// use.
     /// - Returns: true once; then false until as many bytes were given back again.
     public func takeTrimming() -> Bool {
         guard takenBytes == 0, returnedBytes >= Self.trimSize else { return false }

@@ -9,7 +9,9 @@ extension Response {
     }
 
     /// Made once, because making a header checks its text.
-    private static let headersOfJSON: HTTPFields = [.contentType: "application/json; charset=UTF-8", .cacheControl: "no-store"]
+    private static let headersOfJSON: HTTPFields = [
+        .contentType: "application/json; charset=UTF-8", .cacheControl: "no-store",
+    ]
 
     /// An HTML page. Caches must not store it.
     public static func html(_ text: String, status: HTTPResponse.Status = .ok) -> Response {
@@ -22,8 +24,11 @@ extension Response {
     }
 
     /// An answer with the given bytes. Caches must not store it, because it may soon be outdated.
-    public static func content(_ bytes: some Sequence<UInt8>, type: String, status: HTTPResponse.Status = .ok) -> Response {
-        Response(status: status, headers: [.contentType: type, .cacheControl: "no-store"], body: .pieces(of: Array(bytes)))
+    public static func content(_ bytes: some Sequence<UInt8>, type: String, status: HTTPResponse.Status = .ok)
+        -> Response
+    {
+        Response(
+            status: status, headers: [.contentType: type, .cacheControl: "no-store"], body: .pieces(of: Array(bytes)))
     }
 }
 
@@ -56,8 +61,9 @@ extension ResponseBodyWriter {
 /// Forwards writes no faster than the client takes them.
 ///
 /// The parent writer blocks while the connection is full, but it learns that from the event loop. Until the loop has
-/// processed earlier writes, all further writes pass and pile up. So this writer waits until the loop has processed the write
-/// before the last one. At the end all bytes are with the connection, with no more than one connection's buffer waiting.
+/// processed earlier writes, all further writes pass and pile up. So this writer waits until the loop has processed the
+/// write before the last one. At the end all bytes are with the connection, with no more than one connection's buffer
+/// waiting.
 struct PacedWriter: ResponseBodyWriter {
     private var parent: any ResponseBodyWriter
     private let loop: any EventLoop
@@ -113,7 +119,8 @@ extension HTTPField.Name {
     public static let cloudKitKeyID = constant("X-Apple-CloudKit-Request-KeyID")
     public static let cloudKitDate = constant("X-Apple-CloudKit-Request-ISO8601Date")
     public static let cloudKitSignature = constant("X-Apple-CloudKit-Request-SignatureV1")
-    /// The web auth token. Every answer returns the next one in it, and requests may send theirs in it, so that it need not be part of the address.
+    /// The web auth token. Every answer returns the next one in it, and requests may send theirs in it, so that it need
+    /// not be part of the address.
     public static let cloudKitWebAuthToken = constant("X-Apple-CloudKit-Web-Auth-Token")
     /// The same in CloudKit JS 1.
     public static let cloudKitSession = constant("X-Apple-CloudKit-Session")

@@ -5,16 +5,19 @@ internal import Records
 
 /// The routes of a server, in one table. One lookup by the parts of the path finds the handler of a request.
 ///
-/// Hummingbird's own router splits paths by characters and copies every part and pattern. This one compares slices of the target.
+/// Hummingbird's own router splits paths by characters and copies every part and pattern. This one compares slices of
+/// the target.
 ///
 /// A pattern such as `/c/{container}/query` has constant and variable parts; constant ones win. Handlers read the parts
-/// from ``ServingRequestContext/parts``. A pattern that ends in `**` takes all requests at and below its path that have no route of their own.
+/// from ``ServingRequestContext/parts``. A pattern that ends in `**` takes all requests at and below its path that have
+/// no route of their own.
 public final class Routes: HTTPResponderBuilder {
     public typealias Handler = @Sendable (Request, ServingRequestContext) async throws -> Response
     /// Work around handlers. Its last argument is the handler.
-    public typealias Wrapper = @Sendable (
-        Request, ServingRequestContext, (Request, ServingRequestContext) async throws -> Response
-    ) async throws -> Response
+    public typealias Wrapper =
+        @Sendable (
+            Request, ServingRequestContext, (Request, ServingRequestContext) async throws -> Response
+        ) async throws -> Response
 
     /// A route, such as `GET /find`.
     public struct Description: Sendable, CustomStringConvertible {
@@ -42,7 +45,9 @@ public final class Routes: HTTPResponderBuilder {
         /// Handles the requests without a route.
         public func otherwise(_ handler: @escaping Handler) { routes.notFound = wrapped(handler) }
         /// Handles the methods of a pattern that have no route.
-        public func otherMethods(of pattern: String, _ handler: @escaping Handler) { routes.otherMethods(of: pattern, wrapped(handler)) }
+        public func otherMethods(of pattern: String, _ handler: @escaping Handler) {
+            routes.otherMethods(of: pattern, wrapped(handler))
+        }
 
         private func wrapped(_ handler: @escaping Handler) -> Handler {
             { [wrapper] request, context in try await wrapper(request, context, handler) }
@@ -59,7 +64,8 @@ public final class Routes: HTTPResponderBuilder {
 
     public init() {}
 
-    /// Guards all routes, whenever they are added. For use with ``HummingbirdCore/HTTPServerBuilder/guardedHTTP1(uploadLimit:idleTimeout:)``.
+    /// Guards all routes, whenever they are added. For use with
+    /// ``HummingbirdCore/HTTPServerBuilder/guardedHTTP1(uploadLimit:idleTimeout:)``.
     func guarded(by guards: Guards) { self.guards = guards }
 
     public func group(_ wrapper: @escaping Wrapper) -> Group { Group(self, wrapper) }
@@ -78,7 +84,8 @@ public final class Routes: HTTPResponderBuilder {
     func otherMethods(of pattern: String, _ handler: @escaping Handler) {
         let node = node(at: pattern)
         if pattern.hasSuffix("**") { nodes[node].below = handler } else { nodes[node].otherMethods = handler }
-        for method in Self.methods where !nodes[node].handlers.contains(where: { $0.method == method }) || pattern.hasSuffix("**") {
+        for method in Self.methods
+        where !nodes[node].handlers.contains(where: { $0.method == method }) || pattern.hasSuffix("**") {
             routes.append(Description(method: method, pattern: pattern))
         }
     }
@@ -92,7 +99,11 @@ public final class Routes: HTTPResponderBuilder {
                 continue
             }
             nodes.append(RouteNode())
-            if isVariable { nodes[current].variable = nodes.count - 1 } else { nodes[current].constants[part] = nodes.count - 1 }
+            if isVariable {
+                nodes[current].variable = nodes.count - 1
+            } else {
+                nodes[current].constants[part] = nodes.count - 1
+            }
             current = nodes.count - 1
         }
         return current
@@ -131,7 +142,9 @@ public struct RouteResponder: HTTPResponder {
         head.headerFields[.range] = nil
         context.isHead = true
         var response = try await answer(Request(head: head, body: request.body), context)
-        response.body = ResponseBody(contentLength: response.body.contentLength) { writer in try await writer.finish(nil) }
+        response.body = ResponseBody(contentLength: response.body.contentLength) { writer in
+            try await writer.finish(nil)
+        }
         return response
     }
 
@@ -148,14 +161,17 @@ public struct RouteResponder: HTTPResponder {
     /// Constant parts are compared as sent, because the guards look at the path as sent too.
     /// - Parameter isDecoded: `false` if a part does not decode. Such a path meets the handler below its first part.
     private func handler(of method: HTTPRequest.Method, at parts: [Substring], isDecoded: Bool) -> Routes.Handler {
-        if !isDecoded, let root = parts.first { return nodes[0].constants[root].flatMap { nodes[$0].below } ?? notFound }
+        if !isDecoded, let root = parts.first {
+            return nodes[0].constants[root].flatMap { nodes[$0].below } ?? notFound
+        }
         var (current, below) = (0, nodes[0].below)
         for part in parts {
             guard let next = nodes[current].constants[part] ?? nodes[current].variable else { return below ?? notFound }
             current = next
             below = nodes[current].below ?? below
         }
-        return nodes[current].handlers.first { $0.method == method }?.handler ?? nodes[current].otherMethods ?? below ?? notFound
+        return nodes[current].handlers.first { $0.method == method }?.handler ?? nodes[current].otherMethods ?? below
+            ?? notFound
     }
 }
 
@@ -204,7 +220,8 @@ public struct ServingRequestContext: RequestContext {
 }
 
 extension ServingRequestContext {
-    /// True if the request comes from this machine: the connection is local, and no reverse proxy forwarded the request (RFC 7239).
+    /// True if the request comes from this machine: the connection is local, and no reverse proxy forwarded the request
+    /// (RFC 7239).
     public func isFromThisMachine(_ request: Request) -> Bool {
         Self.isThisMachine(channel.remoteAddress) && !request.isForwarded
     }
@@ -301,7 +318,9 @@ public struct SentQuery: Sendable {
             return
         }
         parameters = target.utf8[mark...].dropFirst().split(separator: UInt8(ascii: "&")).map { part in
-            let sides = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false).map { String(Substring($0)) }
+            let sides = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false).map {
+                String(Substring($0))
+            }
             let sent = sides.count > 1 ? sides[1] : ""
             return (Self.decoded(sides[0]), Parameter(sent: sent, value: Self.decoded(sent)))
         }

@@ -24,10 +24,12 @@ public struct ServedFile: Sendable {
     ///   - size: the size of the file in bytes. If the file turns out shorter, the connection ends.
     ///   - etag: the entity tag without quotes. It identifies these exact bytes; another coding needs another tag.
     ///   - lastModified: seconds since 1970.
-    ///   - headers: further headers of the file: type, coding, disposition, caching, and `Vary` if the coding was negotiated.
+    ///   - headers: further headers of the file: type, coding, disposition, caching, and `Vary` if the coding was
+    ///     negotiated.
     ///   - owner: kept alive until the last byte is sent or the client is gone.
     public init(
-        handle: NIOFileHandle, size: Int64, etag: String, lastModified: Int64, headers: HTTPFields, holding owner: any Sendable
+        handle: NIOFileHandle, size: Int64, etag: String, lastModified: Int64, headers: HTTPFields,
+        holding owner: any Sendable
     ) {
         self.handle = handle
         self.size = size
@@ -46,7 +48,8 @@ public struct ServedFile: Sendable {
             return notModified()
         case .failed:
             return Refusal(
-                .preconditionFailed, .conflict, "The file does not match If-Match or If-Unmodified-Since; fetch it again"
+                .preconditionFailed, .conflict,
+                "The file does not match If-Match or If-Unmodified-Since; fetch it again"
             ).response(from: request, context: context)
         case .met:
             break
@@ -67,7 +70,9 @@ public struct ServedFile: Sendable {
         }
     }
 
-    private func response(_ status: HTTPResponse.Status, _ bytes: Range<Int64>, in context: ServingRequestContext) -> Response {
+    private func response(_ status: HTTPResponse.Status, _ bytes: Range<Int64>, in context: ServingRequestContext)
+        -> Response
+    {
         var headers = headers
         headers[.eTag] = tag
         headers[.lastModified] = HTTPDate.text(lastModified)
@@ -78,12 +83,17 @@ public struct ServedFile: Sendable {
     private func body(_ bytes: Range<Int64>, in context: ServingRequestContext) -> ResponseBody {
         if bytes.isEmpty { return ResponseBody() }
         // A small file in the page cache goes out with its head in one write.
-        if bytes.count <= Self.smallSize, let buffer = handle.readCached(bytes.count, from: bytes.lowerBound) { return ResponseBody(byteBuffer: buffer) }
-        return ResponseBody(contentLength: bytes.count) { [handle, owner, channel = context.channel, logger = context.logger] writer in
+        if bytes.count <= Self.smallSize, let buffer = handle.readCached(bytes.count, from: bytes.lowerBound) {
+            return ResponseBody(byteBuffer: buffer)
+        }
+        return ResponseBody(contentLength: bytes.count) {
+            [handle, owner, channel = context.channel, logger = context.logger] writer in
             do {
                 try await handle.send(bytes, over: channel, to: &writer)
             } catch let error as FileEndedEarly {
-                logger.error("A file is shorter than it was when it was opened", metadata: ["size": "\(error.size)", "expected": "\(error.expected)"])
+                logger.error(
+                    "A file is shorter than it was when it was opened",
+                    metadata: ["size": "\(error.size)", "expected": "\(error.expected)"])
                 throw error
             }
             withExtendedLifetime(owner) {}
@@ -94,7 +104,9 @@ public struct ServedFile: Sendable {
     /// Keeps the headers for caching and drops those about the missing content.
     private func notModified() -> Response {
         var headers = headers
-        for name in [HTTPField.Name.contentType, .contentEncoding, .contentDisposition, .contentLength, .contentLanguage] { headers[name] = nil }
+        for name in [
+            HTTPField.Name.contentType, .contentEncoding, .contentDisposition, .contentLength, .contentLanguage,
+        ] { headers[name] = nil }
         headers[.eTag] = tag
         headers[.lastModified] = HTTPDate.text(lastModified)
         return Response(status: .notModified, headers: headers)
@@ -122,7 +134,8 @@ public enum RequestedForm: Sendable, Equatable {
     case identity
     /// The compressed form, or the file as it is if there is none.
     case gzip
-    /// The compressed form. The client refuses the file as it is (`identity;q=0`), so its ranges count compressed bytes too.
+    /// The compressed form. The client refuses the file as it is (`identity;q=0`), so its ranges count compressed bytes
+    /// too.
     case onlyGzip
 
     /// - Parameter compressedTag: the entity tag of the compressed form, without quotes.
@@ -154,7 +167,8 @@ enum RequestedRange: Equatable {
 
     init(_ request: Request, size: Int64) {
         // Ranges apply to GET only (14.2).
-        guard request.method == .get, case let values = request.headers[values: .range], values.count == 1, let value = values.first,
+        guard request.method == .get, case let values = request.headers[values: .range], values.count == 1,
+            let value = values.first,
             let parts = Self.parse(value, size: size)
         else {
             self = .whole
@@ -170,7 +184,8 @@ enum RequestedRange: Equatable {
         }
     }
 
-    /// - Returns: the byte ranges, `nil` for a range beyond the end; `nil` overall if the value is malformed or has another unit.
+    /// - Returns: the byte ranges, `nil` for a range beyond the end; `nil` overall if the value is malformed or has
+    ///   another unit.
     private static func parse(_ value: String, size: Int64) -> [Range<Int64>?]? {
         let halves = value.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard halves.count == 2, halves[0].lowercased() == "bytes" else { return nil }
@@ -195,7 +210,8 @@ enum RequestedRange: Equatable {
         return ranges
     }
 
-    /// - Returns: `.some(nil)` for an empty text, `nil` for an invalid number. A number that is too large becomes the maximum.
+    /// - Returns: `.some(nil)` for an empty text, `nil` for an invalid number. A number that is too large becomes the
+    ///   maximum.
     private static func number(_ text: Substring) -> Int64?? {
         if text.isEmpty { return .some(nil) }
         guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }

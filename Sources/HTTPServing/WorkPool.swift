@@ -11,15 +11,17 @@ internal import ServiceLifecycle
 
 /// Threads for work that computes or blocks on the disk. On the event loops it would delay all other requests.
 ///
-/// Short and long work use separate pools, so that long work never delays short work. Each pool limits the number of running and
-/// waiting jobs and refuses more. A waiting job is dropped when its task is cancelled; a running job sees that in `Task.isCancelled`.
+/// Short and long work use separate pools, so that long work never delays short work. Each pool limits the number of
+/// running and waiting jobs and refuses more. A waiting job is dropped when its task is cancelled; a running job sees
+/// that in `Task.isCancelled`.
 public final class WorkPool: TaskExecutor {
     /// For work of at most seconds that a client waits for: signatures, parsing of
     /// large bodies and forms, display of schemas, and import files of up to 32 MiB.
     public static let prompt = WorkPool(threads: max(2, System.coreCount), waiting: 256)
     /// For work that may take minutes. Its threads have low priority.
     ///
-    /// At most two jobs run at a time for waiting clients. The other threads are for background work of the console, which has its own limit.
+    /// At most two jobs run at a time for waiting clients. The other threads are for background work of the console,
+    /// which has its own limit.
     public static let lengthy = WorkPool(threads: 8, atATime: 2, waiting: 8, givesWay: true)
 
     /// Work on up to this many bytes stays on the current thread, because a thread switch would cost more.
@@ -59,14 +61,19 @@ public final class WorkPool: TaskExecutor {
                 try Task.checkCancellation()
                 return try await work()
             }
-            return try await withTaskCancellationHandler { try await task.value } onCancel: { task.cancel() }
+            return try await withTaskCancellationHandler {
+                try await task.value
+            } onCancel: {
+                task.cancel()
+            }
         }
     }
 
     /// Runs work on a thread of the pool, or on the current thread if it is short.
     /// - Parameter size: the size of the input in bytes.
     /// - Throws: the errors of ``run(_:)``.
-    public func run<Value: Sendable>(on size: Int, _ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    public func run<Value: Sendable>(on size: Int, _ work: @escaping @Sendable () throws -> Value) async throws -> Value
+    {
         size <= Self.quickSize ? try work() : try await run { try work() }
     }
 
@@ -90,7 +97,8 @@ public final class WorkPool: TaskExecutor {
 // MARK: - Work for a waiting client
 
 extension ServingRequestContext {
-    /// Runs work that may take minutes while the client waits. The work is cancelled when the client disconnects or the server shuts down.
+    /// Runs work that may take minutes while the client waits. The work is cancelled when the client disconnects or the
+    /// server shuts down.
     /// - Throws: the errors of the work; `RecordError` TRY_AGAIN_LATER if too many such jobs
     ///   are waiting, or if the server shuts down; `CancellationError` if the client is gone.
     public func lengthy<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
@@ -103,7 +111,9 @@ extension ServingRequestContext {
     /// Runs work, and cancels it when the client disconnects or the server shuts down.
     /// - Returns: `nil` if it was cancelled before it had a value.
     /// - Throws: the errors of the work.
-    public func whileConnected<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value? {
+    public func whileConnected<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws
+        -> Value?
+    {
         let (endings, ending) = AsyncStream.makeStream(of: Void.self)
         let heard = channel.eventLoop.makePromise(of: Void.self)
         // A closed connection has no handlers left that could report the disconnection.

@@ -11,7 +11,8 @@ extension Console {
     /// Adds the pages that read and write records.
     /// - Parameter deliveries: finds the clients that received a record, for the record's page.
     package func addRecordPages(
-        to router: Routes.Group, deliveries: @escaping @Sendable (RecordID, StoredRecord?, Visit) async throws -> (any ViewModel)?
+        to router: Routes.Group,
+        deliveries: @escaping @Sendable (RecordID, StoredRecord?, Visit) async throws -> (any ViewModel)?
     ) {
         show("query", on: router, readsZones: true) { try await QueryView.answer($0) }
         show("fetch", on: router, readsZones: true) { .page(try await FetchView.load($0)) }
@@ -39,8 +40,12 @@ extension Console {
     /// Adds result downloads and the actions for the records ticked on a page.
     func addResultPages(to router: Routes.Group) {
         for format in ResultFormat.allCases {
-            file("query.\(format.rawValue)", on: router) { try await QueryResults($0, format: format, origin: $1).response() }
-            file("fetch.\(format.rawValue)", on: router) { try await FetchResults(visit: $0, format: format, origin: $1).response() }
+            file("query.\(format.rawValue)", on: router) {
+                try await QueryResults($0, format: format, origin: $1).response()
+            }
+            file("fetch.\(format.rawValue)", on: router) {
+                try await FetchResults(visit: $0, format: format, origin: $1).response()
+            }
         }
         file("record/file", on: router, readsZones: false) { visit, _ in try await ConnectedFile.response(visit) }
         pick("picked", on: router) { try await PickedActions.answer($0) }
@@ -51,10 +56,12 @@ extension Console {
 
     /// Adds a download. Errors are answered in JSON with a status code, without a page.
     private func file(
-        _ path: String, on router: Routes.Group, readsZones: Bool = true, _ answer: @escaping @Sendable (Visit, String) async throws -> Response
+        _ path: String, on router: Routes.Group, readsZones: Bool = true,
+        _ answer: @escaping @Sendable (Visit, String) async throws -> Response
     ) {
         router.get("\(Self.placePath)/\(path)") { request, context in
-            let visit = try await Visit(request, context, fields: request.queryFields, console: self, readsZones: readsZones)
+            let visit = try await Visit(
+                request, context, fields: request.queryFields, console: self, readsZones: readsZones)
             do {
                 return try await answer(visit, request.ownOrigin)
             } catch let error as RecordError {
@@ -70,7 +77,9 @@ extension Console {
         router.post("\(Self.placePath)/\(path)") { request, context in
             let fields = try await request.form(.choices)
             let visit = try await Visit(request, context, fields: fields, console: self)
-            guard let format = fields["do"].flatMap(ResultFormat.init(rawValue:)) else { return try await response(to: visit) { try await answer(visit) } }
+            guard let format = fields["do"].flatMap(ResultFormat.init(rawValue:)) else {
+                return try await response(to: visit) { try await answer(visit) }
+            }
             do {
                 let results = FetchResults(visit: visit, format: format, origin: request.ownOrigin)
                 return try await results.response(visit.pickedRecords().map(\.recordID), keys: nil)
@@ -120,12 +129,19 @@ extension Console {
         submit("record/copy", carries: .choices, on: router, [.takesLong]) { try await RecordCopyView.submit($0) }
         show("zone/copy", on: router, readsZones: true) { .page(try await ZoneCopyView.load($0)) }
         submit("zone/copy", carries: .choices, on: router) { try await ZoneCopyView.copy($0, runs: runs) }
-        show("importing", on: router, readsZones: true) { .page(ImportingView(ImportForm($0.fields, visit: $0), visit: $0)) }
-        bring("importing/preview", to: uploads, on: router) { visit, sent in try await ImportActions.preview(visit, sent: sent, uploads: uploads) }
-        bring("importing/run", to: uploads, on: router) { visit, sent in try await ImportActions.run(visit, sent: sent, uploads: uploads, runs: runs) }
+        show("importing", on: router, readsZones: true) {
+            .page(ImportingView(ImportForm($0.fields, visit: $0), visit: $0))
+        }
+        bring("importing/preview", to: uploads, on: router) { visit, sent in
+            try await ImportActions.preview(visit, sent: sent, uploads: uploads)
+        }
+        bring("importing/run", to: uploads, on: router) { visit, sent in
+            try await ImportActions.run(visit, sent: sent, uploads: uploads, runs: runs)
+        }
     }
 
-    /// A form that may bring rows to import, and takes long. What it brought is on the disk meanwhile, and nothing of it in memory.
+    /// A form that may bring rows to import, and takes long. What it brought is on the disk meanwhile, and nothing of
+    /// it in memory.
     private func bring(
         _ path: String, to uploads: ImportUploads, on router: Routes.Group,
         _ action: @escaping @Sendable (Visit, Result<ImportUploads.Upload, RecordError>?) async throws -> Answer
@@ -137,7 +153,8 @@ extension Console {
         }
     }
 
-    /// Keeps the rows of a form, which are in a file or in its text; `nil` if it has none. The visit has the other fields.
+    /// Keeps the rows of a form, which are in a file or in its text; `nil` if it has none. The visit has the other
+    /// fields.
     private func keepRows(
         of request: Request, _ context: ServingRequestContext, in uploads: ImportUploads
     ) async throws -> (Visit, Result<ImportUploads.Upload, RecordError>?) {
@@ -157,10 +174,12 @@ extension Console {
     }
 
     /// The fields of a URL-encoded or multipart form, and its file. The file is `nil` if the user chose none.
-    private static func form(_ bytes: [UInt8], _ contentType: String?) -> (FormFields, (bytes: [UInt8], name: String)?) {
+    private static func form(_ bytes: [UInt8], _ contentType: String?) -> (FormFields, (bytes: [UInt8], name: String)?)
+    {
         guard let boundary = MultipartForm.boundary(in: contentType) else { return (FormFields(encoded: bytes), nil) }
         let parts = MultipartForm(bytes, boundary: boundary).parts
-        let fields = FormFields(parts.filter { $0.fileName == nil }.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) })
+        let fields = FormFields(
+            parts.filter { $0.fileName == nil }.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) })
         let file = parts.first { $0.fileName.map { !$0.isEmpty } ?? false }
         return (fields, file.map { ($0.bytes, $0.fileName ?? "") })
     }
@@ -174,7 +193,9 @@ extension Console {
         guard connections != nil else { return }
         let jobs = MirrorJobs(accounts)
         show("mirror", on: router) { .page(try await MirrorView.load($0, jobs: jobs)) }
-        submit("mirror/start", carries: .choices, on: router) { try await MirrorActions.start($0, runs: runs, jobs: jobs) }
+        submit("mirror/start", carries: .choices, on: router) {
+            try await MirrorActions.start($0, runs: runs, jobs: jobs)
+        }
         act("mirror/stop", on: router) { try MirrorActions.stop($0, jobs: jobs) }
         act("mirror/files", on: router) { try await MirrorActions.fetchFiles($0, jobs: jobs) }
         show("unsent", on: router) { .page(try await UnsentView.load($0)) }
@@ -206,7 +227,9 @@ extension Console {
             }
         }
         router.get("\(ShareLink.path)/{id}/thumbnail") { _, context in
-            guard let image = try await Invitation.find(String(context.parts[1]), self).thumbnail() else { throw HTTPError(.notFound) }
+            guard let image = try await Invitation.find(String(context.parts[1]), self).thumbnail() else {
+                throw HTTPError(.notFound)
+            }
             return .content(image.bytes, type: image.mediaType)
         }
         router.post("\(ShareLink.path)/{id}") { request, context in
@@ -218,13 +241,18 @@ extension Console {
 
     private func accept(_ shortGUID: String, as name: String) async throws -> Response {
         let invitation: Invitation
-        do { invitation = try await Invitation.find(shortGUID, self) } catch let error as RecordError where error.code == .notFound {
+        do { invitation = try await Invitation.find(shortGUID, self) } catch let error as RecordError
+            where error.code == .notFound
+        {
             return try response(InvitationView(error))
         }
         do {
-            guard let user = accounts.user(named: name), !user.isServerKey else { throw RecordError(.notFound, "There is no user '\(name)'") }
+            guard let user = accounts.user(named: name), !user.isServerKey else {
+                throw RecordError(.notFound, "There is no user '\(name)'")
+            }
             try await invitation.accept(as: user, self)
-            return .redirect(to: FormFields.url("\(ShareLink.path)/\(invitation.share.share.shortGUID)", [("as", user.handle)]))
+            return .redirect(
+                to: FormFields.url("\(ShareLink.path)/\(invitation.share.share.shortGUID)", [("as", user.handle)]))
         } catch let error as RecordError {
             return try response(InvitationView(invitation, error: error, for: name, accounts))
         }
@@ -242,7 +270,9 @@ extension Console {
     func addSubscriptionPages(to router: Routes.Group) {
         show("subscriptions", on: router) { .page(try await SubscriptionsView.load($0)) }
         show("subscription", on: router, readsZones: true) { .page(try await SubscriptionView.load($0)) }
-        submit("subscription", carries: .record(times: 1), on: router, [.readsZones]) { try await SubscriptionView.submit($0) }
+        submit("subscription", carries: .record(times: 1), on: router, [.readsZones]) {
+            try await SubscriptionView.submit($0)
+        }
         show("subscription/delete", on: router) { .page(try SubscriptionActions.confirmDeletion($0)) }
         act("subscription/delete", on: router) { try await SubscriptionActions.delete($0) }
     }
@@ -254,7 +284,9 @@ extension Console {
     /// Adds the page of a user's key-value store.
     func addKeyValuePages(to router: Routes.Group) {
         show("keyvalues", on: router) { .page(try await KeyValuesView.load($0)) }
-        submit("keyvalues", carries: .texts(of: KeyValueLimits.bytes), on: router) { try await KeyValuesView.submit($0) }
+        submit("keyvalues", carries: .texts(of: KeyValueLimits.bytes), on: router) {
+            try await KeyValuesView.submit($0)
+        }
         show("keyvalues/remove", on: router) { .page(try KeyValuesView.confirmRemoval($0)) }
         act("keyvalues/remove", on: router) { try await KeyValuesView.remove($0) }
     }

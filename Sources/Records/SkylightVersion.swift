@@ -2,6 +2,7 @@
 public enum SkylightVersion {
     /// Major, minor and patch version, as in semantic versioning.
     public static let current = "1.0.0"
-    /// The `User-Agent` of requests to CloudKit Web Services and to other Skylights, also of apps that use RemoteRecords.
+    /// The `User-Agent` of requests to CloudKit Web Services and to other Skylights, also of apps that use
+    /// RemoteRecords.
     public static let userAgent = "Skylight/\(current)"
 }

@@ -72,9 +72,13 @@ extension Record {
     }
 
     /// The moment of the first save; `nil` before it.
-    public var creationDate: Date? { created?.timestamp.map { Date(timeIntervalSince1970: Double($0.milliseconds) / 1000) } }
+    public var creationDate: Date? {
+        created?.timestamp.map { Date(timeIntervalSince1970: Double($0.milliseconds) / 1000) }
+    }
     /// The moment of the latest save; `nil` before the first one.
-    public var modificationDate: Date? { modified?.timestamp.map { Date(timeIntervalSince1970: Double($0.milliseconds) / 1000) } }
+    public var modificationDate: Date? {
+        modified?.timestamp.map { Date(timeIntervalSince1970: Double($0.milliseconds) / 1000) }
+    }
     /// The user who saved the record first; `nil` before that.
     public var creatorUserRecordID: RecordID? { created?.userRecordName.map { RecordID(recordName: $0) } }
     /// The user who saved the record last; `nil` before the first save.
@@ -98,7 +102,8 @@ extension Record {
     public struct EncryptedValues: Sendable {
         fileprivate var record: Record
 
-        /// The value of an encrypted key; `nil` for none, for a value of another type, and for a key that is not encrypted.
+        /// The value of an encrypted key; `nil` for none, for a value of another type, and for a key that is not
+        /// encrypted.
         public subscript<Value: RecordValue>(key: Name) -> Value? {
             get { record.fields[key]?.isEncrypted == true ? record[key] : nil }
             set { record[encrypted: key] = newValue }
@@ -120,9 +125,12 @@ extension RecordID {
 }
 
 extension ZoneID {
-    /// - Parameter ownerName: the user who owns the zone; `CKCurrentUserDefaultName` or nothing for the user's own zones.
+    /// - Parameter ownerName: the user who owns the zone; `CKCurrentUserDefaultName` or nothing for the user's own
+    ///   zones.
     public init(zoneName: String, ownerName: String = "__defaultOwner__") {
-        self.init(zoneName: Name(zoneName), ownerRecordName: Self.currentOwnerNames.contains(Name(ownerName)) ? nil : Name(ownerName))
+        self.init(
+            zoneName: Name(zoneName),
+            ownerRecordName: Self.currentOwnerNames.contains(Name(ownerName)) ? nil : Name(ownerName))
     }
 }
 
@@ -139,7 +147,8 @@ extension Reference {
 }
 
 extension Reference {
-    /// The record that it leads to. Without a zone of its own, a reference leads into the zone of its record, which CloudKit's answers always state.
+    /// The record that it leads to. Without a zone of its own, a reference leads into the zone of its record, which
+    /// CloudKit's answers always state.
     public var recordID: RecordID { RecordID(recordName: recordName, zoneID: zoneID ?? .default) }
 }
 

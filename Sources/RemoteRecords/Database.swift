@@ -17,8 +17,11 @@ public struct Database: Sendable {
         self.scope = scope
     }
 
-    /// The same database with a configuration for the operations that are added here. Properties that it leaves out come from the group.
-    public func configured(_ configuration: OperationConfiguration = OperationConfiguration(), group: OperationGroup? = nil) -> Database {
+    /// The same database with a configuration for the operations that are added here. Properties that it leaves out
+    /// come from the group.
+    public func configured(
+        _ configuration: OperationConfiguration = OperationConfiguration(), group: OperationGroup? = nil
+    ) -> Database {
         var database = self
         database.configuration = configuration.or(self.configuration)
         database.group = group ?? self.group
@@ -54,11 +57,17 @@ public struct Database: Sendable {
         _ operation: Operation, _ onEvent: @escaping @Sendable (Operation.Event) async -> Void = { _ in }
     ) async throws(OperationError) -> Operation.Output {
         let handle = add(operation, onEvent)
-        return try await withTaskCancellationHandler { await handle.result } onCancel: { handle.cancel() }.get()
+        return try await withTaskCancellationHandler {
+            await handle.result
+        } onCancel: {
+            handle.cancel()
+        }.get()
     }
 
     /// The same database for calls that somebody waits for.
-    var waitedFor: Database { configured(OperationConfiguration(qualityOfService: settings.qualityOfService ?? .userInitiated)) }
+    var waitedFor: Database {
+        configured(OperationConfiguration(qualityOfService: settings.qualityOfService ?? .userInitiated))
+    }
 
     private var settings: OperationConfiguration { configuration.or(group?.defaultConfiguration) }
 
@@ -73,7 +82,8 @@ public struct Database: Sendable {
         return OperationHandle(operationID: operationID, priority: qualityOfService.taskPriority) {
             for dependency in dependencies { await dependency.finished() }
             do throws(OperationError) {
-                let output = try await work(OperationContext(operationID: operationID, scope, container, rank, settings, steps: steps))
+                let output = try await work(
+                    OperationContext(operationID: operationID, scope, container, rank, settings, steps: steps))
                 return .success(output)
             } catch {
                 return .failure(error)
@@ -84,8 +94,8 @@ public struct Database: Sendable {
 
 // MARK: - Calls
 
-// Calls for one thing at a time, on top of the operations. Calls for single items throw the item's error; calls for several have a result for each,
-// and throw only errors of the whole. Each is cancelled with its task.
+// Calls for one thing at a time, on top of the operations. Calls for single items throw the item's error; calls for
+// several have a result for each, and throw only errors of the whole. Each is cancelled with its task.
 
 extension Database {
     /// The outcomes of ``modifyRecords(saving:deleting:savePolicy:atomically:)``.
@@ -93,8 +103,9 @@ extension Database {
         saveResults: [RecordID: Result<Record, OperationError>], deleteResults: [RecordID: Result<Void, OperationError>]
     )
 
-    /// A page of ``records(matching:inZoneWith:desiredKeys:resultsLimit:)``: records in the order of the query, and a cursor, which is `nil` after the
-    /// last page. The ID is `nil` if the server does not tell which record it could not read.
+    /// A page of ``records(matching:inZoneWith:desiredKeys:resultsLimit:)``: records in the order of the query, and a
+    /// cursor, which is `nil` after the last page. The ID is `nil` if the server does not tell which record it could
+    /// not read.
     public typealias QueryResults = (
         matchResults: [(recordID: RecordID?, result: Result<Record, OperationError>)], queryCursor: QueryRecords.Cursor?
     )
@@ -155,10 +166,12 @@ extension Database {
 
     /// Saves and deletes records.
     public func modifyRecords(
-        saving records: [Record] = [], deleting recordIDs: [RecordID] = [], savePolicy: ModifyRecords.SavePolicy = .ifServerRecordUnchanged,
+        saving records: [Record] = [], deleting recordIDs: [RecordID] = [],
+        savePolicy: ModifyRecords.SavePolicy = .ifServerRecordUnchanged,
         atomically: Bool = true
     ) async throws(OperationError) -> ModifyResults {
-        let operation = ModifyRecords(saving: records, deleting: recordIDs, savePolicy: savePolicy, isAtomic: atomically)
+        let operation = ModifyRecords(
+            saving: records, deleting: recordIDs, savePolicy: savePolicy, isAtomic: atomically)
         return try await collect(operation, into: ([:], [:]) as ModifyResults) { results, event in
             switch event {
             case .progress: break
@@ -190,7 +203,9 @@ extension Database {
     private func page(_ operation: QueryRecords) async throws(OperationError) -> QueryResults {
         let found = Mutex<QueryResults>(([], nil))
         let cursor = try await waitedFor.perform(operation) { event in
-            if case .matched(let recordID, let result) = event { found.withLock { $0.matchResults.append((recordID, result)) } }
+            if case .matched(let recordID, let result) = event {
+                found.withLock { $0.matchResults.append((recordID, result)) }
+            }
         }
         return found.withLock { results in
             results.queryCursor = cursor
@@ -208,7 +223,9 @@ extension Database {
     }
 
     /// Fetches zones.
-    public func recordZones(for zoneIDs: [ZoneID]) async throws(OperationError) -> [ZoneID: Result<ReceivedZone, OperationError>] {
+    public func recordZones(for zoneIDs: [ZoneID]) async throws(OperationError) -> [ZoneID: Result<
+        ReceivedZone, OperationError
+    >] {
         try await collect(FetchRecordZones(zoneIDs), into: [:]) { zones, event in
             if case .fetched(let zoneID, let result) = event { zones[zoneID] = result }
         }
@@ -233,14 +250,17 @@ extension Database {
 
     /// The outcomes of ``modifyRecordZones(saving:deleting:)``.
     public typealias ModifyZoneResults = (
-        saveResults: [ZoneID: Result<ReceivedZone, OperationError>], deleteResults: [ZoneID: Result<Void, OperationError>]
+        saveResults: [ZoneID: Result<ReceivedZone, OperationError>],
+        deleteResults: [ZoneID: Result<Void, OperationError>]
     )
 
     /// Creates and deletes zones.
     public func modifyRecordZones(
         saving zoneIDsToSave: [ZoneID] = [], deleting zoneIDsToDelete: [ZoneID] = []
     ) async throws(OperationError) -> ModifyZoneResults {
-        try await collect(ModifyRecordZones(saving: zoneIDsToSave, deleting: zoneIDsToDelete), into: ([:], [:]) as ModifyZoneResults) { results, event in
+        try await collect(
+            ModifyRecordZones(saving: zoneIDsToSave, deleting: zoneIDsToDelete), into: ([:], [:]) as ModifyZoneResults
+        ) { results, event in
             switch event {
             case .saved(let zoneID, let result): results.saveResults[zoneID] = result
             case .deleted(let zoneID, let result): results.deleteResults[zoneID] = result
@@ -253,19 +273,23 @@ extension Database {
     /// Gets one page of the changes in a zone.
     /// - Parameters:
     ///   - zoneID: the zone to fetch.
-    ///   - token: of the page before, or the last one of an earlier fetch; `nil` for what exists now, without deletions.
+    ///   - token: of the page before, or the last one of an earlier fetch; `nil` for what exists now, without
+    ///     deletions.
     ///   - desiredKeys: `nil` for all keys, empty for none.
     ///   - resultsLimit: the number of changes; `nil` for the server's choice.
-    /// - Throws: ``OperationError``: `changeTokenExpired` if the zone must be fetched anew without a token; `zoneNotFound`.
+    /// - Throws: ``OperationError``: `changeTokenExpired` if the zone must be fetched anew without a token;
+    ///   `zoneNotFound`.
     public func recordZoneChanges(
-        inZoneWith zoneID: ZoneID, since token: SyncToken? = nil, desiredKeys: Set<Name>? = nil, resultsLimit: Int? = nil
+        inZoneWith zoneID: ZoneID, since token: SyncToken? = nil, desiredKeys: Set<Name>? = nil,
+        resultsLimit: Int? = nil
     ) async throws(OperationError) -> RecordZoneChanges {
         struct Page: Sendable {
             var changes = RecordZoneChanges(changeToken: SyncToken(""), moreComing: false)
             var end: Result<FetchDatabaseChanges.Output, OperationError>?
         }
         let pull = ZonePull(zoneID, since: token, limit: resultsLimit, desiredKeys: desiredKeys)
-        var page = try await collect(FetchRecordZoneChanges([pull], fetchesAllChanges: false), into: Page()) { page, event in
+        var page = try await collect(FetchRecordZoneChanges([pull], fetchesAllChanges: false), into: Page()) {
+            page, event in
             switch event {
             case .changed(let recordID, let result): page.changes.modifications.append((recordID, result))
             case .deleted(let recordID, let recordType): page.changes.deletions.append((recordID, recordType))
@@ -280,9 +304,13 @@ extension Database {
     }
 
     /// Gets one page of the zones that changed.
-    public func databaseChanges(since token: SyncToken? = nil, resultsLimit: Int? = nil) async throws(OperationError) -> DatabaseChanges {
+    public func databaseChanges(since token: SyncToken? = nil, resultsLimit: Int? = nil) async throws(OperationError)
+        -> DatabaseChanges
+    {
         let zones = Mutex<(changed: [ZoneID], deleted: [ZoneID])>(([], []))
-        let end = try await waitedFor.perform(FetchDatabaseChanges(since: token, resultsLimit: resultsLimit, fetchesAllChanges: false)) { event in
+        let end = try await waitedFor.perform(
+            FetchDatabaseChanges(since: token, resultsLimit: resultsLimit, fetchesAllChanges: false)
+        ) { event in
             switch event {
             case .zoneChanged(let zoneID): zones.withLock { $0.changed.append(zoneID) }
             case .zoneDeleted(let zoneID): zones.withLock { $0.deleted.append(zoneID) }
@@ -290,7 +318,8 @@ extension Database {
             }
         }
         let (changed, deleted) = zones.withLock { $0 }
-        return DatabaseChanges(modifications: changed, deletions: deleted, changeToken: end.changeToken, moreComing: end.moreComing)
+        return DatabaseChanges(
+            modifications: changed, deletions: deleted, changeToken: end.changeToken, moreComing: end.moreComing)
     }
 
     /// Downloads a file of a record that was fetched.
@@ -309,7 +338,8 @@ extension Database {
 
     /// Runs an operation, and collects its events. Errors of single items are among them.
     func collect<Operation: DatabaseOperation, Results: Sendable>(
-        _ operation: Operation, into results: Results, _ add: @escaping @Sendable (inout Results, Operation.Event) -> Void
+        _ operation: Operation, into results: Results,
+        _ add: @escaping @Sendable (inout Results, Operation.Event) -> Void
     ) async throws(OperationError) -> Results {
         let collected = Mutex(results)
         do throws(OperationError) {
@@ -334,7 +364,9 @@ private struct DownloadFile: DatabaseOperation {
     let url: URL
     let progress: @Sendable (TransferProgress) -> Void
 
-    func run(in context: OperationContext, _ deliver: @escaping @Sendable (Never) async -> Void) async throws(OperationError) {
+    func run(in context: OperationContext, _ deliver: @escaping @Sendable (Never) async -> Void)
+        async throws(OperationError)
+    {
         try await context.download(file, to: url, progress: progress)
     }
 }

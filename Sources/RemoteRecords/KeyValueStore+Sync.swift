@@ -11,8 +11,8 @@ extension KeyValueStore {
     /// Writes the copy to its file, fetches what others changed, and sends what changed here.
     ///
     /// Without a network this throws, and all changes stay for the next time.
-    /// - Throws: ``OperationError``: `quotaExceeded` if the server has no room for what was set here, and `serverRejectedRequest` if the server has no
-    ///   key-value stores, as iCloud.
+    /// - Throws: ``OperationError``: `quotaExceeded` if the server has no room for what was set here, and
+    ///   `serverRejectedRequest` if the server has no key-value stores, as iCloud.
     public func synchronize() async throws(OperationError) {
         do {
             try await turn.run {
@@ -32,8 +32,8 @@ extension KeyValueStore {
         }
     }
 
-    /// Synchronizes whenever a key changes, here or on another device, until the task is cancelled. Errors that time mends are waited out, longer each
-    /// time, up to five minutes.
+    /// Synchronizes whenever a key changes, here or on another device, until the task is cancelled. Errors that time
+    /// mends are waited out, longer each time, up to five minutes.
     /// - Throws: ``OperationError``: `operationCancelled`, or one that time does not mend, such as `notAuthenticated`.
     public func run() async throws(OperationError) {
         var backoff: Duration = .seconds(1)
@@ -68,11 +68,17 @@ extension KeyValueStore {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     // The synchronization that follows fetches.
-                    if seconds < 1 { try await self.container.client.pacing.pause(Self.pause) } else { try await self.fetch(wait: seconds) }
+                    if seconds < 1 {
+                        try await self.container.client.pacing.pause(Self.pause)
+                    } else {
+                        try await self.fetch(wait: seconds)
+                    }
                 }
                 if seconds >= 1 {
                     // Requests may begin to take turns while this one waits. They need its turn then.
-                    group.addTask { while self.container.client.waitingTime > .zero { try await Task.sleep(for: Self.pause) } }
+                    group.addTask {
+                        while self.container.client.waitingTime > .zero { try await Task.sleep(for: Self.pause) }
+                    }
                 }
                 group.addTask { for await _ in changed { return } }
                 defer { group.cancelAll() }
@@ -96,7 +102,9 @@ extension KeyValueStore {
         let answer: KeyValueChanges
         do {
             answer = try await changes(since: token, wait: wait)
-        } catch let error as OperationError where token != nil && (error.code == .changeTokenExpired || error.isOfOtherStore) {
+        } catch let error as OperationError
+            where token != nil && (error.code == .changeTokenExpired || error.isOfOtherStore)
+        {
             if error.isOfOtherStore { reason = .accountChange }
             isWhole = true
             answer = try await changes(since: nil, wait: 0)
@@ -152,9 +160,11 @@ extension KeyValueStore {
 extension OperationError {
     static let noKeyValueStores = OperationError(
         .serverRejectedRequest,
-        "The server has no key-value stores. iCloud's are not in the web protocol: use a Skylight that serves more than CloudKit's protocol")
+        "The server has no key-value stores. iCloud's are not in the web protocol: use a Skylight that serves more than CloudKit's protocol"
+    )
 
-    /// The error of a server that knows no such service, with the server's own words: it may miss something else, such as the container.
+    /// The error of a server that knows no such service, with the server's own words: it may miss something else, such
+    /// as the container.
     fileprivate static func noKeyValueStores(_ failure: CloudKitFailure) -> OperationError {
         var error = noKeyValueStores
         if let stated = failure.serverError { error.reason += ". It says: \(stated.reason)" }
@@ -170,7 +180,8 @@ extension OperationError {
 
 /// The copy of a key-value store on this device, with the changes that the server does not have yet.
 struct KeyValueCopy: Sendable {
-    /// Maximum number of keys that wait to be sent. Removed ones are among them, so the limit of the store does not bound them.
+    /// Maximum number of keys that wait to be sent. Removed ones are among them, so the limit of the store does not
+    /// bound them.
     static let pendingLimit = 4096
     /// Maximum number of operations in a request.
     private static let batchLimit = 2048
@@ -190,18 +201,23 @@ struct KeyValueCopy: Sendable {
     /// - Parameter value: `nil` to remove the key.
     /// - Throws: `RecordError` if the key or value is refused, or the store would be too large.
     mutating func change(_ key: Name, to value: PropertyValue?) throws {
-        // Another device may have changed the key since the last answer, so a value is sent even if the copy has the same. The removal of a key that
-        // the copy lacks is not sent: removals have no limit, and keys that are nowhere would pile up.
+        // Another device may have changed the key since the last answer, so a value is sent even if the copy has the
+        // same. The removal of a key that the copy lacks is not sent: removals have no limit, and keys that are nowhere
+        // would pile up.
         if pending[key] != nil || value == nil, Self.areSame(values[key], value) { return }
         if let value {
             try KeyValueLimits.check(.set(key, value))
             // Other devices may have filled the copy above the limits. Smaller values help then.
             if values[key].map({ value.size > $0.size }) ?? true {
                 let others = values.filter { $0.key != key }.values
-                try KeyValueLimits.check(KeyValueUsage(keys: others.count + 1, bytes: others.reduce(value.size) { $0 + $1.size }))
+                try KeyValueLimits.check(
+                    KeyValueUsage(keys: others.count + 1, bytes: others.reduce(value.size) { $0 + $1.size }))
             }
             if pending[key] == nil, pending.count >= Self.pendingLimit {
-                throw RecordError(.badRequest, "\(pending.count) changed keys wait to be sent, and the limit is \(Self.pendingLimit); synchronize first")
+                throw RecordError(
+                    .badRequest,
+                    "\(pending.count) changed keys wait to be sent, and the limit is \(Self.pendingLimit); synchronize first"
+                )
             }
         }
         values[key] = value
@@ -252,8 +268,8 @@ struct KeyValueCopy: Sendable {
 
     // MARK: Receiving
 
-    /// Takes over the server's values. Keys that changed here stay as they are, unless this is the first answer of all: the server's values count
-    /// more than those that a new device begins with.
+    /// Takes over the server's values. Keys that changed here stay as they are, unless this is the first answer of all:
+    /// the server's values count more than those that a new device begins with.
     /// - Parameter isWhole: true if the answer has all keys.
     /// - Returns: the keys whose values are others now.
     mutating func receive(_ answer: KeyValueChanges, isWhole: Bool) -> [Name] {
@@ -302,7 +318,10 @@ struct KeyValueCopy: Sendable {
     /// - Throws: `RecordError` if the bytes are not those of a copy.
     init(_ bytes: [UInt8]) throws {
         let object = try RequestObject(bytes)
-        guard case .dictionary(let values) = try PropertyValue(object.required("values", "an object", object.object("values"))) else {
+        guard
+            case .dictionary(let values) = try PropertyValue(
+                object.required("values", "an object", object.object("values")))
+        else {
             throw RecordError(.badRequest, "The values of the key-value store are none")
         }
         self.values = values

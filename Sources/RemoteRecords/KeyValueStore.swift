@@ -3,10 +3,12 @@ internal import NIOPosix
 public import Records
 internal import Synchronization
 
-/// A user's key-value store in a container and environment, with the shape of NSUbiquitousKeyValueStore: 1,024 keys and 1 MB of values.
+/// A user's key-value store in a container and environment, with the shape of NSUbiquitousKeyValueStore: 1,024 keys and
+/// 1 MB of values.
 ///
-/// It needs a Skylight: iCloud's own is not in the web protocol. Values are read from a copy in memory, and set there, also without a network.
-/// ``synchronize()`` sends and fetches; ``run()`` does so whenever something changes here or elsewhere. The last writer wins.
+/// It needs a Skylight: iCloud's own is not in the web protocol. Values are read from a copy in memory, and set there,
+/// also without a network. ``synchronize()`` sends and fetches; ``run()`` does so whenever something changes here or
+/// elsewhere. The last writer wins.
 public final class KeyValueStore: Sendable {
     /// Why values changed without a call of this program. The numbers are those of Foundation.
     public enum ChangeReason: Int, Sendable, Hashable, CaseIterable {
@@ -14,7 +16,8 @@ public final class KeyValueStore: Sendable {
         case serverChange = 0
         /// The store was fetched for the first time. Its values replaced those that were set here before.
         case initialSyncChange = 1
-        /// The server has no room for what was set here. The values stay in the copy, and are sent when there may be room.
+        /// The server has no room for what was set here. The values stay in the copy, and are sent when there may be
+        /// room.
         case quotaViolationChange = 2
         /// Another user signed in, or the server is another one. Changes that were not sent are dropped.
         case accountChange = 3
@@ -36,7 +39,8 @@ public final class KeyValueStore: Sendable {
     /// Sent when a key changes here.
     let wakes = Signals()
     /// One synchronization at a time.
-    let turn = AsyncSemaphore(limit: 1, refusal: RecordError(.tryAgainLater, "Too many synchronizations of the key-value store wait"))
+    let turn = AsyncSemaphore(
+        limit: 1, refusal: RecordError(.tryAgainLater, "Too many synchronizations of the key-value store wait"))
     private let file: URL?
     /// The bytes that the file has.
     private let written = Mutex<[UInt8]>([])
@@ -44,7 +48,8 @@ public final class KeyValueStore: Sendable {
 
     /// - Parameters:
     ///   - container: where the store is, and whose.
-    ///   - file: keeps the copy between two runs of the program; `nil` for a copy in memory only. One process at a time opens it.
+    ///   - file: keeps the copy between two runs of the program; `nil` for a copy in memory only. One process at a time
+    ///     opens it.
     /// - Throws: an error of the file system, or `RecordError` for a file that is no such copy.
     public init(_ container: Container, file: URL? = nil) async throws {
         self.container = container
@@ -92,12 +97,17 @@ public final class KeyValueStore: Sendable {
 
     // MARK: Changing
 
-    /// Sets a key in the copy. The next synchronization sends it, also if the copy has the same value: another device may have set another one.
-    /// - Throws: ``OperationError``, and nothing is set: `invalidArguments` for an empty key or one above 64 bytes, a number that is not finite, or more
-    ///   than 16 levels; `quotaExceeded` if a new key or a larger value would make the copy have more than 1,024 keys or 1 MB.
-    public func set(_ value: some KeyValueContent, forKey key: String) throws(OperationError) { try change(key, to: value.propertyValue) }
+    /// Sets a key in the copy. The next synchronization sends it, also if the copy has the same value: another device
+    /// may have set another one.
+    /// - Throws: ``OperationError``, and nothing is set: `invalidArguments` for an empty key or one above 64 bytes, a
+    ///   number that is not finite, or more than 16 levels; `quotaExceeded` if a new key or a larger value would make
+    ///   the copy have more than 1,024 keys or 1 MB.
+    public func set(_ value: some KeyValueContent, forKey key: String) throws(OperationError) {
+        try change(key, to: value.propertyValue)
+    }
 
-    /// Removes a key from the copy. The next synchronization removes it everywhere. Nothing happens to a key that is not in the copy.
+    /// Removes a key from the copy. The next synchronization removes it everywhere. Nothing happens to a key that is
+    /// not in the copy.
     public func removeObject(forKey key: String) {
         // The copy refuses no removal.
         try? change(key, to: nil)
@@ -116,7 +126,8 @@ public final class KeyValueStore: Sendable {
 
     /// The changes from now on that are not this program's own.
     public var changes: AsyncStream<Change> {
-        let (stream, continuation) = AsyncStream.makeStream(of: Change.self, bufferingPolicy: .bufferingNewest(Self.changesLimit))
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: Change.self, bufferingPolicy: .bufferingNewest(Self.changesLimit))
         let id = UUID()
         listeners.withLock { $0[id] = continuation }
         continuation.onTermination = { [weak self] _ in _ = self?.listeners.withLock { $0.removeValue(forKey: id) } }
@@ -138,9 +149,12 @@ public final class KeyValueStore: Sendable {
         let bytes = copy.withLock { $0.bytes }
         if written.withLock({ $0 == bytes }) { return }
         do {
-            try await Task { try await NIOThreadPool.singleton.runIfActive { try Data(bytes).write(to: file, options: .atomic) } }.value
+            try await Task {
+                try await NIOThreadPool.singleton.runIfActive { try Data(bytes).write(to: file, options: .atomic) }
+            }.value
         } catch {
-            throw OperationError(.internalError, "The file of the key-value store can't be written: \(error.localizedDescription)")
+            throw OperationError(
+                .internalError, "The file of the key-value store can't be written: \(error.localizedDescription)")
         }
         written.withLock { $0 = bytes }
     }
@@ -173,12 +187,16 @@ extension PropertyValue: KeyValueContent {
 }
 
 extension String: KeyValueContent {
-    public static func read(_ value: PropertyValue) -> String? { if case .string(let string) = value { string } else { nil } }
+    public static func read(_ value: PropertyValue) -> String? {
+        if case .string(let string) = value { string } else { nil }
+    }
     public var propertyValue: PropertyValue { .string(self) }
 }
 
 extension Data: KeyValueContent {
-    public static func read(_ value: PropertyValue) -> Data? { if case .bytes(let bytes) = value { Data(bytes) } else { nil } }
+    public static func read(_ value: PropertyValue) -> Data? {
+        if case .bytes(let bytes) = value { Data(bytes) } else { nil }
+    }
     public var propertyValue: PropertyValue { .bytes(Array(self)) }
 }
 
@@ -188,7 +206,9 @@ extension Date: KeyValueContent {
     }
 
     /// To the millisecond.
-    public var propertyValue: PropertyValue { .date(Timestamp(milliseconds: Int64(saturating: (timeIntervalSince1970 * 1000).rounded()))) }
+    public var propertyValue: PropertyValue {
+        .date(Timestamp(milliseconds: Int64(saturating: (timeIntervalSince1970 * 1000).rounded())))
+    }
 }
 
 // Numbers are read as each other, as those of Foundation are.
@@ -261,6 +281,9 @@ extension Dictionary: KeyValueContent where Key == String, Value: KeyValueConten
     }
 
     public var propertyValue: PropertyValue {
-        .dictionary(reduce(into: [Name: PropertyValue]()) { members, member in members[Name(member.key)] = member.value.propertyValue })
+        .dictionary(
+            reduce(into: [Name: PropertyValue]()) { members, member in
+                members[Name(member.key)] = member.value.propertyValue
+            })
     }
 }

@@ -20,7 +20,8 @@ public struct MirroredObject: Sendable, Hashable {
         entityName = record[MirroredNaming.entityField] ?? rootEntity
     }
 
-    /// The attributes and to-one relationships that have values, in their order. The records do not tell which is which.
+    /// The attributes and to-one relationships that have values, in their order. The records do not tell which is
+    /// which.
     public var names: [String] { Set(record.fields.keys.compactMap { MirroredNaming.property(of: $0) }).sorted() }
 
     /// The value of an attribute; an ``AssetFile`` for a long text or long bytes, `nil` for none.
@@ -29,7 +30,9 @@ public struct MirroredObject: Sendable, Hashable {
     /// The value of an attribute as a Swift type; `nil` for none, and for a value of another type.
     public subscript<Value: RecordValue>(attribute: String) -> Value? { record[key(of: attribute)] }
 
-    private func key(of attribute: String) -> Name { MirroredNaming.valueField(of: attribute, in: record.fields, \.value) }
+    private func key(of attribute: String) -> Name {
+        MirroredNaming.valueField(of: attribute, in: record.fields, \.value)
+    }
 
     /// The record that a to-one relationship leads to; `nil` for none.
     public func destination(of relationship: String) -> RecordID? {
@@ -38,7 +41,8 @@ public struct MirroredObject: Sendable, Hashable {
     }
 }
 
-/// The objects of a zone that NSPersistentCloudKitContainer fills, with their relationships. It takes records in any order.
+/// The objects of a zone that NSPersistentCloudKitContainer fills, with their relationships. It takes records in any
+/// order.
 public struct MirroredObjects: Sendable {
     /// One end of a link between two objects.
     private struct End: Hashable {
@@ -78,7 +82,9 @@ public struct MirroredObjects: Sendable {
         remove(record.recordID)
         guard let link = MirroredLink({ record[$0] }) else { return }
         let ends = [link.first, link.second].map { end in
-            End(recordID: RecordID(recordName: end.recordName, zoneID: record.recordID.zoneID), relationship: end.relationship)
+            End(
+                recordID: RecordID(recordName: end.recordName, zoneID: record.recordID.zoneID),
+                relationship: end.relationship)
         }
         links[record.recordID] = (ends[0], ends[1])
         count(ends[0], ends[1].recordID, 1)
@@ -105,12 +111,17 @@ public struct MirroredObjects: Sendable {
 
     /// The objects that a many-to-many relationship leads to.
     public func objects(_ object: MirroredObject, _ relationship: String) -> [MirroredObject] {
-        Self.sorted((linked[End(recordID: object.recordID, relationship: relationship)] ?? [:]).keys.compactMap { objects[$0] })
+        Self.sorted(
+            (linked[End(recordID: object.recordID, relationship: relationship)] ?? [:]).keys.compactMap { objects[$0] })
     }
 
     /// The objects of a one-to-many relationship: those whose to-one relationship leads back.
-    public func objects(of entityName: String, whose relationship: String, is object: MirroredObject) -> [MirroredObject] {
-        Self.sorted(objects.values.filter { $0.entityName == entityName && $0.destination(of: relationship) == object.recordID })
+    public func objects(of entityName: String, whose relationship: String, is object: MirroredObject)
+        -> [MirroredObject]
+    {
+        Self.sorted(
+            objects.values.filter { $0.entityName == entityName && $0.destination(of: relationship) == object.recordID }
+        )
     }
 
     private static func sorted(_ objects: [MirroredObject]) -> [MirroredObject] {
@@ -119,8 +130,8 @@ public struct MirroredObjects: Sendable {
 }
 
 extension Database {
-    /// Tells if a zone has records, such as ``MirroredObject/zoneID`` before an app that is new on a device asks its user for data. It needs no sync,
-    /// and reads pages without fields until there is a record.
+    /// Tells if a zone has records, such as ``MirroredObject/zoneID`` before an app that is new on a device asks its
+    /// user for data. It needs no sync, and reads pages without fields until there is a record.
     /// - Throws: ``OperationError``. A zone that does not exist has no records.
     public func hasRecords(in zoneID: ZoneID) async throws(OperationError) -> Bool {
         var token: SyncToken?

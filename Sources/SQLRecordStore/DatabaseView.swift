@@ -19,15 +19,18 @@ struct DatabaseView: Sendable {
 
     private static let ownZones = ZoneRow.sql("WHERE z.owner = ? AND z.state = 0")
     private static let ownZone = ZoneRow.sql("WHERE z.owner = ? AND z.name = ? AND z.state = 0")
-    private static let sharedZones = ZoneRow.sql("JOIN shares s ON s.zone = z.number WHERE s.user = ? AND s.live = 1 AND z.state = 0")
+    private static let sharedZones = ZoneRow.sql(
+        "JOIN shares s ON s.zone = z.number WHERE s.user = ? AND s.live = 1 AND z.state = 0")
     private static let sharedZone = ZoneRow.sql(
-        "JOIN shares s ON s.zone = z.number WHERE s.user = ? AND s.live = 1 AND z.state = 0 AND coalesce(b.name, z.name) = ? AND u.name = ?")
+        "JOIN shares s ON s.zone = z.number WHERE s.user = ? AND s.live = 1 AND z.state = 0 AND coalesce(b.name, z.name) = ? AND u.name = ?"
+    )
     private static let changedZones = ZoneRow.sql(
         """
         WHERE z.owner = ? AND z.position > ? AND z.name <> '\(ZoneID.defaultZoneName)'
         AND NOT EXISTS (SELECT 1 FROM zones n WHERE n.owner = z.owner AND n.name = z.name AND n.number > z.number) ORDER BY z.position
         """)
-    private static let everSharedZones = ZoneRow.sql("JOIN shares s ON s.zone = z.number WHERE s.user = ?", and: "s.live, s.position, s.moment")
+    private static let everSharedZones = ZoneRow.sql(
+        "JOIN shares s ON s.zone = z.number WHERE s.user = ?", and: "s.live, s.position, s.moment")
 
     /// All zones that exist: the default zone first, then by name and owner.
     func zones(_ db: SQLConnection) throws -> [ZoneRow] {
@@ -59,7 +62,8 @@ struct DatabaseView: Sendable {
                 AND EXISTS (SELECT 1 FROM typeCounts c WHERE c.zone = z.number AND c.count > 0)
                 """), [ownerNumber])
         // SQLite compares text by its bytes, as `Name` does.
-        let others = try ZoneRow.fetchAll(db, ZoneRow.sql("WHERE \(custom) ORDER BY z.name LIMIT ?"), [ownerNumber, limit])
+        let others = try ZoneRow.fetchAll(
+            db, ZoneRow.sql("WHERE \(custom) ORDER BY z.name LIMIT ?"), [ownerNumber, limit])
         return (Array((first + others).prefix(limit)), first.count + customCount)
     }
 
@@ -90,7 +94,8 @@ struct DatabaseView: Sendable {
             return isOwn(zoneID) ? try ZoneRow.fetchOne(db, Self.ownZone, [ownerNumber, zoneID.zoneName.string]) : nil
         case .shared:
             guard let owner = zoneID.ownerRecordName else {
-                throw RecordError(.zoneNotFound, "Zone does not exist. In the shared database a zoneID needs its ownerRecordName")
+                throw RecordError(
+                    .zoneNotFound, "Zone does not exist. In the shared database a zoneID needs its ownerRecordName")
             }
             let zone = try ZoneRow.fetchOne(db, Self.sharedZone, [userNumber, zoneID.zoneName.string, owner.string])
             if let zone { try checkSettled(zone, db) }
@@ -102,25 +107,34 @@ struct DatabaseView: Sendable {
     func isVisible(_ zone: ZoneRow, _ db: SQLConnection) throws -> Bool {
         guard zone.kind == .changed else { return false }
         if address.scope != .shared { return zone.owner == ownerNumber && zone.base == nil }
-        return try Bool.fetchOne(db, sql: "SELECT live FROM shares WHERE user = ? AND zone = ?", [userNumber, zone.number]) ?? false
+        return try Bool.fetchOne(
+            db, sql: "SELECT live FROM shares WHERE user = ? AND zone = ?", [userNumber, zone.number]) ?? false
     }
 
     /// A guest must not read a view that may show records that have left the shared hierarchies.
     /// - Throws: `RecordError` ZONE_BUSY.
     func checkSettled(_ zone: ZoneRow, _ db: SQLConnection) throws {
-        guard let base = zone.base, try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM hierarchyWalks WHERE zone = ? AND hides = 1)", [base]) ?? false
+        guard let base = zone.base,
+            try Bool.fetchOne(
+                db, sql: "SELECT EXISTS (SELECT 1 FROM hierarchyWalks WHERE zone = ? AND hides = 1)", [base]) ?? false
         else { return }
-        throw RecordError(.zoneBusy, "Records are leaving the part of the zone that is shared with you; try again in a moment", retryAfter: 1)
+        throw RecordError(
+            .zoneBusy, "Records are leaving the part of the zone that is shared with you; try again in a moment",
+            retryAfter: 1)
     }
 
     /// The zone for saves. That of a view is the zone that it shows, within the guest's reach.
     /// - Parameter mayHaveHierarchies: false if the store has none.
     func opened(_ zone: ZoneRow, mayHaveHierarchies: Bool = true, _ db: SQLConnection) throws -> TransactionZone {
         guard let base = zone.base else {
-            let hasHierarchies = try mayHaveHierarchies && !zone.zoneID.isDefault
-                && Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM hierarchies WHERE zone = ? AND root IS NOT NULL)", [zone.number]) ?? false
+            let hasHierarchies =
+                try mayHaveHierarchies && !zone.zoneID.isDefault
+                && Bool.fetchOne(
+                    db, sql: "SELECT EXISTS (SELECT 1 FROM hierarchies WHERE zone = ? AND root IS NOT NULL)",
+                    [zone.number]) ?? false
             return TransactionZone(
-                key: zone.number, zoneID: zone.zoneID, canWrite: try canWrite(zone, db), hasHierarchies: hasHierarchies, isMirror: zone.isMirror)
+                key: zone.number, zoneID: zone.zoneID, canWrite: try canWrite(zone, db), hasHierarchies: hasHierarchies,
+                isMirror: zone.isMirror)
         }
         let permissions = try SQLRow.fetchAll(
             db,
@@ -136,13 +150,15 @@ struct DatabaseView: Sendable {
             return (try values("hierarchy") as Int64, permission)
         }
         let guest = GuestRights(Dictionary(permissions, uniquingKeysWith: { first, _ in first }))
-        return TransactionZone(key: base, zoneID: zone.zoneID, canWrite: guest.canWrite, guest: guest, hasHierarchies: true)
+        return TransactionZone(
+            key: base, zoneID: zone.zoneID, canWrite: guest.canWrite, guest: guest, hasHierarchies: true)
     }
 
     func canWrite(_ zone: ZoneRow, _ db: SQLConnection) throws -> Bool {
         guard address.scope == .shared else { return true }
         let permission = try String.fetchOne(
-            db, sql: "SELECT permission FROM shares WHERE user = ? AND zone = ? AND live = 1", [userNumber, zone.number])
+            db, sql: "SELECT permission FROM shares WHERE user = ? AND zone = ? AND live = 1",
+            [userNumber, zone.number])
         return permission == ZoneParticipant.Permission.readWrite.rawValue
     }
 
@@ -166,7 +182,8 @@ struct DatabaseView: Sendable {
 
     func feed(of zone: ZoneRow) -> FeedState {
         FeedState(
-            scope: address.scope, databaseNumber: databaseNumber, subject: .zone(zone.number), position: zone.position, moment: zone.moment,
+            scope: address.scope, databaseNumber: databaseNumber, subject: .zone(zone.number), position: zone.position,
+            moment: zone.moment,
             floor: zone.floor)
     }
 
@@ -203,13 +220,17 @@ struct DatabaseView: Sendable {
                     let isLater = !isShared || sharePosition > zone.position
                     all.append(
                         ZoneNews(
-                            zone: zone, kind: isShared ? zone.kind : .deleted, position: isLater ? sharePosition : zone.position,
+                            zone: zone, kind: isShared ? zone.kind : .deleted,
+                            position: isLater ? sharePosition : zone.position,
                             moment: isLater ? shareMoment : zone.moment))
                 }
                 return all
             }
-            // A living one hides those before it: a zone that is shared as a whole may have had views, which have later numbers.
-            let latest = Dictionary(all.map { ($0.zone.zoneID, (isLiving: $0.kind == .changed, number: $0.zone.number)) }) { left, right in
+            // A living one hides those before it: a zone that is shared as a whole may have had views, which have later
+            // numbers.
+            let latest = Dictionary(
+                all.map { ($0.zone.zoneID, (isLiving: $0.kind == .changed, number: $0.zone.number)) }
+            ) { left, right in
                 if left.isLiving != right.isLiving { return left.isLiving ? left : right }
                 return left.number > right.number ? left : right
             }
@@ -223,9 +244,11 @@ struct DatabaseView: Sendable {
         let latest: (position: Int64, moment: Timestamp)?
         if address.scope == .private {
             latest = try db.rows(
-                "SELECT position, moment FROM zones WHERE owner = ? AND name <> '\(ZoneID.defaultZoneName)' ORDER BY position DESC LIMIT 1", [userNumber]
+                "SELECT position, moment FROM zones WHERE owner = ? AND name <> '\(ZoneID.defaultZoneName)' ORDER BY position DESC LIMIT 1",
+                [userNumber]
             ) { (rows: SQLRows) -> (position: Int64, moment: Timestamp)? in
-                try rows.next() ? (try rows.value(0, in: "zones"), Timestamp(milliseconds: try rows.value(1, in: "zones"))) : nil
+                try rows.next()
+                    ? (try rows.value(0, in: "zones"), Timestamp(milliseconds: try rows.value(1, in: "zones"))) : nil
             }
         } else {
             latest = try zoneNews(after: 0, db).last.map { ($0.position, $0.moment) }

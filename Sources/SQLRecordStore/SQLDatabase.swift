@@ -7,24 +7,33 @@ struct SQLDatabase: RecordDatabase {
     let address: DatabaseAddress
     let caller: Caller
 
-    var capabilities: Set<Capability> { address.scope == .public ? Capability.ofPublicDatabases : Capability.ofDatabases }
+    var capabilities: Set<Capability> {
+        address.scope == .public ? Capability.ofPublicDatabases : Capability.ofDatabases
+    }
 
     var view: DatabaseView {
         // Anonymous callers get no user row. They see only the public database, whose zones have owner 0.
-        DatabaseView(address: address, caller: caller, userNumber: caller.access == .anonymous ? 0 : store.userNumber(of: caller.userRecordName))
+        DatabaseView(
+            address: address, caller: caller,
+            userNumber: caller.access == .anonymous ? 0 : store.userNumber(of: caller.userRecordName))
     }
 
     /// Runs a write as the caller. Adds the caller to the store's users with the first write.
     func write<Value: Sendable>(
-        isAlone: Bool = false, isBatch: Bool = false, _ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State, DatabaseView) throws -> Value
+        isAlone: Bool = false, isBatch: Bool = false,
+        _ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State, DatabaseView) throws -> Value
     ) async throws -> Value {
         if caller.access == .anonymous {
-            return try await store.write(isAlone: isAlone, isBatch: isBatch) { [view] db, state in try body(db, &state, view) }
+            return try await store.write(isAlone: isAlone, isBatch: isBatch) { [view] db, state in
+                try body(db, &state, view)
+            }
         }
         let known = store.knownNumber(of: caller.userRecordName)
-        let (value, number) = try await store.write(isAlone: isAlone, isBatch: isBatch) { [address, caller, store] db, state in
+        let (value, number) = try await store.write(isAlone: isAlone, isBatch: isBatch) {
+            [address, caller, store] db, state in
             let number = try known ?? UserNumbers.enter(caller.userRecordName, db)
-            let value = try body(db, &state, DatabaseView(address: address, caller: caller, userNumber: number, isVisitor: store.knows))
+            let value = try body(
+                db, &state, DatabaseView(address: address, caller: caller, userNumber: number, isVisitor: store.knows))
             return (value, state.isRefused ? nil : number)
         }
         if known == nil, let number { store.note(number, of: caller.userRecordName) }
@@ -34,20 +43,25 @@ struct SQLDatabase: RecordDatabase {
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
         let texts = PreparedWords.texts(of: request, in: store.latestSchema)
         do {
-            return try await modify(request, PreparedWords.areLong(texts) ? try await preparedWords(for: request, texts) : .none, mayPutOff: true)
+            return try await modify(
+                request, PreparedWords.areLong(texts) ? try await preparedWords(for: request, texts) : .none,
+                mayPutOff: true)
         } catch is TransactionWords.PutOff {
             return try await modify(request, try await preparedWords(for: request, texts), mayPutOff: false)
         }
     }
 
-    private func modify(_ request: ModifyRequest, _ words: PreparedWords, mayPutOff: Bool) async throws -> [Result<ModifyOutcome, RecordError>] {
+    private func modify(_ request: ModifyRequest, _ words: PreparedWords, mayPutOff: Bool) async throws -> [Result<
+        ModifyOutcome, RecordError
+    >] {
         let now = store.clock()
         let (outcomes, isSweepDue) = try await write(isBatch: true) { [store] db, state, view in
             let transaction = SQLTransaction(
                 db, state: state, view: view, tickets: try store.assetTickets, now: now, requestID: request.requestID,
                 words: TransactionWords(words, puttingOff: mayPutOff ? request : nil))
             transaction.names = request.operations.compactMap(\.recordName)
-            var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now, cascadeLimit: store.cascadeLimit)
+            var modifier = BatchModifier(
+                transaction, address: view.address, caller: view.caller, now: now, cascadeLimit: store.cascadeLimit)
             let outcomes = try modifier.apply(request)
             state = try transaction.finish()
             return (outcomes, transaction.hasEndedView)
@@ -56,7 +70,9 @@ struct SQLDatabase: RecordDatabase {
         return outcomes
     }
 
-    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<
+        StoredRecord, RecordError
+    >] {
         let found = try await read(recordIDs, desiredKeys, bytesLimit)
         let missing = UserRecords.missing(recordIDs, found, of: address.scope).filter(store.knows)
         // A fetch must neither create a container nor fail because writing is impossible.
@@ -84,7 +100,9 @@ struct SQLDatabase: RecordDatabase {
         for (name, number) in zip(missing, numbers) { store.note(number, of: name) }
     }
 
-    private func read(_ recordIDs: [RecordID], _ desiredKeys: Set<Name>?, _ bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
+    private func read(_ recordIDs: [RecordID], _ desiredKeys: Set<Name>?, _ bytesLimit: Int) async throws -> [Result<
+        StoredRecord, RecordError
+    >] {
         try await store.read { [view] db, catalog in
             let grants = view.grants(db, catalog)
             var fill = PageFill(PageLimit(records: .max, bytes: bytesLimit))
@@ -96,19 +114,27 @@ struct SQLDatabase: RecordDatabase {
                     // Most fetches are of one zone, and comparing takes less time than hashing.
                     records = current.records
                 } else {
-                    records = try zones[recordID.zoneID] ?? Self.lookup(in: recordID.zoneID, view, db, catalog).map { lookup in
-                        // One name needs no reading ahead.
-                        let names = recordIDs.count == 1 ? [] : recordIDs.filter { $0.zoneID == recordID.zoneID }.map(\.recordName)
-                        return lookup.map { NamedRecords(names, with: $0, db, catalog) }
-                    }
+                    records =
+                        try zones[recordID.zoneID]
+                        ?? Self.lookup(in: recordID.zoneID, view, db, catalog).map { lookup in
+                            // One name needs no reading ahead.
+                            let names =
+                                recordIDs.count == 1
+                                ? [] : recordIDs.filter { $0.zoneID == recordID.zoneID }.map(\.recordName)
+                            return lookup.map { NamedRecords(names, with: $0, db, catalog) }
+                        }
                     zones[recordID.zoneID] = records
                     current = (recordID.zoneID, records)
                 }
                 switch records {
                 case .failure(let error): return .failure(error)
                 case .success(let records):
-                    guard let found = try records?.record(named: recordID.recordName) else { return .failure(.recordNotFound) }
-                    guard try grants.canRead(found, catalog.schema) else { return .failure(GrantRules.refusal(of: .read)) }
+                    guard let found = try records?.record(named: recordID.recordName) else {
+                        return .failure(.recordNotFound)
+                    }
+                    guard try grants.canRead(found, catalog.schema) else {
+                        return .failure(GrantRules.refusal(of: .read))
+                    }
                     let record = try found.keeping(desiredKeys)
                     return fill.admits(record) ? .success(record) : .failure(.tooManyBytes)
                 }
@@ -120,7 +146,8 @@ struct SQLDatabase: RecordDatabase {
         in zoneID: ZoneID, _ view: DatabaseView, _ db: SQLConnection, _ catalog: SchemaCatalog
     ) throws -> Result<NameLookup?, RecordError> {
         do {
-            return .success(try view.zoneUnlessDefault(zoneID, db).map { try NameLookup(in: $0.number, $0.zoneID, catalog, db) })
+            return .success(
+                try view.zoneUnlessDefault(zoneID, db).map { try NameLookup(in: $0.number, $0.zoneID, catalog, db) })
         } catch let error as RecordError {
             return .failure(error)
         }
@@ -145,7 +172,9 @@ private final class NamedRecords {
 
     /// - Returns: `nil` if there is none, or it was deleted.
     func record(named name: Name) throws -> StoredRecord? {
-        let known = try ahead.take(name, in: lookup.zone) { try db.rows(named: $0, in: lookup.zone, lookup.zoneID, catalog) }
+        let known = try ahead.take(name, in: lookup.zone) {
+            try db.rows(named: $0, in: lookup.zone, lookup.zoneID, catalog)
+        }
         if let known { return known.flatMap { $0.isDeleted ? nil : $0.record } }
         return try lookup.row(named: name) { $0.isDeleted ? nil : try $0.record() }
     }
@@ -159,7 +188,9 @@ extension SQLDatabase {
 
     func list(_ request: RecordListRequest) async throws -> RecordListPage {
         try await store.read { [view] db, catalog in
-            guard let zone = try view.zoneUnlessDefault(request.zoneID, db) else { return RecordListPage(records: [], last: nil) }
+            guard let zone = try view.zoneUnlessDefault(request.zoneID, db) else {
+                return RecordListPage(records: [], last: nil)
+            }
             var page = RecordListPage(records: [], last: nil)
             var fill = PageFill(request.limit)
             var scanned = 0

@@ -9,7 +9,8 @@ public struct DatabaseUnavailable: Error, Sendable, CustomStringConvertible {
     public let description: String
 }
 
-/// Stores containers in a SQL database: in a folder of SQLite files, `FOLDER/iCloud.com.example.App/development.sqlite`, or in PostgreSQL.
+/// Stores containers in a SQL database: in a folder of SQLite files,
+/// `FOLDER/iCloud.com.example.App/development.sqlite`, or in PostgreSQL.
 ///
 /// A store is created by the first save and opened on demand. It is closed after a period without use, or when too
 /// many are open.
@@ -34,52 +35,66 @@ public final class SQLRecordEngine: RecordEngine {
     /// - clock: the time source for records.
     /// - Throws: ``DataFolderInUse`` if another process uses the folder, or a file system error.
     public convenience init(
-        folder: URL, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, logger: Logger = Logger(label: "skylight.store"),
+        folder: URL, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil,
+        logger: Logger = Logger(label: "skylight.store"),
         clock: @escaping @Sendable () -> Timestamp = Timestamp.now
     ) throws {
-        try self.init(folder: folder, tokenLifetime: tokenLifetime, journal: journal, logLimits: WriteAheadLogLimits(), logger: logger, clock: clock)
+        try self.init(
+            folder: folder, tokenLifetime: tokenLifetime, journal: journal, logLimits: WriteAheadLogLimits(),
+            logger: logger, clock: clock)
     }
 
     /// Opens a database of PostgreSQL and makes the table of its stores if it is missing. Blocks on the network.
     /// - Parameters:
-    /// - address: a URI such as `postgres://user@host/database`, or a connection string of libpq. Without a password, libpq takes it from
-    ///   `PGPASSWORD` or its password file.
-    /// - folder: the data folder, which has what is not a record. Processes with the same database share it; it is locked against others.
+    /// - address: a URI such as `postgres://user@host/database`, or a connection string of libpq. Without a password,
+    ///   libpq takes it from `PGPASSWORD` or its password file.
+    /// - folder: the data folder, which has what is not a record. Processes with the same database share it; it is
+    ///   locked against others.
     /// - isAlone: `true` to keep other processes out, to move stores.
-    /// - Throws: ``DatabaseUnavailable`` if the database can't be connected to, ``DataFolderInUse``, or a file system error.
+    /// - Throws: ``DatabaseUnavailable`` if the database can't be connected to, ``DataFolderInUse``, or a file system
+    ///   error.
     public convenience init(
-        postgreSQL address: String, beside folder: URL? = nil, isAlone: Bool = false, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, logger: Logger = Logger(label: "skylight.store"),
+        postgreSQL address: String, beside folder: URL? = nil, isAlone: Bool = false, tokenLifetime: Duration? = nil,
+        journal: JournalLimits? = nil, logger: Logger = Logger(label: "skylight.store"),
         clock: @escaping @Sendable () -> Timestamp = Timestamp.now
     ) throws {
         #if !PostgreSQL
-            throw DatabaseUnavailable(description: "This Skylight was built without PostgreSQL; build it with --traits PostgreSQL")
+            throw DatabaseUnavailable(
+                description: "This Skylight was built without PostgreSQL; build it with --traits PostgreSQL")
         #else
-        do {
-            try self.init(
-                home: PostgreSQLServer(address, beside: folder, isAlone: isAlone, logger), tokenLifetime: tokenLifetime, journal: journal, logger: logger, clock: clock)
-        } catch let error as SQLError {
-            throw DatabaseUnavailable(description: "The database can't be used: \(error.message)")
-        }
+            do {
+                try self.init(
+                    home: PostgreSQLServer(address, beside: folder, isAlone: isAlone, logger),
+                    tokenLifetime: tokenLifetime, journal: journal, logger: logger, clock: clock)
+            } catch let error as SQLError {
+                throw DatabaseUnavailable(description: "The database can't be used: \(error.message)")
+            }
         #endif
     }
 
     convenience init(
-        folder: URL, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, logLimits: WriteAheadLogLimits, indexLimits: IndexLimits = IndexLimits(),
-        cascadeLimits: CascadeLimits = CascadeLimits(), openLimits: OpenStores.Limits? = nil, logger: Logger = Logger(label: "skylight.store"),
+        folder: URL, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, logLimits: WriteAheadLogLimits,
+        indexLimits: IndexLimits = IndexLimits(),
+        cascadeLimits: CascadeLimits = CascadeLimits(), openLimits: OpenStores.Limits? = nil,
+        logger: Logger = Logger(label: "skylight.store"),
         clock: @escaping @Sendable () -> Timestamp
     ) throws {
         try self.init(
-            home: SQLiteFolder(folder, logLimits, logger), tokenLifetime: tokenLifetime, journal: journal, indexLimits: indexLimits,
+            home: SQLiteFolder(folder, logLimits, logger), tokenLifetime: tokenLifetime, journal: journal,
+            indexLimits: indexLimits,
             cascadeLimits: cascadeLimits, openLimits: openLimits, logger: logger, clock: clock)
     }
 
     init(
-        home: any StoreLocation, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, indexLimits: IndexLimits = IndexLimits(),
-        cascadeLimits: CascadeLimits = CascadeLimits(), openLimits: OpenStores.Limits? = nil, logger: Logger = Logger(label: "skylight.store"),
+        home: any StoreLocation, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil,
+        indexLimits: IndexLimits = IndexLimits(),
+        cascadeLimits: CascadeLimits = CascadeLimits(), openLimits: OpenStores.Limits? = nil,
+        logger: Logger = Logger(label: "skylight.store"),
         clock: @escaping @Sendable () -> Timestamp
     ) {
         settings = StoreSettings(
-            home: home, tokenLifetime: tokenLifetime, journal: journal, indexLimits: indexLimits, cascadeLimits: cascadeLimits, clock: clock, logger: logger,
+            home: home, tokenLifetime: tokenLifetime, journal: journal, indexLimits: indexLimits,
+            cascadeLimits: cascadeLimits, clock: clock, logger: logger,
             newKeys: NewStoreKeys(home))
         let open = OpenStores(openLimits ?? OpenStores.Limits(handlesPerStore: home.handlesPerStore))
         self.open = open
@@ -135,7 +150,9 @@ public final class SQLRecordEngine: RecordEngine {
     /// Asks the home for something that is not about one store.
     /// - Parameter failure: what is said if the database fails, such as `The containers can't be listed`.
     /// - Throws: `RecordError` for an error of the database, which is logged.
-    func ask<Value: Sendable>(_ failure: String, _ question: @escaping @Sendable (any StoreLocation) throws -> Value) async throws -> Value {
+    func ask<Value: Sendable>(_ failure: String, _ question: @escaping @Sendable (any StoreLocation) throws -> Value)
+        async throws -> Value
+    {
         do {
             return try await DiskThreads.run { [home = settings.home] in try question(home) }
         } catch let error as SQLError {
@@ -159,7 +176,9 @@ public final class SQLRecordEngine: RecordEngine {
         try await DiskThreads.run { [home = settings.home] in
             Records.Environment.allCases.filter { environment in
                 // An unreadable store counts as existing.
-                do { return try home.holds(StoreKey(container: container, environment: environment)) } catch { return true }
+                do { return try home.holds(StoreKey(container: container, environment: environment)) } catch {
+                    return true
+                }
             }
         }
     }
@@ -171,7 +190,8 @@ public final class SQLRecordEngine: RecordEngine {
                 var summary = ContainerSummary(container: container)
                 for environment in Records.Environment.allCases {
                     let key = StoreKey(container: container, environment: environment)
-                    summary.unreadableBecause = summary.unreadableBecause ?? places[key]?.health?.unreadableBecause ?? home.problem(of: key)
+                    summary.unreadableBecause =
+                        summary.unreadableBecause ?? places[key]?.health?.unreadableBecause ?? home.problem(of: key)
                     guard let extent = home.extent(of: key) else { continue }
                     summary.bytes += extent.bytes
                     summary.lastSave = max(summary.lastSave ?? extent.lastSave, extent.lastSave)
@@ -181,7 +201,9 @@ public final class SQLRecordEngine: RecordEngine {
         }
     }
 
-    public func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Records.Environment) async throws -> Bool {
+    public func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Records.Environment)
+        async throws -> Bool
+    {
         try await store(of: container, environment).knows(userRecordName)
     }
 
@@ -199,14 +221,18 @@ public final class SQLRecordEngine: RecordEngine {
                         let key = StoreKey(container: container, environment: environment)
                         if places[key]?.health != nil { return nil }
                         guard let reason = home.problem(of: key) else { return nil }
-                        return StoreHealth(container: container, environment: environment, unreadableBecause: reason, since: now)
+                        return StoreHealth(
+                            container: container, environment: environment, unreadableBecause: reason, since: now)
                     }
                 }
             }
         } catch {
             settings.logger.error("The containers can't be listed: \(StoreProblem.words(for: error))")
-            let reason = RecordError(.internalError, "The containers can't be listed: \(StoreProblem.words(for: error))")
-            health = places.keys.map { StoreHealth(container: $0.container, environment: $0.environment, unreadableBecause: reason, since: now) }
+            let reason = RecordError(
+                .internalError, "The containers can't be listed: \(StoreProblem.words(for: error))")
+            health = places.keys.map {
+                StoreHealth(container: $0.container, environment: $0.environment, unreadableBecause: reason, since: now)
+            }
         }
         return health.sorted { ($0.container, $0.environment.rawValue) < ($1.container, $1.environment.rawValue) }
     }
@@ -220,7 +246,9 @@ extension SQLRecordEngine {
     }
 
     public func renameContainer(_ container: ContainerID, to name: ContainerID) async throws {
-        let taken = try await containers().first { $0 != container && $0.description.lowercased() == name.description.lowercased() }
+        let taken = try await containers().first {
+            $0 != container && $0.description.lowercased() == name.description.lowercased()
+        }
         if let taken { throw RecordError.containerExists(taken) }
         if name == container { return }
         try await move([container, name], "\(container) can't be renamed") { try $0.rename(container, to: name) }
@@ -228,7 +256,10 @@ extension SQLRecordEngine {
 
     /// Closes the containers' stores and keeps them closed while `body` moves them.
     /// - Parameter failure: what is said if the database fails.
-    private func move(_ containers: Set<ContainerID>, _ failure: String, _ body: @escaping @Sendable (any StoreLocation) throws -> Void) async throws {
+    private func move(
+        _ containers: Set<ContainerID>, _ failure: String,
+        _ body: @escaping @Sendable (any StoreLocation) throws -> Void
+    ) async throws {
         let open = try stores.withLock { stores in
             guard stores != nil else { throw RecordError.storeClosed }
             try moving.withLock { moving in

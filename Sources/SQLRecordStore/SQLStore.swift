@@ -63,13 +63,18 @@ final class SQLStore: Sendable {
             connections, reader: reader, signals: signals, schemaSignals: indexing.signals,
             cascadeSignals: cascading.signals, threads: settings.threads, logger: logger,
             state: CommitWriter.State(
-                position: facts.position, isBegun: opening.isBegun, catalog: facts.catalog, journalLimits: facts.journal,
-                journalBytes: facts.journalBytes, cascades: CascadeState(count: facts.cascades), hasHierarchies: facts.hasHierarchies)
+                position: facts.position, isBegun: opening.isBegun, catalog: facts.catalog,
+                journalLimits: facts.journal,
+                journalBytes: facts.journalBytes, cascades: CascadeState(count: facts.cascades),
+                hasHierarchies: facts.hasHierarchies)
         ) { [current = opening.current] db in try StoreOpening.begin(current, db) }
         // Checked here on one connection. Usually there is nothing to do, and each task would need a connection to
         // find out.
         let (isSweepDue, isPurgeDue) = try connections.read { [settings, clock = settings.clock] db in
-            (try Self.isSweepDue(db), try Self.isPurgeDue(facts.journal, deletionsKept: settings.tokenLifetime, at: clock(), db))
+            (
+                try Self.isSweepDue(db),
+                try Self.isPurgeDue(facts.journal, deletionsKept: settings.tokenLifetime, at: clock(), db)
+            )
         }
         connections.listen { [weak self] in
             signals.send()
@@ -152,14 +157,17 @@ final class SQLStore: Sendable {
     ///   - isAlone: `true` to commit it without other writes, as large writes require.
     ///   - isBatch: `true` for a batch of records, which reads neither counts nor positions of zones.
     func write<Value: Sendable>(
-        isAlone: Bool = false, isBatch: Bool = false, _ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value
+        isAlone: Bool = false, isBatch: Bool = false,
+        _ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value
     ) async throws -> Value {
         try await writer.write(isAlone: isAlone, isBatch: isBatch, body)
     }
 
     /// Runs a step of background work, like ``write(isAlone:isBatch:_:)``.
     /// - Throws: ``UpkeepElsewhere`` if another process does this work.
-    func runUpkeep<Value: Sendable>(_ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value) async throws -> Value {
+    func runUpkeep<Value: Sendable>(
+        _ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value
+    ) async throws -> Value {
         do {
             return try await write { [connections] db, state in
                 guard try connections.keepsUp(db) else { throw UpkeepElsewhere() }
@@ -220,20 +228,27 @@ final class SQLStore: Sendable {
         while true {
             // Another process that builds it tells why it can't.
             let (isLeft, told) = try await read { [isElsewhere = !isKeeper.load(ordering: .relaxed)] db, catalog in
-                (catalog.works.contains { works.contains($0.id) && $0.phase != .removing }, isElsewhere ? try IndexWork.failures(db) : [:])
+                (
+                    catalog.works.contains { works.contains($0.id) && $0.phase != .removing },
+                    isElsewhere ? try IndexWork.failures(db) : [:]
+                )
             }
             if !isLeft { return }
             if let failure = writer.failure { throw failure }
             let earlier = toldBefore ?? told.mapValues(\.count)
             toldBefore = earlier
-            if let failure = IndexWork.failure(of: works, in: indexing.failures, after: before) ?? IndexWork.failure(of: works, in: told, after: earlier) {
+            if let failure = IndexWork.failure(of: works, in: indexing.failures, after: before)
+                ?? IndexWork.failure(of: works, in: told, after: earlier)
+            {
                 throw RecordError(
                     failure.code, "The index is declared and will be built later: \(failure.reason)",
                     retryAfter: failure.retryAfter)
             }
             if await signals.next() == nil {
                 try Task.checkCancellation()
-                throw RecordError(.tryAgainLater, "The store is closing; the index will be built when it is opened again", retryAfter: 1)
+                throw RecordError(
+                    .tryAgainLater, "The store is closing; the index will be built when it is opened again",
+                    retryAfter: 1)
             }
         }
     }
@@ -259,7 +274,9 @@ final class SQLStore: Sendable {
         purging.withLock { $0 = task }
     }
 
-    private static func isPurgeDue(_ limits: JournalLimits, deletionsKept lifetime: Duration?, at now: Timestamp, _ db: SQLConnection) throws -> Bool {
+    private static func isPurgeDue(
+        _ limits: JournalLimits, deletionsKept lifetime: Duration?, at now: Timestamp, _ db: SQLConnection
+    ) throws -> Bool {
         if lifetime != nil, try !DeletionPurge.zones(db).isEmpty { return true }
         return try JournalRows.isLong(limits, before: oldestKept(limits, at: now), db)
     }
@@ -276,7 +293,8 @@ final class SQLStore: Sendable {
         if let lifetime {
             let threshold = Timestamp(milliseconds: now.milliseconds - lifetime.components.seconds * 1000)
             for zone in try await read({ db, _ in try DeletionPurge.zones(db) }) {
-                while try await runUpkeep({ db, state in try DeletionPurge.step(in: zone, before: threshold, &state, db) }) {}
+                while try await runUpkeep({ db, state in try DeletionPurge.step(in: zone, before: threshold, &state, db)
+                }) {}
             }
         }
         let limits = reader.journalLimits
@@ -322,7 +340,9 @@ final class SQLStore: Sendable {
 
     /// Logs an upkeep error, unless it was caused by closing the store.
     private func logUpkeep(_ what: String, _ error: any Error) {
-        if (error as? RecordError)?.code == .tryAgainLater || error is CancellationError || error is UpkeepElsewhere { return }
+        if (error as? RecordError)?.code == .tryAgainLater || error is CancellationError || error is UpkeepElsewhere {
+            return
+        }
         logger.warning("\(what): \(StoreProblem.words(for: error))")
     }
 }

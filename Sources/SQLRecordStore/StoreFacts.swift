@@ -24,7 +24,8 @@ struct StoreFacts: Sendable {
     /// - Throws: ``DamagedRow`` or ``SQLError``.
     init(_ db: SQLConnection, journal: JournalLimits?) throws {
         position = try Self.position(db)
-        epochs = try SQLRow.fetchAll(db, sql: "SELECT number, after, through FROM incarnations ORDER BY id").map { row in
+        epochs = try SQLRow.fetchAll(db, sql: "SELECT number, after, through FROM incarnations ORDER BY id").map {
+            row in
             let values = row.values(of: "incarnations")
             return Epoch(number: try values("number"), after: try values("after"), through: try values("through"))
         }
@@ -51,8 +52,11 @@ struct StoreFacts: Sendable {
 
     /// The last assigned position; 0 if the file has no changes.
     static func position(_ db: SQLConnection) throws -> Int64 {
-        let row = try SQLRow.fetchOne(db, sql: "SELECT (SELECT max(position) FROM zones) AS zones, (SELECT max(position) FROM shares) AS shares")
-        let (zones, shares): (Int64?, Int64?) = (try row?.value("zones", in: "zones"), try row?.value("shares", in: "shares"))
+        let row = try SQLRow.fetchOne(
+            db, sql: "SELECT (SELECT max(position) FROM zones) AS zones, (SELECT max(position) FROM shares) AS shares")
+        let (zones, shares): (Int64?, Int64?) = (
+            try row?.value("zones", in: "zones"), try row?.value("shares", in: "shares")
+        )
         return max(zones ?? 0, shares ?? 0, try KeyValueRows.lastPosition(db))
     }
 
@@ -89,12 +93,14 @@ struct StoreFacts: Sendable {
         }
         let missing = ["tokenKey", "assetKey"].filter { !names.contains($0) }
         if missing.isEmpty, !hasFormerShares, journal == nil || journal.map({ Int64($0.days) }) == days { return }
-        try connections.write { db in try db.writing {
-            for name in missing { try FactRows.set(name, to: .bytes(TokenSeal.makeKey()), db) }
-            if let journal { try FactRows.set("journalDays", to: .integer(Int64(journal.days)), db) }
-            if hasFormerShares { try ShareMigration.bringUpToDate(db, journal: journal, at: now) }
-            return true
-        } }
+        try connections.write { db in
+            try db.writing {
+                for name in missing { try FactRows.set(name, to: .bytes(TokenSeal.makeKey()), db) }
+                if let journal { try FactRows.set("journalDays", to: .integer(Int64(journal.days)), db) }
+                if hasFormerShares { try ShareMigration.bringUpToDate(db, journal: journal, at: now) }
+                return true
+            }
+        }
     }
 }
 
@@ -126,7 +132,9 @@ enum FactRows {
     }
 
     static func set(_ name: String, to value: SQLValue, _ db: SQLConnection) throws {
-        try db.run("INSERT INTO facts (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", [name, value])
+        try db.run(
+            "INSERT INTO facts (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            [name, value])
     }
 }
 
@@ -189,14 +197,18 @@ struct StoreOpening: Sendable, Equatable {
 
     /// Begins the epoch of all processes, unless one of them has.
     static func begin(_ epoch: UInt32, of connections: any WritableConnections) throws {
-        let hasBegun = { (db: SQLConnection) in try Int64.fetchOne(db, sql: "SELECT number FROM incarnations WHERE through IS NULL") == Int64(epoch) }
+        let hasBegun = { (db: SQLConnection) in
+            try Int64.fetchOne(db, sql: "SELECT number FROM incarnations WHERE through IS NULL") == Int64(epoch)
+        }
         if try connections.read(hasBegun) { return }
-        try connections.write { db in try db.writing {
-            if try hasBegun(db) { return false }
-            let position = try connections.notesOfOthers?.position ?? StoreFacts.position(db)
-            try begin(Epoch(number: epoch, after: position), db)
-            return true
-        } }
+        try connections.write { db in
+            try db.writing {
+                if try hasBegun(db) { return false }
+                let position = try connections.notesOfOthers?.position ?? StoreFacts.position(db)
+                try begin(Epoch(number: epoch, after: position), db)
+                return true
+            }
+        }
     }
 
     /// The opening as it is when the store is closed.
@@ -214,8 +226,8 @@ struct StoreOpening: Sendable, Equatable {
 ///
 /// A container can be read before anything is saved in it. Tokens from such a read must stay valid after the first
 /// save, so the keys are needed before the file exists. They are derived from a secret of this process, so that
-/// containers that are only read need no storage. After a restart such tokens are invalid unless a file was created. Processes with a common database
-/// have a common secret there.
+/// containers that are only read need no storage. After a restart such tokens are invalid unless a file was created.
+/// Processes with a common database have a common secret there.
 final class NewStoreKeys: Sendable {
     struct Keys: Sendable {
         let tokens: [UInt8]
@@ -238,9 +250,12 @@ final class NewStoreKeys: Sendable {
         let shared = try home.secret()
         let secret = shared ?? secret
         let name = shared == nil ? "\(key) \(made.withLock { $0[key, default: 0] })" : "\(key)"
-        let number = TokenSeal.makeKey(from: secret, for: "epoch \(name)").prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        let number = TokenSeal.makeKey(from: secret, for: "epoch \(name)").prefix(4).reduce(UInt32(0)) {
+            $0 << 8 | UInt32($1)
+        }
         return Keys(
-            tokens: TokenSeal.makeKey(from: secret, for: "tokens \(name)"), assets: TokenSeal.makeKey(from: secret, for: "assets \(name)"),
+            tokens: TokenSeal.makeKey(from: secret, for: "tokens \(name)"),
+            assets: TokenSeal.makeKey(from: secret, for: "assets \(name)"),
             epoch: max(1, number))
     }
 
@@ -300,7 +315,9 @@ struct UserNumbers: Sendable {
             return try row.value("number", in: "users")
         }
         var number = proposal(for: name)
-        while try Bool.fetchOne(db, sql: "SELECT 1 FROM users WHERE number = ?", [number]) != nil { number = following(number) }
+        while try Bool.fetchOne(db, sql: "SELECT 1 FROM users WHERE number = ?", [number]) != nil {
+            number = following(number)
+        }
         try db.run("INSERT INTO users (number, name) VALUES (?, ?)", [number, name.string])
         return number
     }

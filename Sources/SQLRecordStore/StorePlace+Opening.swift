@@ -28,7 +28,9 @@ extension StorePlace {
             if case .absent = phase { open.remove(self) }
         } catch {
             let problem = StoreProblem(error, reading: key)
-            let refusal = error as? RecordError ?? problem?.refusal ?? RecordError(.internalError, "\(key) can't be opened: \(StoreProblem.words(for: error))")
+            let refusal =
+                error as? RecordError ?? problem?.refusal
+                ?? RecordError(.internalError, "\(key) can't be opened: \(StoreProblem.words(for: error))")
             // Too many open stores is not a problem of the file.
             let isTrouble = refusal.code == .internalError
             // The reason does not say why a connection failed.
@@ -53,7 +55,10 @@ extension StorePlace {
             do {
                 // Another process may make it at the same time, with the same keys.
                 _ = try settings.home.make(key) { try StoreFacts.fill($0, keys) }
-            } catch where StoreProblem.isOfWriting(error) || (error as? POSIXError)?.code == .ENOSPC || (error as? CocoaError)?.code == .fileWriteOutOfSpace {
+            } catch
+                where StoreProblem.isOfWriting(error) || (error as? POSIXError)?.code == .ENOSPC
+                || (error as? CocoaError)?.code == .fileWriteOutOfSpace
+            {
                 throw StoreProblem.readOnly(key, because: error)
             }
             settings.newKeys.use(of: key)
@@ -61,9 +66,10 @@ extension StorePlace {
         }
         do {
             return .open(try SQLStore(key, continuing: last, signals: signals, settings))
-        } catch where StoreProblem.isOfWriting(error) {
+        } catch  where StoreProblem.isOfWriting(error) {
             do {
-                let store = try ReadOnlyStore(key, continuing: last, refusing: StoreProblem.readOnly(key, because: error), settings)
+                let store = try ReadOnlyStore(
+                    key, continuing: last, refusing: StoreProblem.readOnly(key, because: error), settings)
                 tell("\(key) is open for reading alone: \(StoreProblem.details(of: error))", .warning)
                 return .readOnly(store)
             } catch let another {
@@ -103,7 +109,9 @@ extension StorePlace {
         case .open(let store):
             if state.withLock({ $0.amounts != nil }) {
                 // If reading fails, the previous amounts are kept.
-                let amounts = try? await store.reader.readAtLength(for: .scan) { db, catalog in try ZoneTypeAmount.all(db, catalog) }
+                let amounts = try? await store.reader.readAtLength(for: .scan) { db, catalog in
+                    try ZoneTypeAmount.all(db, catalog)
+                }
                 if let amounts { state.withLock { $0.amounts = amounts } }
             }
             last = await store.close()

@@ -78,7 +78,9 @@ final class StorePlace: Sendable {
     var lastUse: Int64 { used.load(ordering: .relaxed) }
 
     /// Starts opening or closing the store. Callers that arrive meanwhile wait for the task.
-    func change(_ state: inout State, _ work: @escaping @Sendable (StorePlace) async throws -> Void) -> Task<Void, any Error> {
+    func change(_ state: inout State, _ work: @escaping @Sendable (StorePlace) async throws -> Void) -> Task<
+        Void, any Error
+    > {
         let task = Task.detached { [self] in try await work(self) }
         state.phase = .changing(task)
         return task
@@ -121,7 +123,8 @@ extension StorePlace {
     ///   - isAlone: `true` to commit it without other writes, as large writes require.
     ///   - isBatch: `true` for a batch of records, which reads neither counts nor positions of zones.
     func write<Value: Sendable>(
-        isAlone: Bool = false, isBatch: Bool = false, _ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value
+        isAlone: Bool = false, isBatch: Bool = false,
+        _ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value
     ) async throws -> Value {
         let store = try await enterForWriting()
         defer { release(store.reader) }
@@ -148,7 +151,8 @@ extension StorePlace {
     func removeBefore(_ change: SchemaChange, by caller: Caller) async throws -> [Name: Int64] {
         let store = try await enterForWriting()
         defer { release(store.reader) }
-        return try await SchemaRemoval(store: store, caller: caller, limits: settings.indexLimits, clock: clock).run(change)
+        return try await SchemaRemoval(store: store, caller: caller, limits: settings.indexLimits, clock: clock).run(
+            change)
     }
 
     func sweep() { openStore?.sweep() }
@@ -299,8 +303,12 @@ extension StorePlace {
         while isShared, knownNumber(of: name) == nil {
             let number = userNumber(of: name)
             let rows = try await read { db, _ in
-                try SQLRow.fetchAll(db, sql: "SELECT name, number FROM users WHERE name = ? OR number = ?", [name.string, number])
-                    .map { row in (Name(try row.value("name", in: "users") as String), try row.value("number", in: "users") as Int64) }
+                try SQLRow.fetchAll(
+                    db, sql: "SELECT name, number FROM users WHERE name = ? OR number = ?", [name.string, number]
+                )
+                .map { row in
+                    (Name(try row.value("name", in: "users") as String), try row.value("number", in: "users") as Int64)
+                }
             }
             // If another user has the number, this one has the next.
             let isNew = state.withLock { state in
@@ -326,7 +334,9 @@ extension StorePlace {
 
     /// The name of a user; `nil` for an unassigned number.
     func userName(of number: Int64, in db: SQLConnection) throws -> Name? {
-        if let name = try String.fetchOne(db, sql: "SELECT name FROM users WHERE number = ?", [number]) { return Name(name) }
+        if let name = try String.fetchOne(db, sql: "SELECT name FROM users WHERE number = ?", [number]) {
+            return Name(name)
+        }
         return state.withLock { $0.users.visitors[number] }
     }
 
@@ -342,7 +352,9 @@ extension StorePlace {
             case .readOnly(let store): health.readOnlyBecause = store.refusal
             case .absent, .closed, .changing, .ended: if state.trouble == nil { return nil }
             }
-            if let trouble = state.trouble ?? state.phase.reader?.damage { (health.unreadableBecause, health.since) = (trouble.reason, trouble.since) }
+            if let trouble = state.trouble ?? state.phase.reader?.damage {
+                (health.unreadableBecause, health.since) = (trouble.reason, trouble.since)
+            }
             return health
         }
     }
@@ -351,7 +363,8 @@ extension StorePlace {
     func amounts() async -> [ZoneTypeAmount]? {
         guard let store = openStore else { return state.withLock { $0.amounts } }
         do {
-            let amounts = try await store.readAtLength(for: .scan) { db, catalog in try ZoneTypeAmount.all(db, catalog) }
+            let amounts = try await store.readAtLength(for: .scan) { db, catalog in try ZoneTypeAmount.all(db, catalog)
+            }
             state.withLock { $0.amounts = amounts }
             return amounts
         } catch {

@@ -10,7 +10,8 @@ struct StoreProblem {
     /// True if the file is damaged, so that retrying does not help.
     let isDamage: Bool
 
-    private static let remedy = "Restore a backup of the container's folder, or export the readable records with `skylight export`"
+    private static let remedy =
+        "Restore a backup of the container's folder, or export the readable records with `skylight export`"
 
     /// - Returns: `nil` for an error that does not concern the store.
     init?(_ error: any Error, reading key: StoreKey) {
@@ -25,8 +26,10 @@ struct StoreProblem {
                 refusal = Self.away(error.reason)
             } else {
                 let end =
-                    isDamage ? "the file is damaged. \(Self.remedy)"
-                    : error.cause == .disk ? "the disk reported an error. Look after the disk" : "that may pass. Ask again"
+                    isDamage
+                    ? "the file is damaged. \(Self.remedy)"
+                    : error.cause == .disk
+                        ? "the disk reported an error. Look after the disk" : "that may pass. Ask again"
                 refusal = RecordError(.internalError, "\(key) can't be read (\(Self.words(for: error))): \(end)")
             }
         case is DamagedRow:
@@ -80,13 +83,18 @@ struct StoreProblem {
     /// The error for writes to a read-only store.
     static func readOnly(_ key: StoreKey, because error: any Error) -> RecordError {
         if (error as? SQLError)?.cause == .full { return .diskFull }
-        if (error as? POSIXError)?.code == .ENOSPC || (error as? CocoaError)?.code == .fileWriteOutOfSpace { return .diskFull }
-        return RecordError(.internalError, "\(key) can't be written to (\(words(for: error))); let the server write to its folder and save again")
+        if (error as? POSIXError)?.code == .ENOSPC || (error as? CocoaError)?.code == .fileWriteOutOfSpace {
+            return .diskFull
+        }
+        return RecordError(
+            .internalError,
+            "\(key) can't be written to (\(words(for: error))); let the server write to its folder and save again")
     }
 }
 
 extension RecordError {
-    static let diskFull = RecordError(.quotaExceeded, "The disk is full; nothing was saved. Free some space and save again")
+    static let diskFull = RecordError(
+        .quotaExceeded, "The disk is full; nothing was saved. Free some space and save again")
 }
 
 // MARK: - Trouble of a store

@@ -28,7 +28,10 @@ final class StoreReader: Sendable {
     private let found = Mutex<StoreOutage?>(nil)
     private let messages = RecentMessages()
 
-    init(_ connections: any StoreConnections, of key: StoreKey, _ facts: StoreFacts, _ opening: StoreOpening, _ settings: StoreSettings) {
+    init(
+        _ connections: any StoreConnections, of key: StoreKey, _ facts: StoreFacts, _ opening: StoreOpening,
+        _ settings: StoreSettings
+    ) {
         self.connections = connections
         self.key = key
         self.settings = settings
@@ -36,7 +39,9 @@ final class StoreReader: Sendable {
         journalLimits = facts.journal
         assetTickets = AssetTickets(key: facts.assetKey)
         tokens = Mutex(
-            TokenCodec(seal: TokenSeal(key: facts.tokenKey), retired: facts.retiredKeys.map { TokenSeal(key: $0) }, epochs: opening.epochs))
+            TokenCodec(
+                seal: TokenSeal(key: facts.tokenKey), retired: facts.retiredKeys.map { TokenSeal(key: $0) },
+                epochs: opening.epochs))
         catalog = LatestCatalog(facts.catalog)
     }
 
@@ -91,8 +96,11 @@ final class StoreReader: Sendable {
         }
     }
 
-    private func readElsewhere<Value: Sendable>(_ body: @escaping @Sendable (SQLConnection, SchemaCatalog) throws -> Value) async throws -> Value {
-        try await connections.readElsewhere { [self] db in try db.snapshot { try body(db, try catalog.catalog(of: db)) } }
+    private func readElsewhere<Value: Sendable>(
+        _ body: @escaping @Sendable (SQLConnection, SchemaCatalog) throws -> Value
+    ) async throws -> Value {
+        try await connections.readElsewhere { [self] db in try db.snapshot { try body(db, try catalog.catalog(of: db)) }
+        }
     }
 
     /// Logs an error and remembers damage.
@@ -183,7 +191,8 @@ struct LongReadTurns: Sendable {
 
     private let queries = AsyncSemaphore(limit: queryLimit, refusal: refusal)
     private let scans = AsyncSemaphore(limit: scanLimit, refusal: refusal)
-    static let refusal = RecordError(.tryAgainLater, "Too many requests are waiting for this container; try again later", retryAfter: 1)
+    static let refusal = RecordError(
+        .tryAgainLater, "Too many requests are waiting for this container; try again later", retryAfter: 1)
 
     subscript(_ purpose: Purpose) -> AsyncSemaphore {
         switch purpose {
@@ -242,14 +251,17 @@ final class ReadOnlyStore: Sendable {
     /// - Parameters:
     /// - last: the state of the store when this process last closed it.
     /// - refusal: the error for writes.
-    init(_ key: StoreKey, continuing last: StoreOpening?, refusing refusal: RecordError, _ settings: StoreSettings) throws {
+    init(_ key: StoreKey, continuing last: StoreOpening?, refusing refusal: RecordError, _ settings: StoreSettings)
+        throws
+    {
         let connections = try settings.home.openForReading(key)
         let facts = try connections.read { db in try db.snapshot { try StoreFacts(db, journal: settings.journal) } }
         self.connections = connections
         self.refusal = refusal
         self.settings = settings
         users = facts.users
-        reader = StoreReader(connections, of: key, facts, StoreOpening(facts, continuing: last, epoch: connections.epoch), settings)
+        reader = StoreReader(
+            connections, of: key, facts, StoreOpening(facts, continuing: last, epoch: connections.epoch), settings)
     }
 
     /// Checks whether the store can probably be written to again. Reads continue meanwhile, and concurrent callers
@@ -258,7 +270,9 @@ final class ReadOnlyStore: Sendable {
         let task = look.withLock { look in
             if let look { return look }
             let task = Task.detached { [self] in
-                let isPossible = (try? await DiskThreads.run { [home = settings.home, key = reader.key] in home.looksWritable(key) }) ?? false
+                let isPossible =
+                    (try? await DiskThreads.run { [home = settings.home, key = reader.key] in home.looksWritable(key) })
+                    ?? false
                 self.look.withLock { $0 = nil }
                 return isPossible
             }

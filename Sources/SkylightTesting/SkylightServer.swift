@@ -14,8 +14,8 @@ internal import WebServices
 
 /// A Skylight for a test: on a free port of this machine, with a temporary folder, and gone with the test.
 ///
-/// It runs in the process of the test, with the storage and the services of `skylight serve --protocol-only --auth required`, and with key-value stores
-/// if a test asks for them. A test may run several.
+/// It runs in the process of the test, with the storage and the services of `skylight serve --protocol-only --auth
+/// required`, and with key-value stores if a test asks for them. A test may run several.
 public final class SkylightServer: Sendable {
     /// A user of the server, who can sign in on any number of devices.
     public struct User: Sendable, Hashable {
@@ -42,8 +42,13 @@ public final class SkylightServer: Sendable {
     private let clients = Mutex<[ContainerClient]>([])
     private let apiTokens = Mutex<[ContainerID: String]>([:])
 
-    private init(port: Int, container: ContainerID, _ engine: SQLRecordEngine, _ accounts: Accounts, _ faults: FaultInjection, _ tls: TLSFiles?) {
-        (self.port, self.container, self.engine, self.accounts, self.faults, self.tls) = (port, container, engine, accounts, faults, tls)
+    private init(
+        port: Int, container: ContainerID, _ engine: SQLRecordEngine, _ accounts: Accounts, _ faults: FaultInjection,
+        _ tls: TLSFiles?
+    ) {
+        (self.port, self.container, self.engine, self.accounts, self.faults, self.tls) = (
+            port, container, engine, accounts, faults, tls
+        )
     }
 
     private func address(port: Int) -> String { "\(tls == nil ? "http" : "https")://127.0.0.1:\(port)" }
@@ -51,10 +56,13 @@ public final class SkylightServer: Sendable {
     /// Runs a server while the body runs, and deletes its data afterwards.
     /// - Parameters:
     ///   - container: the identifier of the container to make, such as `iCloud.com.example.App`.
-    ///   - schema: the text of a .ckdb file; `nil` for a container whose types and indexes come with the first saves, as in development.
-    ///   - keyValueStores: true for users with key-value stores, which iCloud does not serve over the web. The server has all of Skylight's own then.
+    ///   - schema: the text of a .ckdb file; `nil` for a container whose types and indexes come with the first saves,
+    ///     as in development.
+    ///   - keyValueStores: true for users with key-value stores, which iCloud does not serve over the web. The server
+    ///     has all of Skylight's own then.
     ///   - body: the test. It gets the server.
-    /// - Throws: the errors of the body; `RecordError` or `SchemaTextError` for a container or schema that can't be made.
+    /// - Throws: the errors of the body; `RecordError` or `SchemaTextError` for a container or schema that can't be
+    ///   made.
     public static func run<Value: Sendable>(
         container: String = "iCloud.com.example.Test", schema: String? = nil, keyValueStores: Bool = false,
         _ body: (SkylightServer) async throws -> Value
@@ -74,16 +82,21 @@ public final class SkylightServer: Sendable {
 
     /// The same for a server over TLS.
     package static func run<Value: Sendable>(
-        container: String, schema: String? = nil, keyValueStores: Bool = false, tls: TLSFiles?, _ body: (SkylightServer) async throws -> Value
+        container: String, schema: String? = nil, keyValueStores: Bool = false, tls: TLSFiles?,
+        _ body: (SkylightServer) async throws -> Value
     ) async throws -> Value {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "skylight-\(UUID().uuidString)", directoryHint: .isDirectory)
+        let folder = FileManager.default.temporaryDirectory.appending(
+            path: "skylight-\(UUID().uuidString)", directoryHint: .isDirectory)
         // If the removal fails, the system eventually cleans up its temporary folder.
         defer { try? FileManager.default.removeItem(at: folder) }
-        let engine = try SQLRecordEngine(folder: folder, logger: Logger(label: "skylight.store") { _ in SwiftLogNoOpLogHandler() })
+        let engine = try SQLRecordEngine(
+            folder: folder, logger: Logger(label: "skylight.store") { _ in SwiftLogNoOpLogHandler() })
         let assets = AssetStores(folder: folder, engine: engine)
         let result: Result<Value, any Error>
         do {
-            result = .success(try await serve(engine, assets, containerID(container), schema, protocolOnly: !keyValueStores, tls, body))
+            result = .success(
+                try await serve(
+                    engine, assets, containerID(container), schema, protocolOnly: !keyValueStores, tls, body))
         } catch {
             result = .failure(error)
         }
@@ -93,21 +106,28 @@ public final class SkylightServer: Sendable {
     }
 
     private static func serve<Value: Sendable>(
-        _ engine: SQLRecordEngine, _ assets: AssetStores, _ container: ContainerID, _ schema: String?, protocolOnly: Bool, _ tls: TLSFiles?,
+        _ engine: SQLRecordEngine, _ assets: AssetStores, _ container: ContainerID, _ schema: String?,
+        protocolOnly: Bool, _ tls: TLSFiles?,
         _ body: (SkylightServer) async throws -> Value
     ) async throws -> Value {
         let accounts = try Accounts(file: nil)
         let faults = FaultInjection()
         let certificate = try tls.map { files in
             try ServerCertificate(
-                certificateFile: files.certificate.path(percentEncoded: false), keyFile: files.key.path(percentEncoded: false))
+                certificateFile: files.certificate.path(percentEncoded: false),
+                keyFile: files.key.path(percentEncoded: false))
         }
         let routes = Routes()
         routes.addGuards(trusting: .loopback, tokensOf: accounts, isSecure: tls != nil, protocolOnly: protocolOnly)
-        WebServices(engine: engine, accounts: accounts, assets: assets, faults: faults, access: AccessControl(.required, accounts: accounts))
-            .addRoutes(to: routes)
+        WebServices(
+            engine: engine, accounts: accounts, assets: assets, faults: faults,
+            access: AccessControl(.required, accounts: accounts)
+        )
+        .addRoutes(to: routes)
         var value: Value?
-        try await LoopbackServer.run(routes, server: .guardedHTTP1(uploadLimit: assets.sizeLimit).encrypted(with: certificate)) { port in
+        try await LoopbackServer.run(
+            routes, server: .guardedHTTP1(uploadLimit: assets.sizeLimit).encrypted(with: certificate)
+        ) { port in
             let server = SkylightServer(port: port, container: container, engine, accounts, faults, tls)
             if let schema { try await server.importSchema(schema, into: container) }
             do {
@@ -124,7 +144,8 @@ public final class SkylightServer: Sendable {
 
     private static func containerID(_ identifier: String) throws -> ContainerID {
         guard let container = ContainerID(identifier) else {
-            throw RecordError(.badRequest, "'\(identifier)' is no identifier of a container; an example is iCloud.com.example.App")
+            throw RecordError(
+                .badRequest, "'\(identifier)' is no identifier of a container; an example is iCloud.com.example.App")
         }
         return container
     }
@@ -159,31 +180,39 @@ public final class SkylightServer: Sendable {
         return User(userRecordName: user.userRecordName, displayName: displayName, emailAddress: emailAddress)
     }
 
-    /// A device on which a user has signed in: a container with connections and a web auth token of its own. It is closed with the server.
+    /// A device on which a user has signed in: a container with connections and a web auth token of its own. It is
+    /// closed with the server.
     /// - Parameters:
     ///   - user: the user of the device.
     ///   - container: `nil` for the one that was made with the server.
-    ///   - waits: true if pauses take their time, such as those between two syncs. By default each is over at once, and the clock of the device is
-    ///     moved on by it.
+    ///   - waits: true if pauses take their time, such as those between two syncs. By default each is over at once, and
+    ///     the clock of the device is moved on by it.
     public func device(of user: User, in container: ContainerID? = nil, waits: Bool = false) async throws -> Container {
         Container(try await client(of: user, in: container, waits: waits))
     }
 
-    /// The connection of a new device, such as for a container with long-lived operations. It is closed with the server.
+    /// The connection of a new device, such as for a container with long-lived operations. It is closed with the
+    /// server.
     /// - Parameters: as for ``device(of:in:waits:)``.
-    public func client(of user: User, in container: ContainerID? = nil, waits: Bool = false) async throws -> ContainerClient {
-        let client = try await connection(of: user, in: container ?? self.container, pacing: waits ? Pacing() : VirtualClock().pacing)
+    public func client(of user: User, in container: ContainerID? = nil, waits: Bool = false) async throws
+        -> ContainerClient
+    {
+        let client = try await connection(
+            of: user, in: container ?? self.container, pacing: waits ? Pacing() : VirtualClock().pacing)
         clients.withLock { $0.append(client) }
         return client
     }
 
     /// A connection that the caller closes.
     /// - Parameter port: that of a proxy; `nil` for the server's own.
-    package func connection(of user: User, in container: ContainerID, through port: Int? = nil, pacing: Pacing) async throws -> ContainerClient {
+    package func connection(of user: User, in container: ContainerID, through port: Int? = nil, pacing: Pacing)
+        async throws -> ContainerClient
+    {
         var configuration = ClientConfiguration(address: address(port: port ?? self.port))
         configuration.trustedCertificates = try tls.map { Array(try Data(contentsOf: $0.certificate)) }
         return try ContainerClient(
-            container: container, environment: .development, credentials: try await credentials(of: user, in: container), configuration: configuration,
+            container: container, environment: .development,
+            credentials: try await credentials(of: user, in: container), configuration: configuration,
             logger: Logger(label: "skylight.testing") { _ in SwiftLogNoOpLogHandler() }, pacing: pacing)
     }
 
@@ -209,7 +238,8 @@ public final class SkylightServer: Sendable {
     public func apiToken(of container: ContainerID? = nil) async throws -> String {
         let container = container ?? self.container
         if let token = apiTokens.withLock({ $0[container] }) { return token }
-        let made = try await accounts.makeAPIToken(named: "test", container: container, environment: .development, allowedOrigins: [], callback: nil)
+        let made = try await accounts.makeAPIToken(
+            named: "test", container: container, environment: .development, allowedOrigins: [], callback: nil)
         return apiTokens.withLock { tokens in
             let token = tokens[container] ?? made.secret
             tokens[container] = token
@@ -222,7 +252,8 @@ public final class SkylightServer: Sendable {
     /// Makes requests fail, or answers unusual, as it happens with iCloud.
     /// - Parameters:
     ///   - fault: the kind of failure.
-    ///   - count: the number of requests that fail; `nil` for one. Faults of answers have none, and last until ``stopFaults()``.
+    ///   - count: the number of requests that fail; `nil` for one. Faults of answers have none, and last until
+    ///     ``stopFaults()``.
     ///   - zoneID: `nil` for all zones. `assetGone` takes none.
     /// - Throws: `RecordError` BAD_REQUEST for a fault that is a one-time event.
     public func inject(_ fault: InjectedFault, count: Int? = nil, in zoneID: ZoneID? = nil) throws {
@@ -236,8 +267,12 @@ public final class SkylightServer: Sendable {
     ///   - count: the number of batches; `nil` for one. A batch with fewer items than `every` does not count.
     ///   - zoneID: `nil` for all zones.
     /// - Throws: `RecordError` BAD_REQUEST for an `every` that is not from 1 to 200.
-    public func injectPartialFailure(every: Int, code: FailingItems.Code, count: Int? = nil, in zoneID: ZoneID? = nil) throws {
-        try faults.start(FaultSetting(.partialFailure, count: count, every: every, code: code.rawValue), in: FaultArea(zoneID: zoneID))
+    public func injectPartialFailure(every: Int, code: FailingItems.Code, count: Int? = nil, in zoneID: ZoneID? = nil)
+        throws
+    {
+        try faults.start(
+            FaultSetting(.partialFailure, count: count, every: every, code: code.rawValue),
+            in: FaultArea(zoneID: zoneID))
     }
 
     /// Ends the faults that are on.
@@ -281,7 +316,8 @@ extension SkylightServer {
     /// Errors that time mends, such as those of ``inject(_:count:in:)``, only cost a round.
     /// - Parameters:
     ///   - engines: those of the devices; `RecordCache` has one as `engine`.
-    ///   - rounds: the number of rounds after which it is an error. Devices that answer each other's changes never settle.
+    ///   - rounds: the number of rounds after which it is an error. Devices that answer each other's changes never
+    ///     settle.
     /// - Throws: ``NeverSettled``; errors of syncs that time does not mend.
     public func settle(_ engines: [SyncEngine], within rounds: Int = 50) async throws {
         for _ in 0..<rounds {

@@ -51,7 +51,8 @@ extension Console {
             guard let id = visit.fields.text("id"), let request = visit.log.request(id),
                 let asked = RequestedQuery(request, body: visit.log.bodies(of: request.id)?.request)
             else { throw RecordError(.notFound, "The log no longer has the query of this request") }
-            return .redirect(try asked.address(on: visit.fields["on"] == "query" ? "query" : "explain", visit, form: queryForm))
+            return .redirect(
+                try asked.address(on: visit.fields["on"] == "query" ? "query" : "explain", visit, form: queryForm))
         }
         show("sync", on: router) { .page(try await SyncView.load($0)) }
         show("clients", on: router) { .page(try await ClientsView.load($0)) }
@@ -61,14 +62,17 @@ extension Console {
 
     private func addReplay(to router: Routes.Group) {
         guard let webServices else { return }
-        show("requests/replay", on: router) { visit in .page(try RequestReplay(visit.fields["id"], in: log).confirmation(visit)) }
+        show("requests/replay", on: router) { visit in
+            .page(try RequestReplay(visit.fields["id"], in: log).confirmation(visit))
+        }
         router.post("\(Self.placePath)/requests/replay") { request, context in
             let fields = try await request.form(.names)
             let visit = try await Visit(request, context, fields: fields, console: self)
             return try await response(to: visit) {
                 let replay = try RequestReplay(fields["id"], in: log)
                 let id = try await replay.send(to: webServices, from: request, context)
-                let parameters = [("id", replay.served.id), ("with", id)] + (fields["values"].map { [("values", $0)] } ?? [])
+                let parameters =
+                    [("id", replay.served.id), ("with", id)] + (fields["values"].map { [("values", $0)] } ?? [])
                 return .redirect(visit.place.link("requests", parameters.map { (name: $0.0, value: $0.1) }))
             }
         }
@@ -84,7 +88,9 @@ extension Console {
             guard let id = visit.fields.text("id") else { return .page(NotificationsView.load(visit)) }
             return .page(try NotificationView.load(id, visit, canSend: notificationSender != nil))
         }
-        if let notificationSender { act("notification/again", on: router) { try NotificationView.sendAgain($0, notificationSender) } }
+        if let notificationSender {
+            act("notification/again", on: router) { try NotificationView.sendAgain($0, notificationSender) }
+        }
         router.get("\(Self.placePath)/notification/file") { request, context in
             let visit = try await Visit(request, context, fields: request.queryFields, console: self)
             return try NotificationView.file(visit)
@@ -100,7 +106,9 @@ extension Console {
         show("token", on: router) { visit in
             // A credential does not stay in the address.
             let value = try await PastedValue.read(visit.fields["token"] ?? "")
-            if let credential = visit.accounts.kind(of: value) ?? value.kind?.credential { return .redirect(visit.place.link(to: credential)) }
+            if let credential = visit.accounts.kind(of: value) ?? value.kind?.credential {
+                return .redirect(visit.place.link(to: credential))
+            }
             return .page(try await TokenView.load(visit))
         }
         show("errors", on: router) { .page(try await ErrorsView.load($0)) }

@@ -56,7 +56,9 @@ struct EndpointCall: Sendable {
 
     /// The zone's current token, if the request asks for it and the zone has one.
     func syncToken(of zoneID: ZoneID, in database: any RecordDatabase) async throws -> ChangeToken? {
-        guard wantsSyncToken, case .success(let zone)? = try await database.fetchZones([zoneID]).first else { return nil }
+        guard wantsSyncToken, case .success(let zone)? = try await database.fetchZones([zoneID]).first else {
+            return nil
+        }
         return zone.syncToken
     }
 }
@@ -96,7 +98,8 @@ enum EndpointPurpose: Sendable, Hashable, CaseIterable {
 
 /// The parsed path of a web service.
 struct WebServicePath: Sendable {
-    /// The first part of the path: a database under `/database/1` and `/skylight/1`, a whole environment, or `/device/1`.
+    /// The first part of the path: a database under `/database/1` and `/skylight/1`, a whole environment, or
+    /// `/device/1`.
     enum Root: Sendable, Hashable {
         case database(DatabaseScope)
         case environment
@@ -128,16 +131,24 @@ struct WebServicePath: Sendable {
         let isDevice = parts.first == "device"
         let isSkylight = parts.first == "skylight"
         let service = parts.count == 6 ? "\(parts[4])/\(parts[5])" : ""
-        // Services of devices are under /device. Under /database the endpoint table refuses them, and names the right path.
-        let isOfEnvironment = !isDevice && (isSkylight ? SkylightServices.ofEnvironments[service] != nil : EndpointTable.device[service] != nil)
-        guard parts.count >= 2, parts[1] == "1", isDevice ? parts.count == 6 : parts.count >= (isSkylight || isOfEnvironment ? 6 : 7) else {
+        // Services of devices are under /device. Under /database the endpoint table refuses them, and names the right
+        // path.
+        let isOfEnvironment =
+            !isDevice
+            && (isSkylight ? SkylightServices.ofEnvironments[service] != nil : EndpointTable.device[service] != nil)
+        guard parts.count >= 2, parts[1] == "1",
+            isDevice ? parts.count == 6 : parts.count >= (isSkylight || isOfEnvironment ? 6 : 7)
+        else {
             throw RecordError(
                 .notFound,
-                "No service at this path; expected /\(isSkylight ? "skylight" : "database")/1/{container}/{environment}/{public|private|shared}/{entity}/{action}")
+                "No service at this path; expected /\(isSkylight ? "skylight" : "database")/1/{container}/{environment}/{public|private|shared}/{entity}/{action}"
+            )
         }
         guard let container = ContainerID(String(parts[2])) else {
             throw RecordError(
-                .badRequest, "Invalid container '\(parts[2])': expected iCloud. and letters, digits, dots, hyphens and underscores, up to \(ContainerID.limit) in all")
+                .badRequest,
+                "Invalid container '\(parts[2])': expected iCloud. and letters, digits, dots, hyphens and underscores, up to \(ContainerID.limit) in all"
+            )
         }
         guard let environment = Environment(rawValue: String(parts[3])) else {
             throw RecordError(.badRequest, "Invalid environment '\(parts[3])', expected development or production")

@@ -56,10 +56,12 @@ extension RequestObject {
         try wholeNumber("resultsLimit", from: 1).map { min($0, Self.pageLimit) }
     }
 
-    /// The page limit of Skylight's own services: `resultsLimit` records, 200 by default, and `bytesLimit` bytes of fields.
+    /// The page limit of Skylight's own services: `resultsLimit` records, 200 by default, and `bytesLimit` bytes of
+    /// fields.
     /// - Throws: `RecordError` BAD_REQUEST if a value is not a whole number in range.
     func widePageLimit() throws -> PageLimit {
-        var limit = PageLimit(records: min(try wholeNumber("resultsLimit", from: 1) ?? Self.pageLimit, Self.widePageLimit.records))
+        var limit = PageLimit(
+            records: min(try wholeNumber("resultsLimit", from: 1) ?? Self.pageLimit, Self.widePageLimit.records))
         if let bytes = try wholeNumber("bytesLimit", from: 0) { limit.bytes = min(bytes, Self.widePageLimit.bytes) }
         return limit
     }
@@ -69,8 +71,10 @@ extension RequestObject {
         switch value(name) {
         case nil: return nil
         case .integer(let number)? where number >= lowest: return Int(number)
-        case .integer(let number)?: throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be \(kind), found \(number)")
-        case .double(let double)?: throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be \(kind), found \(double)")
+        case .integer(let number)?:
+            throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be \(kind), found \(number)")
+        case .double(let double)?:
+            throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be \(kind), found \(double)")
         case .some(let other): throw unexpected(name, kind, other)
         }
     }
@@ -91,7 +95,8 @@ extension RequestObject {
     func container() throws -> ContainerID? {
         guard let text = try string("container") else { return nil }
         guard let container = ContainerID(text) else {
-            throw RecordError.unexpectedInput("Expected 'container' to be iCloud. and a reverse domain name, found '\(text)'")
+            throw RecordError.unexpectedInput(
+                "Expected 'container' to be iCloud. and a reverse domain name, found '\(text)'")
         }
         return container
     }
@@ -126,7 +131,8 @@ extension RequestObject {
             switch name {
             case "zone": zone["zoneName"] = .string(String(text))
             case "owner": zone["ownerRecordName"] = .string(String(text))
-            case "resultsLimit", "bytesLimit", "before", "position", "wait": members[name] = Int64(text).map { .integer($0) } ?? .string(String(text))
+            case "resultsLimit", "bytesLimit", "before", "position", "wait":
+                members[name] = Int64(text).map { .integer($0) } ?? .string(String(text))
             case "recordTypes", "fields": members[name] = .array(text.split(separator: ",").map { .string(String($0)) })
             default: members[name] = .string(String(text))
             }
@@ -183,7 +189,9 @@ extension JSONWriter {
     }
 
     /// A change in a zone's feed.
-    mutating func value(_ change: RecordChange, numbersAsStrings: Bool, downloadURL: AssetAddress?, for viewer: Name) throws {
+    mutating func value(_ change: RecordChange, numbersAsStrings: Bool, downloadURL: AssetAddress?, for viewer: Name)
+        throws
+    {
         if change.kind != .deleted, let record = change.record {
             try value(record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL, for: viewer)
         } else {
@@ -192,10 +200,14 @@ extension JSONWriter {
     }
 
     /// The members of a page of a zone's changes.
-    mutating func members(of page: ZoneChangesPage, numbersAsStrings: Bool, downloadURL: AssetAddress?, for viewer: Name) throws {
+    mutating func members(
+        of page: ZoneChangesPage, numbersAsStrings: Bool, downloadURL: AssetAddress?, for viewer: Name
+    ) throws {
         name("records")
         try array { writer in
-            for change in page.changes { try writer.value(change, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL, for: viewer) }
+            for change in page.changes {
+                try writer.value(change, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL, for: viewer)
+            }
         }
         member("syncToken", page.syncToken.text)
         member("moreComing", page.moreComing)

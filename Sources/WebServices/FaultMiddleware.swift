@@ -27,11 +27,17 @@ struct FaultMiddleware: Sendable {
             guard let scope = try scope(of: request, context) else { return try await next(request) }
             return try await RequestFaults.$current.withValue(scope) {
                 let isOfProtocol = !request.path.hasPrefix(SkylightServices.root)
-                // Services without a container, such as health, are exempt from faults. Malformed paths get their regular error.
+                // Services without a container, such as health, are exempt from faults. Malformed paths get their
+                // regular error.
                 let path = isOfProtocol ? nil : try? WebServicePath(request.path)
-                var response = if let path { try await inject(request, at: path, context) { try await next($0) } } else { try await next(request) }
+                var response =
+                    if let path { try await inject(request, at: path, context) { try await next($0) } } else {
+                        try await next(request)
+                    }
                 let shaped = scope.shaped
-                if !shaped.isEmpty { response.headers[.skylightRehearsal] = shaped.map(\.rawValue).joined(separator: ", ") }
+                if !shaped.isEmpty {
+                    response.headers[.skylightRehearsal] = shaped.map(\.rawValue).joined(separator: ", ")
+                }
                 return response
             }
         } catch let lost as ConnectionLost {
@@ -43,12 +49,15 @@ struct FaultMiddleware: Sendable {
 
     /// The faults that apply to the request; `nil` if none can apply.
     private func scope(of request: Request, _ context: ServingRequestContext) throws -> RequestFaults? {
-        guard let text = Self.asked(by: request) else { return faults.isIdle || FaultServices.isMeant(by: request) ? nil : RequestFaults() }
+        guard let text = Self.asked(by: request) else {
+            return faults.isIdle || FaultServices.isMeant(by: request) ? nil : RequestFaults()
+        }
         try FaultServices.checkPeer(of: request, context)
         let names = text.split(separator: ",").map { $0.filter { $0 != " " } }.filter { !$0.isEmpty }
         if names == [Self.exemption] || FaultServices.isMeant(by: request) { return RequestFaults(isExempt: true) }
         let settings = try names.map(Self.asked)
-        return RequestFaults(asking: Set(settings.map(\.fault)), items: settings.lazy.compactMap(\.items).last ?? .standard)
+        return RequestFaults(
+            asking: Set(settings.map(\.fault)), items: settings.lazy.compactMap(\.items).last ?? .standard)
     }
 
     private static func asked(by request: Request) -> String? {
@@ -62,10 +71,14 @@ struct FaultMiddleware: Sendable {
             throw RecordError(.badRequest, "X-Skylight-Rehearse affects only its own request: '\(name)' takes no count")
         }
         if fault.kind == .act {
-            throw RecordError(.badRequest, "'\(name)' is a one-time event and can't be sent in a header: POST it to \(FaultServices.path)")
+            throw RecordError(
+                .badRequest,
+                "'\(name)' is a one-time event and can't be sent in a header: POST it to \(FaultServices.path)")
         }
         if fault.shapesNotifications {
-            throw RecordError(.badRequest, "'\(name)' is about notifications, which belong to no request: POST it to \(FaultServices.path)")
+            throw RecordError(
+                .badRequest,
+                "'\(name)' is about notifications, which belong to no request: POST it to \(FaultServices.path)")
         }
         return setting
     }
@@ -74,11 +87,12 @@ struct FaultMiddleware: Sendable {
 
     /// Applies the failure faults to a request. If none applies, the request is answered.
     /// - Parameter endSignIn: ends the sign-in of the client; `nil` for a request that needs none.
-    /// - Throws: ``ConnectionLost`` if there must be no answer or the body does not arrive; ``Refusal`` for a body that is refused;
-    ///   ``AuthenticationFailure`` for a sign-in that is over.
+    /// - Throws: ``ConnectionLost`` if there must be no answer or the body does not arrive; ``Refusal`` for a body that
+    ///   is refused; ``AuthenticationFailure`` for a sign-in that is over.
     func inject(
         _ request: Request, at path: WebServicePath, _ context: ServingRequestContext,
-        endingSignIn endSignIn: (() async throws -> AuthenticationFailure)? = nil, _ answer: (Request) async throws -> Response
+        endingSignIn endSignIn: (() async throws -> AuthenticationFailure)? = nil,
+        _ answer: (Request) async throws -> Response
     ) async throws -> Response {
         guard let scope = RequestFaults.current, !scope.isExempt else { return try await answer(request) }
         var request = request
@@ -89,11 +103,15 @@ struct FaultMiddleware: Sendable {
                 _ = try await request.readSentBody()
                 return try await request.bodyBytes()
             }
-            reach = try await WorkPool.prompt.run(on: body.count) { [request] in FaultArea.Reach(of: request, action: path.action, body: body) }
+            reach = try await WorkPool.prompt.run(on: body.count) { [request] in
+                FaultArea.Reach(of: request, action: path.action, body: body)
+            }
         }
         func fails(_ fault: InjectedFault) -> Bool {
             scope.asked.contains(fault)
-                || faults.take(fault) { $0.area.covers(path.container, path.environment, path.scope) && $0.area.covers(reach) } != nil
+                || faults.take(fault) {
+                    $0.area.covers(path.container, path.environment, path.scope) && $0.area.covers(reach)
+                } != nil
         }
         if let endSignIn, fails(.signInExpired) {
             scope.note(.signInExpired)
@@ -114,11 +132,17 @@ struct FaultMiddleware: Sendable {
         return try await answer(request)
     }
 
-    /// True if the download of a file must fail because its address is gone. The console's own pages, which show what is stored, still get it.
+    /// True if the download of a file must fail because its address is gone. The console's own pages, which show what
+    /// is stored, still get it.
     func isGone(_ request: Request, in container: ContainerID, _ environment: Records.Environment) -> Bool {
-        guard let scope = RequestFaults.current, !scope.isExempt, request.headers[.secFetchSite] != "same-origin" else { return false }
+        guard let scope = RequestFaults.current, !scope.isExempt, request.headers[.secFetchSite] != "same-origin" else {
+            return false
+        }
         let fault = InjectedFault.assetGone
-        guard scope.asked.contains(fault) || faults.take(fault, where: { $0.area.covers(container, environment, nil) }) != nil else { return false }
+        guard
+            scope.asked.contains(fault)
+                || faults.take(fault, where: { $0.area.covers(container, environment, nil) }) != nil
+        else { return false }
         scope.note(fault)
         return true
     }

@@ -6,7 +6,8 @@ internal import Records
 /// Extracts the only file from a `multipart/form-data` body (RFC 7578, on RFC 2046) as a stream.
 /// It buffers at most one piece, one possible boundary line, and the headers of one part.
 ///
-/// The file is the part with a file name, or the part named `files`, the name that CloudKit's clients use. Other parts are skipped.
+/// The file is the part with a file name, or the part named `files`, the name that CloudKit's clients use. Other parts
+/// are skipped.
 struct MultipartParser {
     /// The maximum total size in bytes of everything except the file.
     static let envelopeLimit = 64 << 10
@@ -24,7 +25,8 @@ struct MultipartParser {
     private let delimiter: [UInt8]
     private var buffer = ByteBuffer()
     private var state = State.preamble
-    /// Bytes at the start of a part that are not content: the line break after the headers. It may also belong to the next boundary.
+    /// Bytes at the start of a part that are not content: the line break after the headers. It may also belong to the
+    /// next boundary.
     private var leading = 0
     private var envelope = 0
     private var hasFile = false
@@ -49,7 +51,8 @@ struct MultipartParser {
     }
 
     /// The next bytes of the file; `nil` if more input is needed.
-    /// - Throws: `RecordError` BAD_REQUEST for headers that are invalid or too long, for a second file, and for too many bytes beside the file.
+    /// - Throws: `RecordError` BAD_REQUEST for headers that are invalid or too long, for a second file, and for too
+    ///   many bytes beside the file.
     mutating func next() throws -> ByteBuffer? {
         while true {
             switch state {
@@ -79,11 +82,13 @@ struct MultipartParser {
         guard state == .epilogue else {
             throw RecordError(
                 .badRequest,
-                "The multipart/form-data body has no end: the closing line --boundary-- is missing. Send the file again, or send it without multipart")
+                "The multipart/form-data body has no end: the closing line --boundary-- is missing. Send the file again, or send it without multipart"
+            )
         }
         guard hasFile else {
             throw RecordError(
-                .badRequest, "The multipart/form-data body has no file: expected a part with a file name, or with the name 'files'")
+                .badRequest,
+                "The multipart/form-data body has no file: expected a part with a file name, or with the name 'files'")
         }
     }
 
@@ -133,7 +138,9 @@ struct MultipartParser {
         return wanted.withUnsafeBytes { wanted in
             guard let wantedStart = wanted.baseAddress else { return nil }
             var place = place
-            while bytes.count - place >= wanted.count, let found = memchr(start + place, Int32(first), bytes.count - place - wanted.count + 1) {
+            while bytes.count - place >= wanted.count,
+                let found = memchr(start + place, Int32(first), bytes.count - place - wanted.count + 1)
+            {
                 place = UnsafeRawPointer(found) - start
                 if memcmp(found, wantedStart, wanted.count) == 0 { return place }
                 place += 1
@@ -161,7 +168,9 @@ struct MultipartParser {
     private mutating func readHeaders() throws -> Bool {
         let end = buffer.withUnsafeReadableBytes { Self.find(Self.lineEnd + Self.lineEnd, in: $0, from: 0) }
         guard (end ?? buffer.readableBytes) <= Self.headerLimit else {
-            throw RecordError(.badRequest, "The headers of a part of the multipart/form-data body are longer than \(Self.headerLimit) bytes")
+            throw RecordError(
+                .badRequest,
+                "The headers of a part of the multipart/form-data body are longer than \(Self.headerLimit) bytes")
         }
         guard let end, let bytes = buffer.getBytes(at: buffer.readerIndex, length: end) else { return false }
         let headers = try MultipartHeaders(bytes.dropFirst(2))
@@ -172,7 +181,8 @@ struct MultipartParser {
             return true
         }
         if hasFile {
-            throw RecordError(.badRequest, "The multipart/form-data body has more than one file; send each file to its own address")
+            throw RecordError(
+                .badRequest, "The multipart/form-data body has more than one file; send each file to its own address")
         }
         hasFile = true
         state = .file
@@ -184,7 +194,10 @@ struct MultipartParser {
         buffer.moveReaderIndex(forwardBy: count)
         envelope += count
         guard envelope <= Self.envelopeLimit else {
-            throw RecordError(.badRequest, "The multipart/form-data body has more than \(Self.envelopeLimit) bytes besides the file; send only the file")
+            throw RecordError(
+                .badRequest,
+                "The multipart/form-data body has more than \(Self.envelopeLimit) bytes besides the file; send only the file"
+            )
         }
     }
 }
@@ -229,7 +242,9 @@ struct MultipartBoundary: Equatable {
     /// - Returns: `nil` if the body is not `multipart/form-data`.
     /// - Throws: `RecordError` BAD_REQUEST if the boundary is missing or invalid.
     init?(contentType: String?) throws {
-        guard let contentType, let header = ParameterizedHeader(contentType), header.value.lowercased() == "multipart/form-data" else { return nil }
+        guard let contentType, let header = ParameterizedHeader(contentType),
+            header.value.lowercased() == "multipart/form-data"
+        else { return nil }
         let boundary = header.parameters["boundary"] ?? ""
         bytes = Array(boundary.utf8)
         guard (1...Self.limit).contains(bytes.count), bytes.allSatisfy(Self.isAllowed) else {
@@ -242,7 +257,9 @@ struct MultipartBoundary: Equatable {
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
         default: "'()+_,-./:=? ".utf8.contains(byte)
         }
     }
@@ -263,7 +280,8 @@ struct MultipartHeaders {
         for line in Self.lines(bytes) {
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
                 let shown = String(decoding: line.prefix(80), as: UTF8.self)
-                throw RecordError(.badRequest, "The multipart/form-data body has a part with an invalid header line: '\(shown)'")
+                throw RecordError(
+                    .badRequest, "The multipart/form-data body has a part with an invalid header line: '\(shown)'")
             }
             let value = String(decoding: line[(colon + 1)...], as: UTF8.self)
             switch String(decoding: line[..<colon], as: UTF8.self).lowercased() {
@@ -276,7 +294,9 @@ struct MultipartHeaders {
         isFile = parameters["filename"] != nil || parameters["filename*"] != nil || parameters["name"] == Self.fileName
         if isFile, !["", "binary", "8bit", "7bit"].contains(encoding) {
             throw RecordError(
-                .badRequest, "The file of the multipart/form-data body is in the transfer encoding '\(encoding.prefix(80))'; send its bytes unencoded")
+                .badRequest,
+                "The file of the multipart/form-data body is in the transfer encoding '\(encoding.prefix(80))'; send its bytes unencoded"
+            )
         }
     }
 }

@@ -29,8 +29,10 @@ extension WebServices {
             return try await AssetUploads(place: place).response(to: request, ticket: ticket)
         case .download(let ticket, let fileName):
             try SkylightServices.check(request.method, of: "download", allowing: .get)
-            return try await AssetDownloads(place: place) { faultServices.middleware.isGone(request, in: path.container, path.environment) }
-                .response(to: request, in: context, ticket: ticket, fileName: fileName)
+            return try await AssetDownloads(place: place) {
+                faultServices.middleware.isGone(request, in: path.container, path.environment)
+            }
+            .response(to: request, in: context, ticket: ticket, fileName: fileName)
         }
     }
 }
@@ -60,8 +62,8 @@ struct RequestAssets: Sendable {
         try await stores.links(container, environment, origin: request.ownOrigin)
     }
 
-    /// The download addresses of the assets in these records. `nil` if the records have no assets, or the engine keeps no
-    /// files of this container; the asset store is then not opened.
+    /// The download addresses of the assets in these records. `nil` if the records have no assets, or the engine keeps
+    /// no files of this container; the asset store is then not opened.
     func addresses(in records: some Sequence<StoredRecord>) async throws -> AssetAddress? {
         guard stores.keepsFiles(of: container), records.contains(where: \.fields.mayHoldAssets) else { return nil }
         let links = try await links()
@@ -73,7 +75,8 @@ struct RequestAssets: Sendable {
 
 /// Receives the bytes of a file at an address from `assets/upload` (Apple's reference page "Uploading Assets").
 ///
-/// The body is read only after the upload is authorized. A failed upload closes its connection, so that the rest of the body need not be read.
+/// The body is read only after the upload is authorized. A failed upload closes its connection, so that the rest of the
+/// body need not be read.
 struct AssetUploads: Sendable {
     let place: RequestAssets
 
@@ -84,7 +87,8 @@ struct AssetUploads: Sendable {
             asset = try await receive(request, ticket: ticket, in: store)
         } catch let refusal as Refusal where refusal.status == .contentTooLarge {
             throw RecordError(
-                .quotaExceeded, "The asset is larger than \(store.sizeLimit) bytes, the limit of this server (--asset-size-limit)")
+                .quotaExceeded,
+                "The asset is larger than \(store.sizeLimit) bytes, the limit of this server (--asset-size-limit)")
         }
         RequestRecorder.current?.received(file: asset.size)
         var writer = JSONWriter()
@@ -101,7 +105,8 @@ struct AssetUploads: Sendable {
         let fileName = try Self.fileName(of: request)
         guard let boundary = try MultipartBoundary(contentType: request.headers[.contentType]) else {
             let body = UploadBody(base: request.decodedBody(limit: store.sizeLimit))
-            return try await store.receive(body, ticket: ticket, fileName: fileName, declaredSize: Self.declaredSize(of: request))
+            return try await store.receive(
+                body, ticket: ticket, fileName: fileName, declaredSize: Self.declaredSize(of: request))
         }
         // The declared length is that of the whole form. The store counts the bytes of the file itself.
         let limit = store.sizeLimit.addingSaturated(Int64(MultipartParser.envelopeLimit))
@@ -110,7 +115,9 @@ struct AssetUploads: Sendable {
     }
 
     private static let unknown = RecordError(
-        .notFound, "Nothing can be uploaded here: the address is not from assets/upload of this server, or was changed; get a new one with assets/upload")
+        .notFound,
+        "Nothing can be uploaded here: the address is not from assets/upload of this server, or was changed; get a new one with assets/upload"
+    )
 
     /// The original name of the file, from a header of Skylight's own with percent-encoded UTF-8.
     private static func fileName(of request: Request) throws -> String? {
@@ -127,7 +134,8 @@ struct AssetUploads: Sendable {
     }
 }
 
-/// The bytes of an upload as they arrive. Converts errors of the connection to ``ConnectionLost``, so that they are not reported as server errors.
+/// The bytes of an upload as they arrive. Converts errors of the connection to ``ConnectionLost``, so that they are not
+/// reported as server errors.
 struct UploadBody<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable where Base.Element == ByteBuffer {
     let base: Base
 
@@ -161,8 +169,12 @@ struct AssetDownloads: Sendable {
     /// True if the address must be gone from now on, though it is good.
     let isGone: @Sendable () -> Bool
 
-    func response(to request: Request, in context: ServingRequestContext, ticket text: String, fileName: String) async throws -> Response {
-        guard let store = try await place.existingStore(), let ticket = try await store.opened({ $0.openDownload(text, name: fileName) }) else {
+    func response(to request: Request, in context: ServingRequestContext, ticket text: String, fileName: String)
+        async throws -> Response
+    {
+        guard let store = try await place.existingStore(),
+            let ticket = try await store.opened({ $0.openDownload(text, name: fileName) })
+        else {
             throw Self.unknown
         }
         if isGone() { store.withdraw(ticket) }
@@ -172,7 +184,8 @@ struct AssetDownloads: Sendable {
         let headers = Self.headers(of: file, named: fileName, secondsLeft: secondsLeft)
         if file.coding == .identity, form == .onlyGzip { return Self.compressed(file, headers, for: request) }
         return ServedFile(
-            handle: file.handle, size: file.size, etag: Self.tag(of: file.checksum, file.coding), lastModified: file.modified, headers: headers,
+            handle: file.handle, size: file.size, etag: Self.tag(of: file.checksum, file.coding),
+            lastModified: file.modified, headers: headers,
             holding: file
         ).response(to: request, in: context)
     }
@@ -230,5 +243,7 @@ struct AssetDownloads: Sendable {
     }
 
     private static let unknown = RecordError(
-        .notFound, "There is no file at this address: it is not from a record of this server, or was changed; fetch the record again")
+        .notFound,
+        "There is no file at this address: it is not from a record of this server, or was changed; fetch the record again"
+    )
 }

@@ -9,9 +9,9 @@ public import RecordStore
 public import Records
 public import RequestLog
 
-/// CloudKit Web Services: `/database/1/{container}/{environment}/{database}/{entity}/{action}`, the few paths under `/device/1` (Apple: "CloudKit
-/// Web Services Reference") and the web courier at `/aps`. Also Skylight's own services under `/skylight/1` (docs/services.md) and the files under
-/// `/assets` (docs/assets.md).
+/// CloudKit Web Services: `/database/1/{container}/{environment}/{database}/{entity}/{action}`, the few paths under
+/// `/device/1` (Apple: "CloudKit Web Services Reference") and the web courier at `/aps`. Also Skylight's own services
+/// under `/skylight/1` (docs/services.md) and the files under `/assets` (docs/assets.md).
 ///
 /// All answers below these paths, except files, are JSON in the protocol's format. A request that fails as a whole
 /// has the HTTP status of its `serverErrorCode`. Items that fail alone are errors in an answer with status 200.
@@ -52,24 +52,30 @@ public struct WebServices: Sendable {
         injecting = FaultInjectingEngine(engine, faults)
         storage = StorageGauges(engine)
         self.notifier =
-            notifier ?? Notifier(engine: engine, accounts: accounts, faults: faults, log: log.notifications, now: clock ?? { assets.now() })
+            notifier
+            ?? Notifier(
+                engine: engine, accounts: accounts, faults: faults, log: log.notifications,
+                now: clock ?? { assets.now() })
         self.access = access ?? .open(accounts)
         callers = CallerResolver(accounts: accounts)
-        authenticator = Authenticator(access: self.access, callers: callers, throttle: throttle, now: clock ?? { assets.now() })
+        authenticator = Authenticator(
+            access: self.access, callers: callers, throttle: throttle, now: clock ?? { assets.now() })
         faultServices = FaultServices(engine: engine, faults: faults, callers: callers)
     }
 
     /// Adds the routes below `/database`, `/device`, `/skylight` and `/assets`, and those of the server itself.
     public func addRoutes(to routes: Routes) {
         let gate = access.mode == .required ? AdministratorGate(access: access) : nil
-        // Everything is for the administrator except the protocol and what else apps call, which have credentials of their
-        // own, the addresses of assets, which carry tickets, and public facts about the server.
+        // Everything is for the administrator except the protocol and what else apps call, which have credentials of
+        // their own, the addresses of assets, which carry tickets, and public facts about the server.
         let open = routes.group(layers(nil))
         let administrators = routes.group(layers(gate))
         addProtocol(to: open)
         open.otherMethods(of: "/assets/**") { request, context in try await assets(request, context) }
         open.get(SkylightServices.root + "health", answer(HealthService.self))
-        open.otherMethods(of: SkylightServices.root + "health", service { request, context in throw try SkylightServices.refusal(of: request, context) })
+        open.otherMethods(
+            of: SkylightServices.root + "health",
+            service { request, context in throw try SkylightServices.refusal(of: request, context) })
         addSkylight(to: administrators)
         addServer(
             to: routes.group { request, context, next in try await next(request, context) },
@@ -93,39 +99,51 @@ public struct WebServices: Sendable {
     // MARK: The protocol
 
     private func addProtocol(to open: Routes.Group) {
-        for (root, table) in [("/database/1/", EndpointTable.database), (SkylightServices.root, SkylightServices.ofUsers)] {
+        for (root, table) in [
+            ("/database/1/", EndpointTable.database), (SkylightServices.root, SkylightServices.ofUsers),
+        ] {
             for (action, endpoint) in table {
                 for method in endpoint.methods {
-                    open.on("\(root){container}/{environment}/{database}/\(action)", method: method) { request, context in
+                    open.on("\(root){container}/{environment}/{database}/\(action)", method: method) {
+                        request, context in
                         try await ofProtocol(request, context, (action, endpoint))
                     }
                 }
             }
         }
         for (action, endpoint) in EndpointTable.device {
-            open.post("/device/1/{container}/{environment}/\(action)") { request, context in try await ofProtocol(request, context, (action, endpoint)) }
+            open.post("/device/1/{container}/{environment}/\(action)") { request, context in
+                try await ofProtocol(request, context, (action, endpoint))
+            }
         }
-        open.get(WebCourier.path) { [notifier] request, context in try await WebCourier(notifier: notifier).answer(request, context) }
-        open.otherMethods(of: WebCourier.path, service { request, _ in
-            throw EndpointTable.wrongMethod(request.method, of: WebCourier.path, allowed: ["GET"])
-        })
+        open.get(WebCourier.path) { [notifier] request, context in
+            try await WebCourier(notifier: notifier).answer(request, context)
+        }
+        open.otherMethods(
+            of: WebCourier.path,
+            service { request, _ in
+                throw EndpointTable.wrongMethod(request.method, of: WebCourier.path, allowed: ["GET"])
+            })
         for root in ["/database/**", "/device/**"] {
             open.otherMethods(of: root) { request, context in try await ofProtocol(request, context, nil) }
         }
     }
 
-    /// Answers a protocol service. If the request has a valid web auth token, even an error answer carries the next one.
+    /// Answers a protocol service. If the request has a valid web auth token, even an error answer carries the next
+    /// one.
     /// - Parameter route: the service; `nil` to look for it in the path, which names none or needs another method.
     private func ofProtocol(
         _ request: Request, _ context: ServingRequestContext, _ route: (action: String, endpoint: any Endpoint.Type)?
     ) async throws -> Response {
         var session: WebAuthSession?
         var response = try await guarded(request, context) {
-            let path = try route.map { try WebServicePath(context.parts, action: $0.action) } ?? WebServicePath(request.path)
+            let path =
+                try route.map { try WebServicePath(context.parts, action: $0.action) } ?? WebServicePath(request.path)
             let endpoint = try route?.endpoint.init() ?? EndpointTable.endpoint(at: path, method: request.method)
             RequestRecorder.current?.asked(at: path)
             var request = request
-            let client = try await authenticator.authenticate(&request, at: path, for: type(of: endpoint).purpose, of: &session, context)
+            let client = try await authenticator.authenticate(
+                &request, at: path, for: type(of: endpoint).purpose, of: &session, context)
             // An injected fault answers without the service. One of Skylight's own has met those that are on already.
             RequestRecorder.current?.asked(by: client.caller)
             if request.path.hasPrefix(SkylightServices.root) {
@@ -137,7 +155,9 @@ public struct WebServices: Sendable {
                 return try await authenticator.endSignIn(of: client, session, signedIn, at: path)
             }
             let needsSignIn = authenticator.needsSignIn(client, of: session, at: path, for: type(of: endpoint).purpose)
-            return try await faultServices.middleware.inject(request, at: path, context, endingSignIn: needsSignIn ? endSignIn : nil) { request in
+            return try await faultServices.middleware.inject(
+                request, at: path, context, endingSignIn: needsSignIn ? endSignIn : nil
+            ) { request in
                 try await answer(to: request, context, as: client.caller, at: path, with: endpoint)
             }
         }
@@ -152,47 +172,66 @@ public struct WebServices: Sendable {
 
     private func addSkylight(to administrators: Routes.Group) {
         let root = SkylightServices.root
-        for (action, service) in SkylightServices.server where action != "health" { administrators.get(root + action, answer(service)) }
+        for (action, service) in SkylightServices.server where action != "health" {
+            administrators.get(root + action, answer(service))
+        }
         for action in TrafficServices.names + ["requests/{id}"] {
-            administrators.get(root + action, service { request, context in
-                let action = action == "requests/{id}" ? "requests/\(context.parts[3])" : action
-                return try await TrafficServices(log: log).answer(action, to: request)
-            })
+            administrators.get(
+                root + action,
+                service { request, context in
+                    let action = action == "requests/{id}" ? "requests/\(context.parts[3])" : action
+                    return try await TrafficServices(log: log).answer(action, to: request)
+                })
         }
         for (action, account) in AccountServices.all {
-            administrators.on(root + action, method: account.method, service { request, context in
-                try await AccountServices.answer(account, to: request, from: context.peer, by: access)
-            })
+            administrators.on(
+                root + action, method: account.method,
+                service { request, context in
+                    try await AccountServices.answer(account, to: request, from: context.peer, by: access)
+                })
         }
         for method in [HTTPRequest.Method.get, .post] {
-            administrators.on(FaultServices.path, method: method, service { request, context in
-                try await faultServices.answer(to: request, context: context)
-            })
+            administrators.on(
+                FaultServices.path, method: method,
+                service { request, context in
+                    try await faultServices.answer(to: request, context: context)
+                })
         }
         for (action, assetService) in SkylightServices.ofEnvironments {
-            administrators.on(root + "{container}/{environment}/\(action)", method: assetService.method, service { request, context in
-                let path = try WebServicePath(context.parts, action: action)
-                let place = RequestAssets(assets, path.container, path.environment, for: request)
-                guard let store = try await place.existingStore() else { throw RecordError(.notFound, "There is no container \(path.container)") }
-                return try await assetService.answer(AssetCall(store: store, place: place, request: request))
-            })
+            administrators.on(
+                root + "{container}/{environment}/\(action)", method: assetService.method,
+                service { request, context in
+                    let path = try WebServicePath(context.parts, action: action)
+                    let place = RequestAssets(assets, path.container, path.environment, for: request)
+                    guard let store = try await place.existingStore() else {
+                        throw RecordError(.notFound, "There is no container \(path.container)")
+                    }
+                    return try await assetService.answer(AssetCall(store: store, place: place, request: request))
+                })
         }
         let database = root + "{container}/{environment}/{database}/"
         for (action, stream) in SkylightServices.streams {
-            administrators.get(database + action, service { request, context in
-                try await stream(feedRequest(request, at: WebServicePath(context.parts, action: action)))
-            })
+            administrators.get(
+                database + action,
+                service { request, context in
+                    try await stream(feedRequest(request, at: WebServicePath(context.parts, action: action)))
+                })
         }
         for (action, endpoint) in SkylightServices.endpoints {
             for method in endpoint.methods {
-                administrators.on(database + action, method: method, service { request, context in
-                    let path = try WebServicePath(context.parts, action: action)
-                    RequestRecorder.current?.asked(at: path)
-                    return try await answer(to: request, context, as: callers.caller(of: request), at: path, with: endpoint.init())
-                })
+                administrators.on(
+                    database + action, method: method,
+                    service { request, context in
+                        let path = try WebServicePath(context.parts, action: action)
+                        RequestRecorder.current?.asked(at: path)
+                        return try await answer(
+                            to: request, context, as: callers.caller(of: request), at: path, with: endpoint.init())
+                    })
             }
         }
-        administrators.otherMethods(of: "/skylight/**", service { request, context in throw try SkylightServices.refusal(of: request, context) })
+        administrators.otherMethods(
+            of: "/skylight/**", service { request, context in throw try SkylightServices.refusal(of: request, context) }
+        )
     }
 
     private func feedRequest(_ request: Request, at path: WebServicePath) async throws -> FeedRequest {
@@ -205,7 +244,8 @@ public struct WebServices: Sendable {
         let database = try await injecting.database(
             DatabaseAddress(container: path.container, environment: path.environment, scope: scope), as: caller)
         return try FeedRequest(
-            request, database: database, assets: RequestAssets(assets, path.container, path.environment, for: request), notifier: notifier, note: note)
+            request, database: database, assets: RequestAssets(assets, path.container, path.environment, for: request),
+            notifier: notifier, note: note)
     }
 
     /// A handler that answers errors in the protocol's format.
@@ -216,7 +256,9 @@ public struct WebServices: Sendable {
     /// A handler for a service of the server.
     private func answer(_ serverService: any ServerService.Type) -> Routes.Handler {
         service { request, context in
-            let call = ServerCall(engine: engine, callers: callers, access: access, peer: context.peer, request: request, instance: instance)
+            let call = ServerCall(
+                engine: engine, callers: callers, access: access, peer: context.peer, request: request,
+                instance: instance)
             var writer = JSONWriter()
             let status = try await serverService.answer(call, into: &writer)
             return .json(writer.bytes, status: status)
@@ -224,13 +266,15 @@ public struct WebServices: Sendable {
     }
 
     private func answer(
-        to request: Request, _ context: ServingRequestContext, as caller: Caller, at path: WebServicePath, with endpoint: any Endpoint
+        to request: Request, _ context: ServingRequestContext, as caller: Caller, at path: WebServicePath,
+        with endpoint: any Endpoint
     ) async throws -> Response {
         let note = RequestRecorder.current
         note?.asked(by: caller)
         let bytes = request.method == .post ? try await request.receivedBytes() : []
         note?.received(bytes)
-        let body = request.method == .post ? try await RequestObject.reading(bytes) : try RequestObject(parametersOf: request)
+        let body =
+            request.method == .post ? try await RequestObject.reading(bytes) : try RequestObject(parametersOf: request)
         let call = EndpointCall(
             path: path, caller: caller, accounts: callers.accounts, isGET: request.method == .get, body: body,
             // Python clients send True.
@@ -238,7 +282,8 @@ public struct WebServices: Sendable {
             // A request without a scope met no fault that is on.
             engine: RequestFaults.current == nil ? engine : injecting,
             assets: RequestAssets(assets, path.container, path.environment, for: request), notifier: notifier,
-            origin: { [access] in access.origin(of: request) }, requestID: context.requestID, context: context, note: note)
+            origin: { [access] in access.origin(of: request) }, requestID: context.requestID, context: context,
+            note: note)
         let answer = try await written(call, with: endpoint)
         note?.answered(answer)
         return .json(answer)
@@ -268,7 +313,8 @@ public struct WebServices: Sendable {
             if error.code == .internalError { report(error, request, context) }
             return Self.failure(error, context)
         } catch let failure as AuthenticationFailure {
-            return .failure(failure.error, of: context.requestID, noting: RequestRecorder.current, redirectURL: failure.redirectURL)
+            return .failure(
+                failure.error, of: context.requestID, noting: RequestRecorder.current, redirectURL: failure.redirectURL)
         } catch let expired as AssetTicketExpired {
             return Self.refusal(Refusal(.gone, expired.error.code, expired.error.reason), request, context)
         } catch let refusal as Refusal {
@@ -302,12 +348,15 @@ public struct WebServices: Sendable {
     private func addServer(to open: Routes.Group, administrators: Routes.Group) {
         // The answer of /skylight/1/health, at the path that monitoring tools expect.
         let paths: [(path: String, group: Routes.Group, answer: Routes.Handler)] = [
-            ("/health", open, answer(HealthService.self)), ("/metrics", administrators, { _, _ in try await metrics() }),
+            ("/health", open, answer(HealthService.self)),
+            ("/metrics", administrators, { _, _ in try await metrics() }),
             (OpenAPIDocument.path, open, { _, _ in .json(OpenAPIDocument.bytes) }),
         ]
         for (path, group, answer) in paths {
             group.get(path, service(answer))
-            group.otherMethods(of: path, service { request, _ in throw EndpointTable.wrongMethod(request.method, of: path, allowed: ["GET"]) })
+            group.otherMethods(
+                of: path,
+                service { request, _ in throw EndpointTable.wrongMethod(request.method, of: path, allowed: ["GET"]) })
         }
     }
 
@@ -321,9 +370,13 @@ public struct WebServices: Sendable {
 extension Response {
     /// An error answer in the protocol's format.
     /// - Parameter redirectURL: the sign-in page, if the request needs a user.
-    static func failure(_ error: RecordError, of requestID: String, noting note: RequestRecorder?, redirectURL: String? = nil) -> Response {
+    static func failure(
+        _ error: RecordError, of requestID: String, noting note: RequestRecorder?, redirectURL: String? = nil
+    ) -> Response {
         func bytes(_ redirectURL: String?) -> [UInt8] {
-            Refusal.body(id: requestID, code: error.code, reason: error.reason, retryAfter: error.retryAfter, redirectURL: redirectURL)
+            Refusal.body(
+                id: requestID, code: error.code, reason: error.reason, retryAfter: error.retryAfter,
+                redirectURL: redirectURL)
         }
         // The sign-in ticket is a credential, so it is not logged.
         note?.failed(error, bytes(redirectURL.map(LoggedTarget.withoutTicket(ofRedirect:))))
@@ -333,7 +386,8 @@ extension Response {
     }
 }
 
-/// The client disconnected before the request was complete. There is no client left to answer, so Hummingbird handles the cause.
+/// The client disconnected before the request was complete. There is no client left to answer, so Hummingbird handles
+/// the cause.
 struct ConnectionLost: Error {
     let cause: any Error
 

@@ -35,7 +35,9 @@ struct CommandFailure: Error {
         case let error as DataFolderInUse:
             self.init(
                 .tryAgain, "The data folder \(error.path) is open in another Skylight process, which is not a server",
-                remedy: "It may be an import, or a server that starts or stops. Try again when it is done, or use another folder with --data")
+                remedy:
+                    "It may be an import, or a server that starts or stops. Try again when it is done, or use another folder with --data"
+            )
         case let error as AssetFileError: self.init(.cannotWrite, "The file of an asset can't be used: \(error)")
         case let error as ExportError: self.init(.failed, error.description, code: "NOT_FOUND")
         case let error as SnapshotError: self.init(error)
@@ -56,7 +58,8 @@ struct CommandFailure: Error {
         case .badRows(let rows, let total, let others):
             let correct = "Correct \(total == 1 ? "it" : "them")"
             self.init(
-                .badData, "\(total) bad row\(total == 1 ? "" : "s"); nothing was imported\(others == 0 ? ", because there is no other row" : "")",
+                .badData,
+                "\(total) bad row\(total == 1 ? "" : "s"); nothing was imported\(others == 0 ? ", because there is no other row" : "")",
                 remedy: others ?? 0 > 0 ? "\(correct), or import the other rows with --skip-bad-rows" : correct)
             self.rows = rows
             rowCount = total

@@ -8,13 +8,15 @@ import Records
 import RemoteRecordStore
 import SQLRecordStore
 
-/// The data folder, which contains a folder for each container, and the accounts. The records can be in PostgreSQL instead.
+/// The data folder, which contains a folder for each container, and the accounts. The records can be in PostgreSQL
+/// instead.
 struct DataFolder {
     let url: URL
     /// The address of the database of PostgreSQL that has the records, or nil.
     let database: String?
 
-    /// The folder in the option, or else in the environment variable `SKYLIGHT_DATA`, or else the system's default place.
+    /// The folder in the option, or else in the environment variable `SKYLIGHT_DATA`, or else the system's default
+    /// place.
     /// - Parameter store: the database in the option. The default is that in the environment variable `SKYLIGHT_STORE`.
     init(_ option: String?, store: String? = nil) {
         let environment = ProcessInfo.processInfo.environment
@@ -39,7 +41,8 @@ struct DataFolder {
         #else
             // The XDG Base Directory Specification requires that relative paths be ignored.
             if let path = environment["XDG_DATA_HOME"], path.hasPrefix("/") {
-                return URL(filePath: path, directoryHint: .isDirectory).appending(path: "skylight", directoryHint: .isDirectory)
+                return URL(filePath: path, directoryHint: .isDirectory).appending(
+                    path: "skylight", directoryHint: .isDirectory)
             }
             return home.appending(path: ".local/share/skylight", directoryHint: .isDirectory)
         #endif
@@ -82,7 +85,8 @@ struct DataFolder {
     ///   - assetGraceTime: the time that unused files are kept.
     ///   - logLevel: the log level of the stores. Commands report errors themselves.
     func open(
-        tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, assetSizeLimit: Int64 = AssetStores.defaultSizeLimit,
+        tokenLifetime: Duration? = nil, journal: JournalLimits? = nil,
+        assetSizeLimit: Int64 = AssetStores.defaultSizeLimit,
         assetGraceTime: Duration = AssetStores.defaultGraceTime, logLevel: Logger.Level = .critical
     ) throws -> Store {
         let clock = SettableClock()
@@ -92,23 +96,31 @@ struct DataFolder {
             let isNew = !FileManager.default.fileExists(atPath: path)
             let engine =
                 if let database {
-                    try SQLRecordEngine(postgreSQL: database, beside: url, tokenLifetime: tokenLifetime, journal: journal, logger: logger, clock: { clock.now() })
+                    try SQLRecordEngine(
+                        postgreSQL: database, beside: url, tokenLifetime: tokenLifetime, journal: journal,
+                        logger: logger, clock: { clock.now() })
                 } else {
-                    try SQLRecordEngine(folder: url, tokenLifetime: tokenLifetime, journal: journal, logger: logger, clock: { clock.now() })
+                    try SQLRecordEngine(
+                        folder: url, tokenLifetime: tokenLifetime, journal: journal, logger: logger,
+                        clock: { clock.now() })
                 }
             // Sets the permissions while the folder is empty. An existing folder keeps its permissions.
             if isNew { try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path) }
             // The file of a server that was killed. With a database, it may be that of another server.
             if database == nil { serverFile.remove() }
             let accounts = try Accounts(file: url.appending(path: "accounts.sqlite"), isShared: database != nil)
-            let containers = ContainersByEngine(local: engine, accounts: accounts, logger: logger, clock: { clock.now() })
+            let containers = ContainersByEngine(
+                local: engine, accounts: accounts, logger: logger, clock: { clock.now() })
             let assets = AssetStores(
-                folder: url, engine: containers, isShared: database != nil, sizeLimit: assetSizeLimit, graceTime: assetGraceTime, clock: { clock.now() })
+                folder: url, engine: containers, isShared: database != nil, sizeLimit: assetSizeLimit,
+                graceTime: assetGraceTime, clock: { clock.now() })
             return Store(local: engine, containers: containers, assets: assets, accounts: accounts, clock: clock)
         } catch let error as DataFolderInUse {
             throw error
         } catch let error as DatabaseUnavailable {
-            throw CommandFailure(.unavailable, error.description, code: "STORE_NOT_AVAILABLE", remedy: "Check the address in --store or SKYLIGHT_STORE, and that PostgreSQL answers")
+            throw CommandFailure(
+                .unavailable, error.description, code: "STORE_NOT_AVAILABLE",
+                remedy: "Check the address in --store or SKYLIGHT_STORE, and that PostgreSQL answers")
         } catch let error as UnreadableAccounts {
             throw CommandFailure(.badData, "The data folder \(path) can't be used: \(error.description)")
         } catch {

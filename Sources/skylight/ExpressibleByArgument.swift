@@ -36,7 +36,8 @@ struct ByteCount: ExpressibleByArgument, Sendable, Hashable {
     let bytes: Int64
 
     private static let units: [(suffixes: [String], shift: Int64)] = [
-        (["t", "tb", "tib"], 40), (["g", "gb", "gib"], 30), (["m", "mb", "mib"], 20), (["k", "kb", "kib"], 10), (["", "b"], 0),
+        (["t", "tb", "tib"], 40), (["g", "gb", "gib"], 30), (["m", "mb", "mib"], 20), (["k", "kb", "kib"], 10),
+        (["", "b"], 0),
     ]
 
     init(_ bytes: Int64) {
@@ -47,7 +48,9 @@ struct ByteCount: ExpressibleByArgument, Sendable, Hashable {
     init?(argument: String) {
         let digits = argument.prefix { $0.isASCII && $0.isNumber }
         let suffix = argument.dropFirst(digits.count).drop { $0 == " " }.lowercased()
-        guard let number = Int64(digits), number > 0, let unit = Self.units.first(where: { $0.suffixes.contains(suffix) }) else { return nil }
+        guard let number = Int64(digits), number > 0,
+            let unit = Self.units.first(where: { $0.suffixes.contains(suffix) })
+        else { return nil }
         let (bytes, isTooLarge) = number.multipliedReportingOverflow(by: 1 << unit.shift)
         if isTooLarge { return nil }
         self.bytes = bytes
@@ -63,7 +66,8 @@ struct ByteCount: ExpressibleByArgument, Sendable, Hashable {
         // A value that rounds to 1,024 is shown as 1 of the next unit.
         while value >= 1023.95, unit < names.count - 1 { (value, unit) = (value / 1024, unit + 1) }
         let tenths = (value * 10).rounded()
-        let number = tenths.truncatingRemainder(dividingBy: 10) == 0 ? Output.grouped(Int(tenths / 10)) : "\(tenths / 10)"
+        let number =
+            tenths.truncatingRemainder(dividingBy: 10) == 0 ? Output.grouped(Int(tenths / 10)) : "\(tenths / 10)"
         return "\(number) \(names[unit])"
     }
 }
@@ -76,7 +80,9 @@ extension ByteCount: CustomStringConvertible {}
 struct GracePeriod: ExpressibleByArgument, Sendable, Hashable {
     let duration: Duration
 
-    private static let units: [(suffixes: [String], seconds: Int64)] = [(["s"], 1), (["m", "min"], 60), (["", "h"], 3600), (["d"], 86_400)]
+    private static let units: [(suffixes: [String], seconds: Int64)] = [
+        (["s"], 1), (["m", "min"], 60), (["", "h"], 3600), (["d"], 86_400),
+    ]
     /// A hundred years, in seconds.
     private static let limit: Int64 = 36_525 * 86_400
 
@@ -88,7 +94,9 @@ struct GracePeriod: ExpressibleByArgument, Sendable, Hashable {
     init?(argument: String) {
         let digits = argument.prefix { $0.isASCII && $0.isNumber }
         let suffix = argument.dropFirst(digits.count).drop { $0 == " " }.lowercased()
-        guard let number = Int64(digits), let unit = Self.units.first(where: { $0.suffixes.contains(suffix) }) else { return nil }
+        guard let number = Int64(digits), let unit = Self.units.first(where: { $0.suffixes.contains(suffix) }) else {
+            return nil
+        }
         let (seconds, isTooLarge) = number.multipliedReportingOverflow(by: unit.seconds)
         guard !isTooLarge, seconds <= Self.limit else { return nil }
         duration = .seconds(seconds)
@@ -105,6 +113,7 @@ extension GracePeriod: CustomStringConvertible {
         func counted(_ count: Int64, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
         if seconds == 0 || seconds % 60 != 0 { return counted(seconds, "second") }
         if seconds % 3600 != 0 { return counted(seconds / 60, "minute") }
-        return seconds <= 48 * 3600 || seconds % 86_400 != 0 ? counted(seconds / 3600, "hour") : counted(seconds / 86_400, "day")
+        return seconds <= 48 * 3600 || seconds % 86_400 != 0
+            ? counted(seconds / 3600, "hour") : counted(seconds / 86_400, "day")
     }
 }

@@ -58,7 +58,9 @@ extension OpenStore {
 
     /// The handles of all users, by record name.
     func handles() async throws -> [Name: String] {
-        Dictionary(try await accounts.seenUsers().map { ($0.user.userRecordName, $0.user.handle) }, uniquingKeysWith: { first, _ in first })
+        Dictionary(
+            try await accounts.seenUsers().map { ($0.user.userRecordName, $0.user.handle) },
+            uniquingKeysWith: { first, _ in first })
     }
 
     /// The files of all existing environments, sorted by name. Does not create any.
@@ -67,7 +69,9 @@ extension OpenStore {
         var all: [any EnvironmentAssets] = []
         let connected = Set(try await accounts.connections().map(\.container))
         for container in try await engine.containers() where !connected.contains(container) {
-            for environment in try await engine.environments(of: container) { all.append(assets(container, environment)) }
+            for environment in try await engine.environments(of: container) {
+                all.append(assets(container, environment))
+            }
         }
         return all
     }
@@ -94,7 +98,9 @@ extension OpenStore {
     func checkExists(_ container: ContainerID) async throws {
         if try await engine.has(container) { return }
         let containers = try await engine.containers()
-        let known = containers.isEmpty ? "there are no containers yet" : "choose one of \(containers.map(\.description).joined(separator: ", "))"
+        let known =
+            containers.isEmpty
+            ? "there are no containers yet" : "choose one of \(containers.map(\.description).joined(separator: ", "))"
         throw CommandFailure(.failed, "There is no container \(container); \(known)", code: "NOT_FOUND")
     }
 }
@@ -102,7 +108,8 @@ extension OpenStore {
 // MARK: - Schema
 
 extension OpenStore {
-    /// The database to read and change the schema of a container's environment. Creates the environment if it is missing.
+    /// The database to read and change the schema of a container's environment. Creates the environment if it is
+    /// missing.
     func schemaDatabase(_ environment: Environment, in place: SchemaAccess) async throws -> any RecordDatabase {
         let address = DatabaseAddress(container: place.container, environment: environment, scope: .public)
         return try await database(address, as: place.user)
@@ -129,7 +136,8 @@ extension OpenStore {
 
     /// Changes a schema, with a progress bar for the index builds.
     func change(
-        _ editing: any RecordDatabase, showingProgress isShown: Bool, _ change: @escaping @Sendable (any RecordDatabase) async throws -> Schema
+        _ editing: any RecordDatabase, showingProgress isShown: Bool,
+        _ change: @escaping @Sendable (any RecordDatabase) async throws -> Schema
     ) async throws -> Schema {
         let bar = ProgressBar()
         defer { bar.finish() }
@@ -181,7 +189,9 @@ struct IndexesUnderWay {
         let indexes = count == 1 ? "1 index is" : "\(Output.grouped(count)) indexes are"
         Output.note(
             "\(indexes) not complete yet; queries that need \(count == 1 ? "it" : "one") get TRY_AGAIN_LATER. "
-                + (hasServer ? "The server continues the work." : "The work continues when the data folder is opened again, by skylight serve or any command."))
+                + (hasServer
+                    ? "The server continues the work."
+                    : "The work continues when the data folder is opened again, by skylight serve or any command."))
     }
 }
 
@@ -216,7 +226,8 @@ struct LocalAssets: EnvironmentAssets {
     }
 
     func sweep(graceTime: Duration?, dryRun: Bool) async throws -> AssetSweep {
-        try await stores.store(container, environment).sweep(graceTime: graceTime ?? AssetStores.defaultGraceTime, dryRun: dryRun)
+        try await stores.store(container, environment).sweep(
+            graceTime: graceTime ?? AssetStores.defaultGraceTime, dryRun: dryRun)
     }
 
     func holds(_ checksum: FileChecksum) async throws -> Bool {
@@ -270,17 +281,21 @@ protocol AccountKeeping: Sendable {
 
     func apiTokens() async throws -> [APIToken]
     func makeAPIToken(
-        named name: String, container: ContainerID, environment: Records.Environment, allowedOrigins: [String], callback: String?
+        named name: String, container: ContainerID, environment: Records.Environment, allowedOrigins: [String],
+        callback: String?
     ) async throws -> (token: APIToken, secret: String)
     func revokeAPIToken(_ id: String) async throws -> APIToken
 
     func serverKeys() async throws -> [ServerKey]
-    func registerServerKey(pem: String, named name: String, container: ContainerID, environment: Records.Environment) async throws -> ServerKey
+    func registerServerKey(pem: String, named name: String, container: ContainerID, environment: Records.Environment)
+        async throws -> ServerKey
     func revokeServerKey(_ keyID: String) async throws -> ServerKey
 
     func webAuthSessions() async throws -> [WebAuthSession]
     /// Signs in a user. Creates the user if the name is unknown.
-    func signIn(_ user: String, with request: SignInRequest, keepSignedIn: Bool) async throws -> (session: WebAuthSession, token: String)
+    func signIn(_ user: String, with request: SignInRequest, keepSignedIn: Bool) async throws -> (
+        session: WebAuthSession, token: String
+    )
     func revokeWebAuthSession(_ id: String) async throws -> WebAuthSession
 
     /// The connections to containers in iCloud; those of a running server without the secrets of their credentials.
@@ -298,8 +313,12 @@ protocol AccountKeeping: Sendable {
 }
 
 extension Accounts: AccountKeeping {
-    func signIn(_ user: String, with request: SignInRequest, keepSignedIn: Bool) async throws -> (session: WebAuthSession, token: String) {
-        try await signIn(try caller(named: user, deviceID: nil).userRecordName, with: request, keepSignedIn: keepSignedIn, now: Date())
+    func signIn(_ user: String, with request: SignInRequest, keepSignedIn: Bool) async throws -> (
+        session: WebAuthSession, token: String
+    ) {
+        try await signIn(
+            try caller(named: user, deviceID: nil).userRecordName, with: request, keepSignedIn: keepSignedIn,
+            now: Date())
     }
 
     func seenUsers() -> [(user: User, lastSeen: Timestamp?)] {

@@ -93,7 +93,9 @@ final class ProgressBar: Sendable {
     ///   - noun: the counted items.
     ///   - bytes: the size of the assets in bytes; not shown if it is 0.
     func show(_ verb: String, fraction: Double?, count: Int, _ noun: String, andBytes bytes: Int64 = 0) {
-        show(verb, fraction: fraction, "\(Output.grouped(count)) \(noun)" + (bytes == 0 ? "" : ", \(ByteCount(bytes)) of assets"))
+        show(
+            verb, fraction: fraction,
+            "\(Output.grouped(count)) \(noun)" + (bytes == 0 ? "" : ", \(ByteCount(bytes)) of assets"))
     }
 
     /// - Parameter amount: the completed amount, in words.
@@ -117,10 +119,12 @@ final class ProgressBar: Sendable {
     }
 
     func show(_ progress: MirrorProgress) {
-        var amount = "\(Output.grouped(progress.records)) records, \(Output.grouped(Int(progress.rate())))/s, \(Output.grouped(progress.requests)) requests"
+        var amount =
+            "\(Output.grouped(progress.records)) records, \(Output.grouped(Int(progress.rate())))/s, \(Output.grouped(progress.requests)) requests"
         if progress.fileBytes > 0 { amount += ", \(ByteCount(progress.fileBytes)) of assets" }
         if let end = progress.pausedUntil {
-            let moment = Timestamp(milliseconds: Timestamp.now().milliseconds + Int64(max(0, (end - .now) / .milliseconds(1))))
+            let moment = Timestamp(
+                milliseconds: Timestamp.now().milliseconds + Int64(max(0, (end - .now) / .milliseconds(1))))
             amount += "; waiting for the origin until \(Output.moment(moment)) UTC"
         }
         show(progress.stage == .sending ? "Sending" : "Mirroring", fraction: nil, amount)
@@ -140,7 +144,9 @@ final class ProgressBar: Sendable {
     func show(_ builds: [IndexBuildProgress], of total: Int) {
         guard let build = builds.first(where: { $0.done > 0 }) ?? builds.first else { return }
         let rest = builds.map { max(0, $0.total.subtractingSaturated($0.done)) }.saturatedSum
-        show("Indexing", fraction: total == 0 ? nil : Double(total - rest) / Double(total), "\(build.recordType): \(Self.words(for: build.subject))")
+        show(
+            "Indexing", fraction: total == 0 ? nil : Double(total - rest) / Double(total),
+            "\(build.recordType): \(Self.words(for: build.subject))")
     }
 
     private static func words(for subject: IndexBuildProgress.Subject) -> String {
@@ -224,7 +230,8 @@ struct OutputFile: Sendable {
         switch path {
         case "/dev/stdout": STDOUT_FILENO
         case "/dev/stderr": STDERR_FILENO
-        default: ["/dev/fd/", "/proc/self/fd/"].first { path.hasPrefix($0) }.flatMap { Int32(path.dropFirst($0.count)) }
+        default:
+            ["/dev/fd/", "/proc/self/fd/"].first { path.hasPrefix($0) }.flatMap { Int32(path.dropFirst($0.count)) }
         }
     }
 
@@ -235,7 +242,11 @@ struct OutputFile: Sendable {
         for _ in 0..<40 {
             // The path is not a symbolic link.
             guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { break }
-            path = target.hasPrefix("/") ? target : (path as NSString).deletingLastPathComponent.appending(path.contains("/") ? "/" : "").appending(target)
+            path =
+                target.hasPrefix("/")
+                ? target
+                : (path as NSString).deletingLastPathComponent.appending(path.contains("/") ? "/" : "").appending(
+                    target)
         }
         return path
     }

@@ -23,15 +23,19 @@ enum RunningServer {
         try await engine(at: address, try credentials)
     }
 
-    private static func engine(at address: ServerAddress, _ credentials: ServerCredentials) async throws -> RemoteRecordEngine? {
+    private static func engine(at address: ServerAddress, _ credentials: ServerCredentials) async throws
+        -> RemoteRecordEngine?
+    {
         let engine = try RemoteRecordEngine(url: address.url, credentials: credentials)
         do {
             _ = try await engine.health()
         } catch let error as UntrustedCertificate {
             await engine.close()
             throw CommandFailure(
-                .unavailable, "The certificate of the server at \(address.description) is not trusted: \(error.reason)", code: "CERTIFICATE_NOT_TRUSTED",
-                remedy: "Set the environment variable SKYLIGHT_TLS_CA to a PEM file with its certificate, or its issuer's")
+                .unavailable, "The certificate of the server at \(address.description) is not trusted: \(error.reason)",
+                code: "CERTIFICATE_NOT_TRUSTED",
+                remedy:
+                    "Set the environment variable SKYLIGHT_TLS_CA to a PEM file with its certificate, or its issuer's")
         } catch {
             await engine.close()
             return nil
@@ -43,11 +47,20 @@ enum RunningServer {
             await engine.close()
             let (status, reason) =
                 error.code == .throttled
-                ? (ExitStatus.tryAgain, "there were too many wrong passwords\(error.retryAfter.map { "; try again in \($0) seconds" } ?? "")")
-                : (.notPermitted, AdministratorPassword.ofEnvironment == nil ? "it requires the administrator's password" : "the password is wrong")
+                ? (
+                    ExitStatus.tryAgain,
+                    "there were too many wrong passwords\(error.retryAfter.map { "; try again in \($0) seconds" } ?? "")"
+                )
+                : (
+                    .notPermitted,
+                    AdministratorPassword.ofEnvironment == nil
+                        ? "it requires the administrator's password" : "the password is wrong"
+                )
             throw CommandFailure(
-                status, "The server at \(address.description) refused this command: \(reason)", code: error.code.rawValue,
-                remedy: "Set the administrator's password in the environment variable \(AdministratorPassword.variable)")
+                status, "The server at \(address.description) refused this command: \(reason)",
+                code: error.code.rawValue,
+                remedy: "Set the administrator's password in the environment variable \(AdministratorPassword.variable)"
+            )
         } catch {}
         return engine
     }
@@ -55,11 +68,14 @@ enum RunningServer {
     /// The credentials from the environment, for a server given by its address.
     private static var credentials: ServerCredentials {
         get throws {
-            let certificates = try ProcessInfo.processInfo.environment["SKYLIGHT_TLS_CA"].flatMap { $0.isEmpty ? nil : $0 }.map { file in
+            let certificates = try ProcessInfo.processInfo.environment["SKYLIGHT_TLS_CA"].flatMap {
+                $0.isEmpty ? nil : $0
+            }.map { file in
                 do {
                     return [UInt8](try Data(contentsOf: URL(filePath: file)))
                 } catch {
-                    throw CommandFailure(.noInput, "The file of SKYLIGHT_TLS_CA can't be read: \(error.localizedDescription)")
+                    throw CommandFailure(
+                        .noInput, "The file of SKYLIGHT_TLS_CA can't be read: \(error.localizedDescription)")
                 }
             }
             do {
@@ -89,18 +105,24 @@ struct ServerAddress: Sendable {
     }
 
     private init(_ text: String, mayBeElsewhere: Bool) throws {
-        guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(), let host = parts.host, !host.isEmpty, let url = parts.url
+        guard let parts = URLComponents(string: text), let scheme = parts.scheme?.lowercased(), let host = parts.host,
+            !host.isEmpty, let url = parts.url
         else {
             throw ValidationError("'\(text)' is not the address of a server; use one such as http://127.0.0.1:8080")
         }
-        guard scheme == "http" || scheme == "https" else { throw ValidationError("'\(text)' is neither an http nor an https address.") }
+        guard scheme == "http" || scheme == "https" else {
+            throw ValidationError("'\(text)' is neither an http nor an https address.")
+        }
         guard mayBeElsewhere || scheme == "https" || Loopback.contains(host) else {
             throw ValidationError(
                 "'\(host)' is not this machine, and without TLS the password would be sent unencrypted. Use an https address, or an "
                     + "SSH tunnel.")
         }
-        guard ["", "/"].contains(parts.path), parts.query == nil, parts.fragment == nil, parts.user == nil, parts.password == nil else {
-            throw ValidationError("'\(text)' has more than an address; remove everything after the port, as in http://127.0.0.1:8080")
+        guard ["", "/"].contains(parts.path), parts.query == nil, parts.fragment == nil, parts.user == nil,
+            parts.password == nil
+        else {
+            throw ValidationError(
+                "'\(text)' has more than an address; remove everything after the port, as in http://127.0.0.1:8080")
         }
         self.url = url
     }
@@ -149,7 +171,8 @@ struct ServerFile {
         // A server that has just opened the folder may not have written the file yet.
         guard isFolderOpen, let data = try? Data(contentsOf: url), data.count < 1024 else { return nil }
         let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")
-        return lines.count == 3 ? Entry(address: String(lines[0]), instance: String(lines[1]), secret: String(lines[2])) : nil
+        return lines.count == 3
+            ? Entry(address: String(lines[0]), instance: String(lines[1]), secret: String(lines[2])) : nil
     }
 
     /// True if any process, including this one, has the folder open.
@@ -186,7 +209,8 @@ struct ServerFile {
     }
 }
 
-/// Removes the server file as soon as the shutdown begins, so that commands do not connect to a server that no longer answers.
+/// Removes the server file as soon as the shutdown begins, so that commands do not connect to a server that no longer
+/// answers.
 struct ServerFileWithdrawal: Service {
     let file: ServerFile
     /// The server's instance.

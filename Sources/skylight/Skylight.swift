@@ -32,8 +32,11 @@ struct Skylight: AsyncParsableCommand {
             """,
         version: "skylight \(SkylightVersion.current)",
         subcommands: [
-            ServeCommand.self, ConnectCommand.self, MirrorCommand.self, PushCommand.self, ConnectionsCommand.self, DisconnectCommand.self, ImportCommand.self, ExportCommand.self, SnapshotCommand.self, MoveCommand.self, ChangesCommand.self, SubscriptionsCommand.self, NotificationsCommand.self,
-             TokenCommand.self, KeyCommand.self, UserCommand.self, AdminCommand.self, SchemaCommand.self, ZoneCommand.self,
+            ServeCommand.self, ConnectCommand.self, MirrorCommand.self, PushCommand.self, ConnectionsCommand.self,
+            DisconnectCommand.self, ImportCommand.self, ExportCommand.self, SnapshotCommand.self, MoveCommand.self,
+            ChangesCommand.self, SubscriptionsCommand.self, NotificationsCommand.self,
+            TokenCommand.self, KeyCommand.self, UserCommand.self, AdminCommand.self, SchemaCommand.self,
+            ZoneCommand.self,
             FaultCommand.self, AssetsCommand.self, CheckCommand.self,
         ])
 
@@ -56,7 +59,7 @@ struct Skylight: AsyncParsableCommand {
         } catch let code as ExitCode {
             // The command has already printed its output. The status is part of the result.
             Foundation.exit(code.rawValue)
-        } catch where exitCode(for: error).isSuccess {
+        } catch  where exitCode(for: error).isSuccess {
             // The user requested help.
             exit(withError: error)
         } catch {
@@ -106,9 +109,11 @@ struct FaultCommand: AsyncParsableCommand {
 
 struct SchemaCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "schema", abstract: "Export, import, check, compare, deploy and reset record types, fields and indexes.",
+        commandName: "schema",
+        abstract: "Export, import, check, compare, deploy and reset record types, fields and indexes.",
         subcommands: [
-            SchemaExportCommand.self, SchemaImportCommand.self, SchemaValidateCommand.self, SchemaDiffCommand.self, SchemaDeployCommand.self,
+            SchemaExportCommand.self, SchemaImportCommand.self, SchemaValidateCommand.self, SchemaDiffCommand.self,
+            SchemaDeployCommand.self,
             SchemaResetCommand.self,
         ])
 }
@@ -117,38 +122,46 @@ struct SnapshotCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "snapshot", abstract: "Save, compare, restore and share the state of a container's environment.",
         subcommands: [
-            SnapshotSaveCommand.self, SnapshotListCommand.self, SnapshotCompareCommand.self, SnapshotRestoreCommand.self, SnapshotDeleteCommand.self,
+            SnapshotSaveCommand.self, SnapshotListCommand.self, SnapshotCompareCommand.self,
+            SnapshotRestoreCommand.self, SnapshotDeleteCommand.self,
             SnapshotExportCommand.self, SnapshotImportCommand.self,
         ])
 }
 
 struct SubscriptionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "subscriptions", abstract: "List, create and delete a user's subscriptions, which ask for notifications.",
+        commandName: "subscriptions",
+        abstract: "List, create and delete a user's subscriptions, which ask for notifications.",
         subcommands: [SubscriptionsListCommand.self, SubscriptionsCreateCommand.self, SubscriptionsDeleteCommand.self])
 }
 
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "token", abstract: "Change tokens: explain and expire. API and web auth tokens: create, list and revoke.",
+        commandName: "token",
+        abstract: "Change tokens: explain and expire. API and web auth tokens: create, list and revoke.",
         discussion: """
             There are three kinds of tokens. Change tokens (syncToken) say which changes a client has seen: explain, expire. If a server requires \
             credentials, API tokens (ckAPIToken) identify an app, and web auth tokens (ckWebAuthToken) a user of it: create-api, create-web-auth, \
             list, revoke.
             """,
         subcommands: [
-            TokenExplainCommand.self, TokenExpireCommand.self, TokenCreateAPICommand.self, TokenCreateWebAuthCommand.self, TokenListCommand.self,
+            TokenExplainCommand.self, TokenExpireCommand.self, TokenCreateAPICommand.self,
+            TokenCreateWebAuthCommand.self, TokenListCommand.self,
             TokenRevokeCommand.self,
         ])
 }
 
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "user", abstract: "List and delete the users of a server.", subcommands: [UserListCommand.self, UserRemoveCommand.self])
+        commandName: "user", abstract: "List and delete the users of a server.",
+        subcommands: [UserListCommand.self, UserRemoveCommand.self])
 }
 
 struct ZoneCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "zone", abstract: "List, share, delete and purge record zones.",
-        subcommands: [ZoneListCommand.self, ZoneShareCommand.self, ZoneUnshareCommand.self, ZoneDeleteCommand.self, ZonePurgeCommand.self])
+        subcommands: [
+            ZoneListCommand.self, ZoneShareCommand.self, ZoneUnshareCommand.self, ZoneDeleteCommand.self,
+            ZonePurgeCommand.self,
+        ])
 }

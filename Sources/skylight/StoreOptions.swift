@@ -18,7 +18,9 @@ struct StoreOptions: ParsableArguments {
     var url: ServerAddress?
 
     func validate() throws {
-        if url != nil, common.data != nil { throw ValidationError("--url gives a server and --data a folder: remove one of them.") }
+        if url != nil, common.data != nil {
+            throw ValidationError("--url gives a server and --data a folder: remove one of them.")
+        }
     }
 
     var json: Bool { common.json }
@@ -32,7 +34,9 @@ struct StoreOptions: ParsableArguments {
             guard let engine = try await RunningServer.engine(at: address) else {
                 throw CommandFailure(
                     .unavailable, "No Skylight answers at \(address.description)", code: "SERVER_NOT_AVAILABLE",
-                    remedy: "Start one with skylight serve, or remove --url and SKYLIGHT_URL to open the data folder directly")
+                    remedy:
+                        "Start one with skylight serve, or remove --url and SKYLIGHT_URL to open the data folder directly"
+                )
             }
             return try await Self.run(engine, work)
         }
@@ -50,7 +54,9 @@ struct StoreOptions: ParsableArguments {
         return try await Self.run(store, work)
     }
 
-    private static func run<Value>(_ store: any OpenStore, _ work: (any OpenStore) async throws -> Value) async throws -> Value {
+    private static func run<Value>(_ store: any OpenStore, _ work: (any OpenStore) async throws -> Value) async throws
+        -> Value
+    {
         do {
             let value = try await work(store)
             await store.close()
@@ -76,7 +82,8 @@ struct StoreOptions: ParsableArguments {
     /// An explicit folder takes precedence over the environment.
     private var addressOfEnvironment: ServerAddress? {
         get throws {
-            guard common.data == nil, let text = ProcessInfo.processInfo.environment["SKYLIGHT_URL"], !text.isEmpty else { return nil }
+            guard common.data == nil, let text = ProcessInfo.processInfo.environment["SKYLIGHT_URL"], !text.isEmpty
+            else { return nil }
             do {
                 return try ServerAddress(text)
             } catch let error as ValidationError {
@@ -90,7 +97,10 @@ struct StoreOptions: ParsableArguments {
 
 /// The options of all commands.
 struct CommonOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The folder with the data. (default: $SKYLIGHT_DATA, else \(DataFolder.defaultDescription))", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp(
+            "The folder with the data. (default: $SKYLIGHT_DATA, else \(DataFolder.defaultDescription))",
+            valueName: "dir"))
     var data: String?
 
     @Option(
@@ -113,13 +123,17 @@ struct CommonOptions: ParsableArguments {
 /// The options for the database of a command.
 struct DatabaseOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
+        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"),
+        transform: { try ContainerID(argument: $0) })
     var container: ContainerID
 
     @Option(help: "The container's environment.")
     var environment: Environment = .development
 
-    @Option(help: ArgumentHelp("The owner of the private and shared data: a handle such as ada, or a user record name.", valueName: "handle"))
+    @Option(
+        help: ArgumentHelp(
+            "The owner of the private and shared data: a handle such as ada, or a user record name.",
+            valueName: "handle"))
     var user = "developer"
 
     /// The schemas of the command, and the acting user.
@@ -134,7 +148,9 @@ extension ContainerID {
     /// - Throws: `ValidationError` with the format of container identifiers.
     init(argument: String) throws {
         guard let container = ContainerID(argument) else {
-            throw ValidationError("a container is 'iCloud.' and then letters, digits, dots, hyphens or underscores, such as iCloud.com.example.App.")
+            throw ValidationError(
+                "a container is 'iCloud.' and then letters, digits, dots, hyphens or underscores, such as iCloud.com.example.App."
+            )
         }
         self = container
     }
@@ -145,14 +161,16 @@ extension ContainerID {
 /// The options that restrict a command to a container or an environment.
 struct ContainerFilterOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Only this container. (default: all)", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
+        help: ArgumentHelp("Only this container. (default: all)", valueName: "identifier"),
+        transform: { try ContainerID(argument: $0) })
     var container: ContainerID?
 
     @Option(help: "Only this environment. (default: both)")
     var environment: Environment?
 
     func includes(_ container: ContainerID, _ environment: Environment) -> Bool {
-        (self.container == nil || self.container == container) && (self.environment == nil || self.environment == environment)
+        (self.container == nil || self.container == container)
+            && (self.environment == nil || self.environment == environment)
     }
 
     /// The files of the selected environments, sorted by name.
@@ -176,19 +194,24 @@ enum StoreAddress {
         try checkSecrecy(of: text, in: option)
     }
 
-    /// - Throws: `ValidationError` for any text that may have a password: every user of the machine can read the arguments of a process.
+    /// - Throws: `ValidationError` for any text that may have a password: every user of the machine can read the
+    ///   arguments of a process.
     static func checkSecrecy(of text: String, in option: String) throws {
         guard mayHavePassword(text) else { return }
         throw ValidationError(
-            "\(option) must not have the password: give it in PGPASSWORD or in libpq's password file. An @ that ends no user's name is written %40.")
+            "\(option) must not have the password: give it in PGPASSWORD or in libpq's password file. An @ that ends no user's name is written %40."
+        )
     }
 
-    /// Refuses too much rather than too little. Where a password that is not in percent-encoding ends is anyone's guess, so any @ may end it.
+    /// Refuses too much rather than too little. Where a password that is not in percent-encoding ends is anyone's
+    /// guess, so any @ may end it.
     private static func mayHavePassword(_ text: String) -> Bool {
         // libpq decodes the names of parameters, too.
         if (text.removingPercentEncoding ?? text).contains(#/password\s*=/#) { return true }
         let bytes = text.utf8
-        guard let start = bytes.firstRange(of: "://".utf8)?.upperBound, let end = bytes.lastIndex(of: UInt8(ascii: "@")), start < end else { return false }
+        guard let start = bytes.firstRange(of: "://".utf8)?.upperBound,
+            let end = bytes.lastIndex(of: UInt8(ascii: "@")), start < end
+        else { return false }
         return bytes[start..<end].contains(UInt8(ascii: ":"))
     }
 }

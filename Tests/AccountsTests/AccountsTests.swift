@@ -11,7 +11,9 @@ struct AccountsTests {
         let users = accounts.users()
         #expect(users.map(\.handle) == ["developer"])
         #expect(try accounts.caller(named: nil, deviceID: nil) == Caller(userRecordName: users[0].userRecordName))
-        #expect(try accounts.caller(named: "", deviceID: "phone") == Caller(userRecordName: users[0].userRecordName, deviceID: "phone"))
+        #expect(
+            try accounts.caller(named: "", deviceID: "phone")
+                == Caller(userRecordName: users[0].userRecordName, deviceID: "phone"))
     }
 
     @Test("A handle always means the same user record name")
@@ -42,7 +44,8 @@ struct AccountsTests {
 
     @Test("Users are remembered in the file")
     func remembered() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("skylight-accounts-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "skylight-accounts-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("accounts.sqlite")
         do {
@@ -54,7 +57,8 @@ struct AccountsTests {
         #expect(try Accounts(file: file).users().map(\.handle) == ["developer", "anna"])
     }
 
-    @Test("Handles that can be nobody's are refused", arguments: [String(repeating: "x", count: 256), "a\u{0}b", "a\nb"])
+    @Test(
+        "Handles that can be nobody's are refused", arguments: [String(repeating: "x", count: 256), "a\u{0}b", "a\nb"])
     func refused(handle: String) throws {
         let accounts = try Accounts(file: nil)
         #expect(throws: RecordError.self) { try accounts.caller(named: handle, deviceID: nil) }
@@ -66,7 +70,9 @@ struct AccountsTests {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("accounts.sqlite")
-        let (app, other) = (try #require(ContainerID("iCloud.com.example.App")), try #require(ContainerID("iCloud.com.example.Other")))
+        let (app, other) = (
+            try #require(ContainerID("iCloud.com.example.App")), try #require(ContainerID("iCloud.com.example.Other"))
+        )
         func query(_ name: String, _ question: String, of container: ContainerID, zone: String? = nil) -> SavedQuery {
             SavedQuery(name: name, container: container, scope: .private, zone: zone, question: question)
         }
@@ -91,7 +97,9 @@ struct AccountsTests {
         await #expect(throws: RecordError.self) {
             try await accounts.save(query("long", String(repeating: "x", count: SavedQuery.questionLimit + 1), of: app))
         }
-        for number in accounts.savedQueries(of: app).count..<SavedQuery.countLimit { try await accounts.save(query("n\(number)", "type=A", of: app)) }
+        for number in accounts.savedQueries(of: app).count..<SavedQuery.countLimit {
+            try await accounts.save(query("n\(number)", "type=A", of: app))
+        }
         await #expect(throws: RecordError.self) { try await accounts.save(query("one more", "type=A", of: app)) }
         try await accounts.save(query("a", "type=Z", of: app))
     }
@@ -101,10 +109,15 @@ struct AccountsTests {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("accounts.sqlite")
-        let (app, other) = (try #require(ContainerID("iCloud.com.example.App")), try #require(ContainerID("iCloud.com.example.Other")))
+        let (app, other) = (
+            try #require(ContainerID("iCloud.com.example.App")), try #require(ContainerID("iCloud.com.example.Other"))
+        )
         let accounts = try Accounts(file: file)
-        for (name, question, container) in [("a", "type=A", app), ("b", "type=B", app), ("b", "type=X", other), ("c", "type=C", other)] {
-            try await accounts.save(SavedQuery(name: name, container: container, scope: .private, zone: nil, question: question))
+        for (name, question, container) in [
+            ("a", "type=A", app), ("b", "type=B", app), ("b", "type=X", other), ("c", "type=C", other),
+        ] {
+            try await accounts.save(
+                SavedQuery(name: name, container: container, scope: .private, zone: nil, question: question))
         }
         try await accounts.moveSavedQueries(of: app, to: other)
         for accounts in [accounts, try Accounts(file: file)] {
@@ -124,7 +137,9 @@ struct AccountsTests {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("accounts.sqlite")
-        let (app, other) = (try #require(ContainerID("iCloud.com.example.App")), try #require(ContainerID("iCloud.com.example.Other")))
+        let (app, other) = (
+            try #require(ContainerID("iCloud.com.example.App")), try #require(ContainerID("iCloud.com.example.Other"))
+        )
         let accounts = try Accounts(file: file)
         try await accounts.setTitleField("label", of: "Note", in: app)
         try await accounts.setTitleField("", of: "Room", in: app)
@@ -134,7 +149,9 @@ struct AccountsTests {
         #expect(accounts.titleFields(of: app) == ["Note": "label", "Room": ""])
         try await accounts.moveTitleFields(of: app, to: other)
         for accounts in [accounts, try Accounts(file: file)] {
-            #expect(accounts.titleFields(of: app).isEmpty && accounts.titleFields(of: other) == ["Note": "label", "Room": ""])
+            #expect(
+                accounts.titleFields(of: app).isEmpty
+                    && accounts.titleFields(of: other) == ["Note": "label", "Room": ""])
         }
         try await accounts.removeTitleFields(of: other)
         for accounts in [accounts, try Accounts(file: file)] { #expect(accounts.titleFields(of: other).isEmpty) }

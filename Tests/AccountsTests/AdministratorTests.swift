@@ -14,7 +14,8 @@ struct AdministratorTests {
 
     @Test("A password works after a restart, and is stored nowhere")
     func password() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("skylight-accounts-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "skylight-accounts-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("accounts.sqlite")
         let accounts = try Accounts(file: file)
@@ -51,16 +52,21 @@ struct AdministratorTests {
         let waits = Waits()
         let accounts = try Accounts(file: nil) { waits.note($0) }
         try await accounts.setAdministratorPassword(password, cost: cheap)
-        for _ in 0..<5 { #expect(try await accounts.checkAdministrator(password: wrong, from: "a", at: start) == .refused) }
+        for _ in 0..<5 {
+            #expect(try await accounts.checkAdministrator(password: wrong, from: "a", at: start) == .refused)
+        }
         #expect(waits.all.isEmpty)
-        for _ in 0..<16 { #expect(try await accounts.checkAdministrator(password: wrong, from: "a", at: start) == .refused) }
+        for _ in 0..<16 {
+            #expect(try await accounts.checkAdministrator(password: wrong, from: "a", at: start) == .refused)
+        }
         #expect(waits.all == (1...16).map { .seconds($0) })
         #expect(try await accounts.checkAdministrator(password: wrong, from: "a", at: start) == .tooMany(retryAfter: 1))
         // Another place need not wait.
         #expect(try await accounts.checkAdministrator(password: wrong, from: "b", at: start) == .refused)
         #expect(waits.all.count == 16)
         // The right password waits its turn like the wrong ones, and then resets the count.
-        #expect(try await accounts.checkAdministrator(password: password, from: "a", at: start + .seconds(1)) == .accepted)
+        #expect(
+            try await accounts.checkAdministrator(password: password, from: "a", at: start + .seconds(1)) == .accepted)
         #expect(waits.all.last == .seconds(16))
         #expect(try await accounts.checkAdministrator(password: wrong, from: "a", at: start + .seconds(1)) == .refused)
         #expect(waits.all.count == 17)
@@ -73,10 +79,14 @@ struct AdministratorTests {
         try await accounts.setAdministratorPassword(password, cost: cheap)
         // As many tries at a time as guessing programs send, again and again.
         for second in 0..<600 {
-            for _ in 0..<(second == 0 ? 16 : 1) { _ = try await accounts.checkAdministrator(password: wrong, from: "proxy", at: start + .seconds(second)) }
+            for _ in 0..<(second == 0 ? 16 : 1) {
+                _ = try await accounts.checkAdministrator(password: wrong, from: "proxy", at: start + .seconds(second))
+            }
         }
         waits.clear()
-        #expect(try await accounts.checkAdministrator(password: password, from: "proxy", at: start + .seconds(600)) == .accepted)
+        #expect(
+            try await accounts.checkAdministrator(password: password, from: "proxy", at: start + .seconds(600))
+                == .accepted)
         #expect(waits.all.allSatisfy { $0 <= .seconds(16) } && waits.all.count == 1)
     }
 
@@ -105,13 +115,19 @@ struct AdministratorTests {
         let accounts = try Accounts(file: nil) { waits.note($0) }
         try await accounts.setAdministratorPassword(password, cost: cheap)
         #expect(try await accounts.checkAdministrator(password: password, from: "proxy", at: start) == .accepted)
-        for _ in 0..<21 { #expect(try await accounts.checkAdministrator(password: wrong, from: "proxy", at: start) == .refused) }
-        #expect(try await accounts.checkAdministrator(password: wrong, from: "proxy", at: start) == .tooMany(retryAfter: 1))
+        for _ in 0..<21 {
+            #expect(try await accounts.checkAdministrator(password: wrong, from: "proxy", at: start) == .refused)
+        }
+        #expect(
+            try await accounts.checkAdministrator(password: wrong, from: "proxy", at: start) == .tooMany(retryAfter: 1))
         waits.clear()
-        for place in ["proxy", "elsewhere"] { #expect(try await accounts.checkAdministrator(password: password, from: place, at: start) == .accepted) }
+        for place in ["proxy", "elsewhere"] {
+            #expect(try await accounts.checkAdministrator(password: password, from: place, at: start) == .accepted)
+        }
         #expect(waits.all.isEmpty, "the right one of before is known at once")
         // The right password gives guessers from the same address no additional tries.
-        #expect(try await accounts.checkAdministrator(password: wrong, from: "proxy", at: start) == .tooMany(retryAfter: 1))
+        #expect(
+            try await accounts.checkAdministrator(password: wrong, from: "proxy", at: start) == .tooMany(retryAfter: 1))
     }
 
     @Test("A dozen places that guess don't keep out one that never did")
@@ -129,29 +145,37 @@ struct AdministratorTests {
         #expect(try await accounts.checkAdministrator(password: password, from: "another", at: start) == .accepted)
     }
 
-    @Test("An IPv6 network counts as one address", arguments: [
-        ("2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff", true), ("2001:db8:1:2::1", "2001:db8:1:3::1", false), ("::ffff:10.0.0.1", "10.0.0.1", true),
-        ("::ffff:10.0.0.1", "::ffff:10.0.0.2", false), ("fe80::1%eth0", "fe80::2", true), ("10.0.0.1", "10.0.0.2", false), (":", "::", false),
-    ])
+    @Test(
+        "An IPv6 network counts as one address",
+        arguments: [
+            ("2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff", true),
+            ("2001:db8:1:2::1", "2001:db8:1:3::1", false), ("::ffff:10.0.0.1", "10.0.0.1", true),
+            ("::ffff:10.0.0.1", "::ffff:10.0.0.2", false), ("fe80::1%eth0", "fe80::2", true),
+            ("10.0.0.1", "10.0.0.2", false), (":", "::", false),
+        ])
     func places(left: String, right: String, areSame: Bool) {
         #expect((ClientNetwork.of(left) == ClientNetwork.of(right)) == areSame)
     }
 
     @Test("Two that set the password at once leave the same in the file and in memory")
     func setAtOnce() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("skylight-accounts-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "skylight-accounts-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("accounts.sqlite")
         let accounts = try Accounts(file: file)
         for round in 0..<10 {
             try await withThrowingTaskGroup { group in
-                for name in ["first", "second"] { group.addTask { try await accounts.setAdministratorPassword("the \(name) \(round)", cost: cheap) } }
+                for name in ["first", "second"] {
+                    group.addTask { try await accounts.setAdministratorPassword("the \(name) \(round)", cost: cheap) }
+                }
                 try await group.waitForAll()
             }
             let password = "the first \(round)"
             let now = start + .seconds(round * 1000)
             let inMemory = try await accounts.checkAdministrator(password: password, from: "a", at: now)
-            #expect(try await Accounts(file: file).checkAdministrator(password: password, from: "a", at: now) == inMemory)
+            #expect(
+                try await Accounts(file: file).checkAdministrator(password: password, from: "a", at: now) == inMemory)
         }
     }
 
@@ -159,9 +183,16 @@ struct AdministratorTests {
     func allTries() async throws {
         let accounts = try Accounts(file: nil) { _ in }
         try await accounts.setAdministratorPassword(password, cost: cheap)
-        for place in 0..<76 { #expect(try await accounts.checkAdministrator(password: wrong, from: "place \(place)", at: start) == .refused) }
-        #expect(try await accounts.checkAdministrator(password: password, from: "another", at: start) == .tooMany(retryAfter: 1))
-        #expect(try await accounts.checkAdministrator(password: password, from: "another", at: start + .seconds(1)) == .accepted)
+        for place in 0..<76 {
+            #expect(
+                try await accounts.checkAdministrator(password: wrong, from: "place \(place)", at: start) == .refused)
+        }
+        #expect(
+            try await accounts.checkAdministrator(password: password, from: "another", at: start)
+                == .tooMany(retryAfter: 1))
+        #expect(
+            try await accounts.checkAdministrator(password: password, from: "another", at: start + .seconds(1))
+                == .accepted)
     }
 
     @Test("Many at a time are no way around the limit")
@@ -169,7 +200,11 @@ struct AdministratorTests {
         let accounts = try Accounts(file: nil) { _ in }
         try await accounts.setAdministratorPassword(password, cost: cheap)
         let verdicts = try await withThrowingTaskGroup(of: AdministratorVerdict.self) { group in
-            for number in 0..<40 { group.addTask { try await accounts.checkAdministrator(password: "wrong \(number)", from: "a", at: start) } }
+            for number in 0..<40 {
+                group.addTask {
+                    try await accounts.checkAdministrator(password: "wrong \(number)", from: "a", at: start)
+                }
+            }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(verdicts.count(where: { $0 == .refused }) <= 5 + 16)
@@ -194,7 +229,9 @@ struct AdministratorTests {
         #expect(accounts.consoleSession(token: idle.token, at: start) == nil)
         let ended = accounts.openConsoleSession(at: start)
         accounts.endConsoleSession(token: ended.token)
-        #expect(accounts.consoleSession(token: ended.token, at: start) == nil && accounts.consoleSession(token: "", at: start) == nil)
+        #expect(
+            accounts.consoleSession(token: ended.token, at: start) == nil
+                && accounts.consoleSession(token: "", at: start) == nil)
         let first = accounts.openConsoleSession(at: start)
         for second in 1...1000 { _ = accounts.openConsoleSession(at: start + .seconds(second)) }
         #expect(accounts.consoleSession(token: first.token, at: start + .seconds(1001)) == nil)

@@ -9,7 +9,8 @@ import Testing
 /// The credentials of connected containers.
 @Suite struct ConnectionTests {
     private static let secrets = (
-        apiToken: "a0b1c2d3e4f5a6b7c8d9e0f1a2b3c4d5", webAuthToken: "72__54__AQ+bb/cc==__first", pem: "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEsecret\n-----END EC PRIVATE KEY-----\n"
+        apiToken: "a0b1c2d3e4f5a6b7c8d9e0f1a2b3c4d5", webAuthToken: "72__54__AQ+bb/cc==__first",
+        pem: "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEsecret\n-----END EC PRIVATE KEY-----\n"
     )
     private let folder: TemporaryFolder
 
@@ -19,18 +20,23 @@ import Testing
 
     private var file: URL { folder.url.appending(path: "accounts.sqlite") }
 
-    private func container(_ name: String = "App") throws -> ContainerID { try #require(ContainerID("iCloud.com.example.\(name)")) }
+    private func container(_ name: String = "App") throws -> ContainerID {
+        try #require(ContainerID("iCloud.com.example.\(name)"))
+    }
 
     private func signedIn(_ environment: Records.Environment = .development) throws -> ContainerConnection {
         ContainerConnection(
-            container: try container(), environment: environment, address: "http://127.0.0.1:8081", origin: "http://127.0.0.1:8181",
-            credentials: .webAuth(apiToken: Self.secrets.apiToken, webAuthToken: Self.secrets.webAuthToken), userRecordName: "_abc", isWritable: true,
+            container: try container(), environment: environment, address: "http://127.0.0.1:8081",
+            origin: "http://127.0.0.1:8181",
+            credentials: .webAuth(apiToken: Self.secrets.apiToken, webAuthToken: Self.secrets.webAuthToken),
+            userRecordName: "_abc", isWritable: true,
             made: Timestamp(milliseconds: 5))
     }
 
     private func withKey() throws -> ContainerConnection {
         ContainerConnection(
-            container: try container(), environment: .production, credentials: .serverKey(keyID: "key-1", pem: Self.secrets.pem),
+            container: try container(), environment: .production,
+            credentials: .serverKey(keyID: "key-1", pem: Self.secrets.pem),
             made: Timestamp(milliseconds: 6))
     }
 
@@ -48,7 +54,9 @@ import Testing
         #expect(accounts.connections(of: try container("Other")).isEmpty)
         let mirror = try container("App.mirror")
         let original = try container()
-        #expect(accounts.connection(mirroredIn: mirror, .production) == production && accounts.connection(mirroredIn: original, .production) == nil)
+        #expect(
+            accounts.connection(mirroredIn: mirror, .production) == production
+                && accounts.connection(mirroredIn: original, .production) == nil)
         #expect(development.reach == Set(DatabaseScope.allCases) && production.reach == [.public])
         let writable = try signedIn(.production)
         #expect(!development.isReadOnly && production.isReadOnly && !writable.isReadOnly)
@@ -57,7 +65,9 @@ import Testing
     @Test func onlyTheOwnerCanReadTheFile() async throws {
         let accounts = try Accounts(file: file)
         try await accounts.connect(signedIn())
-        func permissions() throws -> Int? { (try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? NSNumber)?.intValue }
+        func permissions() throws -> Int? {
+            (try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? NSNumber)?.intValue
+        }
         #expect(try permissions() == 0o600)
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: file.path)
         let refused = await #expect(throws: Records.RecordError.self) { try await accounts.connect(withKey()) }
@@ -72,7 +82,9 @@ import Testing
         #expect(try holds(Self.secrets.webAuthToken) && holds(Self.secrets.apiToken))
         try await accounts.keepWebAuthToken("72__54__AQ+bb/cc==__second", of: connection.id)
         #expect(try !holds(Self.secrets.webAuthToken) && holds("72__54__AQ+bb/cc==__second"))
-        #expect(accounts.connections()[0].credentials == .webAuth(apiToken: Self.secrets.apiToken, webAuthToken: "72__54__AQ+bb/cc==__second"))
+        #expect(
+            accounts.connections()[0].credentials
+                == .webAuth(apiToken: Self.secrets.apiToken, webAuthToken: "72__54__AQ+bb/cc==__second"))
         #expect(try Accounts(file: file).connections() == accounts.connections())
         #expect(try await accounts.disconnect(container(), .development).id == connection.id)
         #expect(try accounts.connections().isEmpty && !holds("second") && !holds(Self.secrets.apiToken))
@@ -96,15 +108,20 @@ import Testing
     @Test func credentialsHaveLimits() async throws {
         let accounts = try Accounts(file: nil)
         for credentials in [
-            ContainerConnection.Credentials.webAuth(apiToken: "", webAuthToken: "x"), .serverKey(keyID: "k", pem: String(repeating: "x", count: 20_000)),
+            ContainerConnection.Credentials.webAuth(apiToken: "", webAuthToken: "x"),
+            .serverKey(keyID: "k", pem: String(repeating: "x", count: 20_000)),
         ] {
-            let connection = ContainerConnection(container: try container(), environment: .development, credentials: credentials)
+            let connection = ContainerConnection(
+                container: try container(), environment: .development, credentials: credentials)
             await #expect(throws: Records.RecordError.self) { try await accounts.connect(connection) }
         }
         for number in 0...ContainerConnection.countLimit {
             let connection = ContainerConnection(
-                container: try container("App\(number)"), environment: .development, credentials: .webAuth(apiToken: "a", webAuthToken: "b"))
-            if number < ContainerConnection.countLimit { try await accounts.connect(connection) } else {
+                container: try container("App\(number)"), environment: .development,
+                credentials: .webAuth(apiToken: "a", webAuthToken: "b"))
+            if number < ContainerConnection.countLimit {
+                try await accounts.connect(connection)
+            } else {
                 await #expect(throws: Records.RecordError.self) { try await accounts.connect(connection) }
             }
         }
@@ -113,7 +130,10 @@ import Testing
 
     @Test func noDescriptionTellsASecret() throws {
         for connection in [try signedIn(), try withKey()] {
-            var texts = ["\(connection)", String(reflecting: connection), "\(connection.credentials)", String(reflecting: connection.credentials)]
+            var texts = [
+                "\(connection)", String(reflecting: connection), "\(connection.credentials)",
+                String(reflecting: connection.credentials),
+            ]
             var dumped = ""
             dump(connection, to: &dumped)
             dump([connection.credentials], to: &dumped)
@@ -121,7 +141,9 @@ import Testing
             writer.value(connection)
             texts += [dumped, String(decoding: writer.bytes, as: UTF8.self)]
             for text in texts {
-                for secret in [Self.secrets.apiToken, Self.secrets.webAuthToken, "MHcCAQEEsecret"] { #expect(!text.contains(secret)) }
+                for secret in [Self.secrets.apiToken, Self.secrets.webAuthToken, "MHcCAQEEsecret"] {
+                    #expect(!text.contains(secret))
+                }
             }
         }
     }

@@ -9,7 +9,8 @@ import Testing
 struct SharedFileTests {
     @Test("Each learns of the other's users, tokens and removals")
     func following() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("skylight-accounts-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "skylight-accounts-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("accounts.sqlite")
         let (one, other) = (try Accounts(file: file, isShared: true), try Accounts(file: file, isShared: true))

@@ -10,7 +10,10 @@ struct SigningTests {
     @Test("Correct signatures are accepted, with and without a query or a body")
     func accepted() async throws {
         let signer = try await TestSigner()
-        for (body, target) in [(TestSigner.body, TestSigner.target), (TestSigner.body, TestSigner.path), ([], TestSigner.target), ([], TestSigner.path)] {
+        for (body, target) in [
+            (TestSigner.body, TestSigner.target), (TestSigner.body, TestSigner.path), ([], TestSigner.target),
+            ([], TestSigner.path),
+        ] {
             let header = try signer.header(TestSigner.message(TestSigner.date, body, target))
             let verdict = signer.verdict(signer.request(signature: header, body: body, target: target))
             guard case .accepted(let key) = verdict else {
@@ -23,7 +26,9 @@ struct SigningTests {
         let header = try signer.header("\(TestSigner.date)::\(TestSigner.path)")
         #expect(signer.verdict(signer.request(signature: header, body: [], target: TestSigner.path)).isAccepted)
         // But a body may not.
-        #expect(!signer.verdict(signer.request(signature: header, body: Array("{}".utf8), target: TestSigner.path)).isAccepted)
+        #expect(
+            !signer.verdict(signer.request(signature: header, body: Array("{}".utf8), target: TestSigner.path))
+                .isAccepted)
         // Capital letters in the key's ID are the same ID.
         let right = try signer.header(TestSigner.message())
         #expect(signer.verdict(signer.request(signature: right, keyID: signer.key.keyID.uppercased())).isAccepted)
@@ -33,12 +38,18 @@ struct SigningTests {
     func window() async throws {
         let signer = try await TestSigner()
         let request = signer.request(signature: try signer.header(TestSigner.message()))
-        for seconds in [-600.0, -599, 0, 599, 600] { #expect(signer.verdict(request, now: TestSigner.now + seconds).isAccepted) }
-        for (seconds, way) in [(-601.0, "10 minutes ahead of"), (660, "11 minutes behind"), (3600, "1 hour behind"), (-7500, "2 hours 5 minutes ahead of"), (500_000, "5 days behind")] {
+        for seconds in [-600.0, -599, 0, 599, 600] {
+            #expect(signer.verdict(request, now: TestSigner.now + seconds).isAccepted)
+        }
+        for (seconds, way) in [
+            (-601.0, "10 minutes ahead of"), (660, "11 minutes behind"), (3600, "1 hour behind"),
+            (-7500, "2 hours 5 minutes ahead of"), (500_000, "5 days behind"),
+        ] {
             let problem = try signer.problem(request, now: TestSigner.now + seconds)
             #expect(problem.kind == .clock && problem.isCertain && problem.sentence.contains(way))
             #expect(problem.sentence.hasSuffix("The signature itself is correct."))
-            #expect(problem.received == TestSigner.date && problem.parts.map(\.state) == [.differs, .matches, .matches])
+            #expect(
+                problem.received == TestSigner.date && problem.parts.map(\.state) == [.differs, .matches, .matches])
         }
         #expect(try signer.problem(request, now: TestSigner.now + 3605).remedy.contains("local time"))
         #expect(!(try signer.problem(request, now: TestSigner.now + 4500).remedy.contains("local time")))
@@ -47,14 +58,18 @@ struct SigningTests {
     @Test(
         "A date of another form is refused, and it says which",
         arguments: [
-            ("2026-11-22T12:00:00.000Z", "fractions"), ("2026-11-22T12:00:00+00:00", "offset"), ("2026-11-22T12:00:00", "Z is missing"),
-            ("2026-11-22 12:00:00Z", "space"), ("20261122T120000Z", "without - and :"), ("1795348800", "seconds since 1970"),
-            ("1795348800000", "milliseconds since 1970"), ("Sun, 22 Nov 2026 12:00:00 GMT", "HTTP header"), ("2026-13-22T12:00:00Z", "no such time"),
+            ("2026-11-22T12:00:00.000Z", "fractions"), ("2026-11-22T12:00:00+00:00", "offset"),
+            ("2026-11-22T12:00:00", "Z is missing"),
+            ("2026-11-22 12:00:00Z", "space"), ("20261122T120000Z", "without - and :"),
+            ("1795348800", "seconds since 1970"),
+            ("1795348800000", "milliseconds since 1970"), ("Sun, 22 Nov 2026 12:00:00 GMT", "HTTP header"),
+            ("2026-13-22T12:00:00Z", "no such time"),
             ("2026-02-29T12:00:00Z", "no such time"), ("2026-11-22T24:00:00Z", "no such time"), ("now", "3 bytes"),
         ])
     func dates(date: String, flaw: String) async throws {
         let signer = try await TestSigner()
-        let problem = try signer.problem(signer.request(signature: try signer.header(TestSigner.message(date)), date: date))
+        let problem = try signer.problem(
+            signer.request(signature: try signer.header(TestSigner.message(date)), date: date))
         #expect(problem.kind == .date && problem.isCertain && problem.sentence.contains(flaw))
         #expect(problem.received == date && problem.expected == "such as 2026-11-22T12:00:00Z")
     }
@@ -65,12 +80,16 @@ struct SigningTests {
         let header = try signer.header(TestSigner.message())
         let unknown = String(repeating: "0", count: 64)
         let problem = try signer.problem(signer.request(signature: header, keyID: unknown))
-        #expect(problem.kind == .unknownKey && problem.received == unknown && problem.expected.contains(signer.key.keyID))
-        #expect(try signer.problem(signer.request(signature: header, keyID: "nonsense")).sentence.contains("64 hexadecimal digits"))
+        #expect(
+            problem.kind == .unknownKey && problem.received == unknown && problem.expected.contains(signer.key.keyID))
+        #expect(
+            try signer.problem(signer.request(signature: header, keyID: "nonsense")).sentence.contains(
+                "64 hexadecimal digits"))
         #expect(try signer.problem(signer.request(signature: header, environment: .production)).kind == .otherPlace)
         for (date, signature) in [("", header), (TestSigner.date, "")] {
             let problem = try signer.problem(signer.request(signature: signature, date: date))
-            #expect(problem.kind == .incomplete && problem.sentence.contains(date.isEmpty ? "ISO8601Date" : "SignatureV1"))
+            #expect(
+                problem.kind == .incomplete && problem.sentence.contains(date.isEmpty ? "ISO8601Date" : "SignatureV1"))
         }
         #expect(try signer.problem(signer.request(signature: header, keyID: "")).kind == .incomplete)
         let other = try await TestSigner(signer.accounts)
@@ -84,7 +103,9 @@ struct SigningTests {
     @Test("Every bit of a message, of its date, its body and its target, and of the signature counts")
     func bits() async throws {
         let signer = try await TestSigner()
-        let (path, body) = ("/database/1/iCloud.com.example.Signing/development/public/users/caller?a=1", Array("{\"a\":1}".utf8))
+        let (path, body) = (
+            "/database/1/iCloud.com.example.Signing/development/public/users/caller?a=1", Array("{\"a\":1}".utf8)
+        )
         let signature = try signer.signature(TestSigner.message(TestSigner.date, body, path))
         let header = signature.derRepresentation.base64EncodedString()
         #expect(signer.verdict(signer.request(signature: header, body: body, target: path)).isAccepted)
@@ -104,7 +125,9 @@ struct SigningTests {
         }
         // The signature was accepted before, so the differing part is known for certain.
         for body in flipped(body) { try refuse(signer.request(signature: header, body: body, target: path), [.body]) }
-        for target in flipped(Array(path.utf8)) { try refuse(signer.request(signature: header, body: body, target: text(target)), [.target]) }
+        for target in flipped(Array(path.utf8)) {
+            try refuse(signer.request(signature: header, body: body, target: text(target)), [.target])
+        }
         for date in flipped(Array(TestSigner.date.utf8)) {
             try refuse(signer.request(signature: header, date: text(date), body: body, target: path), [.signedDate])
         }
@@ -113,7 +136,9 @@ struct SigningTests {
             try refuse(request, [.form, .body, .key, .undetermined])
         }
         for text in flipped(Array(header.utf8)).map(text) where text.utf8.elementsEqual(header.utf8) == false {
-            try refuse(signer.request(signature: text, body: body, target: path), [.encoding, .form, .body, .key, .undetermined])
+            try refuse(
+                signer.request(signature: text, body: body, target: path),
+                [.encoding, .form, .body, .key, .undetermined])
         }
         #expect(count > 1500)
     }
@@ -126,15 +151,24 @@ struct SigningTests {
         let body = try signer.problem(signer.request(signature: header, body: TestSigner.body + [0x21]))
         #expect(body.kind == .body && body.isCertain && body.sentence.hasPrefix("The body hash differs"))
         #expect(body.parts.map(\.state) == [.matches, .differs, .matches])
-        #expect(body.parts[1].expected == TestSigner.hash(TestSigner.body + [0x21]) && body.parts[1].received == TestSigner.hash(TestSigner.body))
-        #expect(body.expected == TestSigner.message(TestSigner.date, TestSigner.body + [0x21]) && body.received == TestSigner.message())
+        #expect(
+            body.parts[1].expected == TestSigner.hash(TestSigner.body + [0x21])
+                && body.parts[1].received == TestSigner.hash(TestSigner.body))
+        #expect(
+            body.expected == TestSigner.message(TestSigner.date, TestSigner.body + [0x21])
+                && body.received == TestSigner.message())
         let several = try signer.problem(
-            signer.request(signature: header, date: "2026-11-22T12:00:07Z", body: [], target: TestSigner.path + "?other=1"))
-        #expect(several.kind == .several && several.isCertain && several.parts.map(\.state) == [.differs, .differs, .differs])
+            signer.request(
+                signature: header, date: "2026-11-22T12:00:07Z", body: [], target: TestSigner.path + "?other=1"))
+        #expect(
+            several.kind == .several && several.isCertain
+                && several.parts.map(\.state) == [.differs, .differs, .differs])
         // Parts of another request in a message that is signed for this one.
         let stale = try signer.header(TestSigner.message("2026-11-22T12:00:05Z", TestSigner.body, TestSigner.path))
-        let forgotten = try signer.problem(signer.request(signature: stale, date: "2026-11-22T12:00:05Z", body: [1, 2], target: TestSigner.path))
-        #expect(forgotten.kind == .body && forgotten.isCertain && forgotten.sentence.contains("an earlier request's body"))
+        let forgotten = try signer.problem(
+            signer.request(signature: stale, date: "2026-11-22T12:00:05Z", body: [1, 2], target: TestSigner.path))
+        #expect(
+            forgotten.kind == .body && forgotten.isCertain && forgotten.sentence.contains("an earlier request's body"))
         let late = try signer.problem(signer.request(signature: header, body: []), now: TestSigner.now + 900)
         #expect(late.kind == .body && late.sentence.contains("15 minutes behind"))
     }
@@ -144,11 +178,14 @@ struct SigningTests {
         let signer = try await TestSigner()
         let stranger = P256.Signing.PrivateKey()
         func foreign(_ body: [UInt8]) throws -> SignatureProblem {
-            let header = try stranger.signature(for: Array(TestSigner.message(TestSigner.date, body).utf8)).derRepresentation.base64EncodedString()
+            let header = try stranger.signature(for: Array(TestSigner.message(TestSigner.date, body).utf8))
+                .derRepresentation.base64EncodedString()
             return try signer.problem(signer.request(signature: header, body: body))
         }
         let first = try foreign(TestSigner.body)
-        #expect(first.kind == .key && !first.isCertain && first.sentence.contains("The body hash differs, or another private key"))
+        #expect(
+            first.kind == .key && !first.isCertain
+                && first.sentence.contains("The body hash differs, or another private key"))
         #expect(first.expected == TestSigner.message())
         let empty = try foreign([])
         #expect(empty.kind == .key && !empty.isCertain && !empty.sentence.contains("body hash differs"))
@@ -160,7 +197,8 @@ struct SigningTests {
         #expect(try foreign([]).kind == .target)
         // A changed body whose signed version the server never saw.
         let changed = try signer.header(TestSigner.message(TestSigner.date, Array("{\"secret\":2}".utf8)))
-        #expect(try signer.problem(signer.request(signature: changed, body: Array("{\"secret\":3}".utf8))).kind == .body)
+        #expect(
+            try signer.problem(signer.request(signature: changed, body: Array("{\"secret\":3}".utf8))).kind == .body)
     }
 
     @Test("A request that is only looked at leaves no trace")
@@ -170,7 +208,8 @@ struct SigningTests {
         let request = signer.request(signature: header)
         #expect(signer.accounts.verify(request, knownTargets: [], now: TestSigner.now, isUse: false).isAccepted)
         #expect(signer.accounts.serverKey(signer.key.keyID)?.lastUsed == nil)
-        #expect(try signer.problem(signer.request(signature: header, body: TestSigner.body + [0x21])).isCertain == false)
+        #expect(
+            try signer.problem(signer.request(signature: header, body: TestSigner.body + [0x21])).isCertain == false)
     }
 
     @Test("One client's wrong signatures leave the others theirs to be looked at")
@@ -189,25 +228,35 @@ struct SigningTests {
             #expect(try broken.problem(broken.request(signature: header)).kind == (number < 5 ? .key : .undetermined))
         }
         #expect(try second.problem(second.request(signature: try second.header(TestSigner.message() + "\n"))).isCertain)
-        #expect(try broken.problem(broken.request(signature: try broken.header("later")), now: TestSigner.now + 1).kind == .key)
+        #expect(
+            try broken.problem(broken.request(signature: try broken.header("later")), now: TestSigner.now + 1).kind
+                == .key)
         #expect(try other.problem(other.request(signature: try other.header("x"))).kind == .key)
     }
 
-    @Test("The cost of trying other bodies is bounded", arguments: [
-        String(repeating: "[", count: 60) + Array(repeating: "0", count: 30_000).joined(separator: ",") + String(repeating: "]", count: 60),
-        "[" + Array(repeating: "\n0", count: 20_000).joined(separator: ",") + "]\n", String(repeating: "\n", count: 64 << 10), String(repeating: "ä\n", count: 20_000), "{}",
-    ])
+    @Test(
+        "The cost of trying other bodies is bounded",
+        arguments: [
+            String(repeating: "[", count: 60) + Array(repeating: "0", count: 30_000).joined(separator: ",")
+                + String(repeating: "]", count: 60),
+            "[" + Array(repeating: "\n0", count: 20_000).joined(separator: ",") + "]\n",
+            String(repeating: "\n", count: 64 << 10), String(repeating: "ä\n", count: 20_000), "{}",
+        ])
     func boundedBodies(text: String) {
         var work = BodyWork()
         let body = Array(text.utf8)
         let variations = SignatureVariation.rewrittenBodies(insteadOf: body, &work)
         #expect(work.left >= 0 && !variations.isEmpty)
         var style = 0
-        for bytes in JSONStyle.all.map({ $0.bytes(of: .array([.array([.array([.string(text)])])]), limit: 100) }) { style += (bytes ?? []).count }
+        for bytes in JSONStyle.all.map({ $0.bytes(of: .array([.array([.array([.string(text)])])]), limit: 100) }) {
+            style += (bytes ?? []).count
+        }
         #expect(style <= 100 * JSONStyle.all.count)
         // Larger bodies are not rewritten.
         var large = BodyWork()
-        #expect(SignatureVariation.rewrittenBodies(insteadOf: Array(repeating: 0x5B, count: BodyWork.bodyLimit + 1), &large).isEmpty && large.wasCut)
+        #expect(
+            SignatureVariation.rewrittenBodies(insteadOf: Array(repeating: 0x5B, count: BodyWork.bodyLimit + 1), &large)
+                .isEmpty && large.wasCut)
         #expect(large.left == BodyWork.limit)
     }
 
@@ -218,14 +267,20 @@ struct SigningTests {
         let signature = try stranger.signature(for: Array("x".utf8))
         func sentence(_ signature: String, _ body: [UInt8]) -> String {
             SignatureDiagnosis(
-                signer.request(signature: signature, body: body), of: signer.key, signer.privateKey.publicKey, knownTargets: TestSigner.knownTargets,
+                signer.request(signature: signature, body: body), of: signer.key, signer.privateKey.publicKey,
+                knownTargets: TestSigner.knownTargets,
                 now: TestSigner.now
             ).problem(remembered: nil, otherKeys: [], earlier: []) { true }.sentence
         }
         let der = signature.derRepresentation.base64EncodedString()
         #expect(sentence(der, []).contains("so the path, date and form are probably correct"))
-        for sentence in [sentence(signature.rawRepresentation.base64EncodedString(), []), sentence(der, Array(repeating: 0x20, count: 100_000))] {
-            #expect(sentence.contains("not all of them were tried") && !sentence.contains("so the path, date and form are probably correct"))
+        for sentence in [
+            sentence(signature.rawRepresentation.base64EncodedString(), []),
+            sentence(der, Array(repeating: 0x20, count: 100_000)),
+        ] {
+            #expect(
+                sentence.contains("not all of them were tried")
+                    && !sentence.contains("so the path, date and form are probably correct"))
         }
         // Two mistakes are found even in a signature with two readings.
         let message = "\(TestSigner.date):\(TestSigner.hash(TestSigner.body)):\(TestSigner.path)\n"
@@ -240,15 +295,22 @@ struct SigningTests {
         let stranger = P256.Signing.PrivateKey()
         let header = try stranger.signature(for: Array("x".utf8)).derRepresentation.base64EncodedString()
         let diagnosis = SignatureDiagnosis(
-            signer.request(signature: header), of: signer.key, signer.privateKey.publicKey, knownTargets: TestSigner.knownTargets, now: TestSigner.now)
+            signer.request(signature: header), of: signer.key, signer.privateKey.publicKey,
+            knownTargets: TestSigner.knownTargets, now: TestSigner.now)
         let problem = diagnosis.problem(remembered: nil, otherKeys: [], earlier: []) { false }
-        #expect(problem.kind == .undetermined && !problem.isCertain && problem.sentence.contains("The difference was not searched"))
+        #expect(
+            problem.kind == .undetermined && !problem.isCertain
+                && problem.sentence.contains("The difference was not searched"))
         #expect(problem.expected == TestSigner.message())
         // The diagnosis stays within its limit even with the maximum number of candidates.
-        let others = (0..<SignatureDiagnosis.otherKeyLimit).map { _ in (key: signer.key, publicKey: P256.Signing.PrivateKey().publicKey) }
+        let others = (0..<SignatureDiagnosis.otherKeyLimit).map { _ in
+            (key: signer.key, publicKey: P256.Signing.PrivateKey().publicKey)
+        }
         let known = (0..<200).map { "/database/1/iCloud.com.example.Signing/development/public/service/\($0)" }
         let large = SignatureDiagnosis(
-            signer.request(signature: header, target: TestSigner.path + "?" + (0..<20).map { "p\($0)=a%20b" }.joined(separator: "&")), of: signer.key,
+            signer.request(
+                signature: header,
+                target: TestSigner.path + "?" + (0..<20).map { "p\($0)=a%20b" }.joined(separator: "&")), of: signer.key,
             signer.privateKey.publicKey, knownTargets: known, now: TestSigner.now)
         let sentence = large.problem(remembered: nil, otherKeys: others, earlier: []) { true }.sentence
         let count = try #require(sentence.firstMatch(of: /None of ([0-9]+) known mistakes/).flatMap { Int($0.1) })
@@ -258,7 +320,9 @@ struct SigningTests {
     @Test("The pure parts are what the protocol says")
     func parts() {
         #expect(RequestSignature.bodyHash([]) == "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
-        #expect(RequestSignature.message(date: "d", body: [], target: "/t?q") == "d:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:/t?q")
+        #expect(
+            RequestSignature.message(date: "d", body: [], target: "/t?q")
+                == "d:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:/t?q")
         for moment in [0, 951_782_400, 1_795_348_800, 4_107_542_399, 68_169_600] as [Int64] {
             #expect(RequestSignature.moment(of: RequestSignature.date(of: moment)) == moment)
         }

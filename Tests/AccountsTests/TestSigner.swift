@@ -25,7 +25,8 @@ struct TestSigner {
         self.accounts = try accounts ?? Accounts(file: nil)
         self.privateKey = privateKey
         key = try await self.accounts.registerServerKey(
-            pem: privateKey.publicKey.pemRepresentation, named: "Test", container: try #require(Self.container), environment: .development)
+            pem: privateKey.publicKey.pemRepresentation, named: "Test", container: try #require(Self.container),
+            environment: .development)
     }
 
     static func message(_ date: String = date, _ body: [UInt8] = body, _ target: String = target) -> String {
@@ -43,11 +44,13 @@ struct TestSigner {
     }
 
     func request(
-        signature: String, date: String = date, body: [UInt8] = body, target: String = target, environment: Records.Environment = .development,
+        signature: String, date: String = date, body: [UInt8] = body, target: String = target,
+        environment: Records.Environment = .development,
         keyID: String? = nil
     ) -> SignedRequest {
         SignedRequest(
-            keyID: keyID ?? key.keyID, date: date, signature: signature, body: body, target: target, container: key.container,
+            keyID: keyID ?? key.keyID, date: date, signature: signature, body: body, target: target,
+            container: key.container,
             environment: environment, origin: "http://localhost:8080")
     }
 

@@ -10,7 +10,8 @@ import Testing
 struct UseTests {
     @Test("Uses that could not be written once are written with the next ones")
     func unwritten() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("skylight-accounts-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "skylight-accounts-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("accounts.sqlite")
         let accounts = try Accounts(file: file)
@@ -31,7 +32,8 @@ struct UseTests {
 
     @Test("Moments beyond all bounds in the file end no request", arguments: [Int64.min, .max])
     func moments(moment: Int64) async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("skylight-accounts-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "skylight-accounts-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("accounts.sqlite")
         _ = try Accounts(file: file)
@@ -44,7 +46,8 @@ struct UseTests {
         var rotation = TokenRotation(newestIssue: moment, firstUse: moment)
         rotation.used(issue: .max, at: 0, grace: 1000)
         let session = WebAuthSession(
-            id: "0123456789abcdef", user: developer.userRecordName, container: try #require(ContainerID("iCloud.com.example.Test")), environment: .development,
+            id: "0123456789abcdef", user: developer.userRecordName,
+            container: try #require(ContainerID("iCloud.com.example.Test")), environment: .development,
             apiTokenID: nil, keepsSignedIn: true, made: Timestamp(milliseconds: moment), lastUsed: nil, revoked: nil)
         #expect(session.isLive(at: Timestamp(milliseconds: 0)) == (moment > 0))
     }

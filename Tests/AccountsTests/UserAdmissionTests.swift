@@ -9,7 +9,8 @@ import Testing
 @Suite("Users come, are written, and go")
 struct UserAdmissionTests {
     private func temporaryFile() -> URL {
-        FileManager.default.temporaryDirectory.appendingPathComponent("skylight-accounts-\(UUID().uuidString)").appendingPathComponent("accounts.sqlite")
+        FileManager.default.temporaryDirectory.appendingPathComponent("skylight-accounts-\(UUID().uuidString)")
+            .appendingPathComponent("accounts.sqlite")
     }
 
     private func code(_ work: () async throws -> Void) async throws -> ServerErrorCode? {
@@ -27,18 +28,29 @@ struct UserAdmissionTests {
     func strangers() async throws {
         let accounts = try Accounts(file: nil)
         let here = UserSignIn(apiTokenID: nil, peer: "2001:db8::1")
-        for number in 0..<10 { _ = try await accounts.makeUser(displayName: "Stranger \(number)", emailAddress: nil, for: here) }
+        for number in 0..<10 {
+            _ = try await accounts.makeUser(displayName: "Stranger \(number)", emailAddress: nil, for: here)
+        }
         let neighbour = UserSignIn(apiTokenID: nil, peer: "2001:db8::2")
         for signIn in [here, neighbour] {
-            #expect(try await code { _ = try await accounts.makeUser(displayName: "One more", emailAddress: nil, for: signIn) } == .throttled)
-            #expect(try await code { _ = try await accounts.existingOrNewUser(named: "one-more", for: signIn) } == .throttled)
+            #expect(
+                try await code {
+                    _ = try await accounts.makeUser(displayName: "One more", emailAddress: nil, for: signIn)
+                } == .throttled)
+            #expect(
+                try await code { _ = try await accounts.existingOrNewUser(named: "one-more", for: signIn) }
+                    == .throttled)
         }
         // Other clients are not limited: another address, an app with its token, the administrator, and existing users.
-        _ = try await accounts.makeUser(displayName: "Elsewhere", emailAddress: nil, for: UserSignIn(apiTokenID: nil, peer: "10.0.0.1"))
-        _ = try await accounts.makeUser(displayName: "App", emailAddress: nil, for: UserSignIn(apiTokenID: "0123abcd", peer: "2001:db8::1"))
+        _ = try await accounts.makeUser(
+            displayName: "Elsewhere", emailAddress: nil, for: UserSignIn(apiTokenID: nil, peer: "10.0.0.1"))
+        _ = try await accounts.makeUser(
+            displayName: "App", emailAddress: nil, for: UserSignIn(apiTokenID: "0123abcd", peer: "2001:db8::1"))
         _ = try await accounts.makeUser(displayName: "Admin", emailAddress: nil)
         #expect(try await accounts.existingOrNewUser(named: "admin", for: here).handle == "admin")
-        #expect(accounts.user(handle: "stranger-0")?.maker == .stranger && accounts.user(handle: "app")?.maker == .apiToken("0123abcd"))
+        #expect(
+            accounts.user(handle: "stranger-0")?.maker == .stranger
+                && accounts.user(handle: "app")?.maker == .apiToken("0123abcd"))
         #expect(accounts.user(handle: "admin")?.maker == .server)
     }
 
@@ -47,7 +59,9 @@ struct UserAdmissionTests {
         let accounts = try Accounts(file: nil)
         let here = UserSignIn(apiTokenID: nil, peer: "10.0.0.1")
         for _ in 0..<50 {
-            #expect(try await code { _ = try await accounts.makeUser(displayName: "A", emailAddress: "none", for: here) } == .badRequest)
+            #expect(
+                try await code { _ = try await accounts.makeUser(displayName: "A", emailAddress: "none", for: here) }
+                    == .badRequest)
         }
         _ = try await accounts.makeUser(displayName: "Anna", emailAddress: nil, for: here)
     }
@@ -58,10 +72,12 @@ struct UserAdmissionTests {
         let start = ContinuousClock.now
         var users = KnownUsers()
         func made(_ count: Int, _ signIn: UserSignIn, at seconds: Int) -> Int {
-            (0..<count).count { _ in (try? admission.admit(signIn, among: users, at: start + .seconds(seconds))) != nil }
+            (0..<count).count { _ in (try? admission.admit(signIn, among: users, at: start + .seconds(seconds))) != nil
+            }
         }
         let stranger = UserSignIn(apiTokenID: nil, peer: "10.0.0.1")
-        #expect(made(100, stranger, at: 0) == 10 && made(100, stranger, at: 600) == 1 && made(100, stranger, at: 1200) == 1)
+        #expect(
+            made(100, stranger, at: 0) == 10 && made(100, stranger, at: 600) == 1 && made(100, stranger, at: 1200) == 1)
         #expect(made(100, UserSignIn(apiTokenID: "a", peer: "10.0.0.1"), at: 0) == 30)
         // The token has a limit over all addresses, and requests it refuses do not count for the address.
         let byToken = (2..<20).reduce(0) { $0 + made(30, UserSignIn(apiTokenID: "a", peer: "10.0.0.\($1)"), at: 0) }
@@ -69,16 +85,22 @@ struct UserAdmissionTests {
         #expect(made(100, UserSignIn(apiTokenID: "b", peer: "10.0.0.19"), at: 0) == 30)
         // The total number of users is limited as well.
         for number in 0..<UserAdmission.strangerLimit { users.insert(User(handle: "s\(number)", maker: .stranger)) }
-        #expect(made(1, UserSignIn(apiTokenID: nil, peer: "10.1.0.1"), at: 0) == 0 && made(1, UserSignIn(apiTokenID: "c", peer: "10.1.0.1"), at: 0) == 1)
+        #expect(
+            made(1, UserSignIn(apiTokenID: nil, peer: "10.1.0.1"), at: 0) == 0
+                && made(1, UserSignIn(apiTokenID: "c", peer: "10.1.0.1"), at: 0) == 1)
         for number in 0..<UserAdmission.tokenLimit { users.insert(User(handle: "t\(number)", maker: .apiToken("c"))) }
-        #expect(made(1, UserSignIn(apiTokenID: "c", peer: "10.1.0.2"), at: 0) == 0 && made(1, UserSignIn(apiTokenID: "d", peer: "10.1.0.2"), at: 0) == 1)
+        #expect(
+            made(1, UserSignIn(apiTokenID: "c", peer: "10.1.0.2"), at: 0) == 0
+                && made(1, UserSignIn(apiTokenID: "d", peer: "10.1.0.2"), at: 0) == 1)
         for number in users.count..<UserAdmission.signInLimit { users.insert(User(handle: "u\(number)")) }
         #expect(made(1, UserSignIn(apiTokenID: "d", peer: "10.1.0.3"), at: 0) == 0)
     }
 
     // MARK: Removing
 
-    @Test("A removed user is gone with sessions and address, the place is free, and nobody who signs in takes over the name")
+    @Test(
+        "A removed user is gone with sessions and address, the place is free, and nobody who signs in takes over the name"
+    )
     func removal() async throws {
         let file = temporaryFile()
         defer { try? FileManager.default.removeItem(at: file.deletingLastPathComponent()) }
@@ -94,18 +116,24 @@ struct UserAdmissionTests {
         #expect(removed.user == anna && removed.endedSessions == 1)
         try await accounts.writeUses()
         for accounts in [accounts, try Accounts(file: file)] {
-            #expect(accounts.users().map(\.handle) == ["developer", "bert"] && accounts.user(emailAddress: "anna@example.com") == nil)
+            #expect(
+                accounts.users().map(\.handle) == ["developer", "bert"]
+                    && accounts.user(emailAddress: "anna@example.com") == nil)
             #expect(accounts.wasRemoved(anna.userRecordName) && !accounts.wasRemoved(bert.userRecordName))
             #expect(accounts.webAuth(token, container: container, environment: .development, now: now) == .unknown)
             #expect(accounts.webAuthSessions().map(\.user) == [bert.userRecordName])
-            if case .valid = accounts.webAuth(other, container: container, environment: .development, now: now) {} else { Issue.record("bert is signed out") }
+            if case .valid = accounts.webAuth(other, container: container, environment: .development, now: now) {
+            } else {
+                Issue.record("bert is signed out")
+            }
         }
         #expect(try await code { _ = try await accounts.removeUser(anna.userRecordName) } == .notFound)
         // A new user with the same name is a different user, and may take the address that is free again.
         let stranger = UserSignIn(apiTokenID: nil, peer: "10.0.0.1")
         let new = try await accounts.makeUser(displayName: "Anna", emailAddress: "anna@example.com", for: stranger)
         #expect(new.userRecordName != anna.userRecordName && new.handle == "anna-2")
-        #expect(try await code { _ = try await accounts.existingOrNewUser(named: "anna", for: stranger) } == .badRequest)
+        #expect(
+            try await code { _ = try await accounts.existingOrNewUser(named: "anna", for: stranger) } == .badRequest)
         // The administrator restores the user, with the remaining data.
         #expect(try accounts.caller(named: "anna", deviceID: nil).userRecordName == anna.userRecordName)
         #expect(!accounts.wasRemoved(anna.userRecordName))
@@ -130,7 +158,9 @@ struct UserAdmissionTests {
     func staying() async throws {
         let signer = try await TestSigner()
         let accounts = signer.accounts
-        #expect(try await code { _ = try await accounts.removeUser(User.recordName(ofHandle: User.developerHandle)) } == .badRequest)
+        #expect(
+            try await code { _ = try await accounts.removeUser(User.recordName(ofHandle: User.developerHandle)) }
+                == .badRequest)
         #expect(try await code { _ = try await accounts.removeUser(signer.key.userRecordName) } == .badRequest)
         _ = try await accounts.revokeServerKey(signer.key.keyID)
         _ = try await accounts.removeUser(signer.key.userRecordName)
@@ -169,7 +199,9 @@ struct UserAdmissionTests {
         #expect(caller.userRecordName == User.recordName(ofHandle: "anna") && accounts.user(handle: "anna") != nil)
         accounts.noteUse(of: try #require(accounts.apiToken(secret: secret)))
         await #expect(throws: DatabaseError.self) { try await accounts.writeUses() }
-        await #expect(throws: DatabaseError.self) { _ = try await accounts.makeUser(displayName: "Bert", emailAddress: nil) }
+        await #expect(throws: DatabaseError.self) {
+            _ = try await accounts.makeUser(displayName: "Bert", emailAddress: nil)
+        }
         await #expect(throws: DatabaseError.self) { _ = try await accounts.existingOrNewUser(named: "anna") }
         await #expect(throws: DatabaseError.self) { _ = try await accounts.removeUser(caller.userRecordName) }
         #expect(accounts.user(handle: "anna") != nil && accounts.users().count == 2)

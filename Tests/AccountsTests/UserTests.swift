@@ -9,12 +9,15 @@ import Testing
 struct UserTests {
     @Test("A user has a handle of the address or the name, and is found by the address")
     func made() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("skylight-accounts-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "skylight-accounts-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("accounts.sqlite")
         let accounts = try Accounts(file: file)
         let anna = try await accounts.makeUser(displayName: " Anna Maria Müller ", emailAddress: "Anna.M@Example.com")
-        #expect(anna.handle == "anna.m" && anna.displayName == "Anna Maria Müller" && anna.userRecordName == User.recordName(ofHandle: "anna.m"))
+        #expect(
+            anna.handle == "anna.m" && anna.displayName == "Anna Maria Müller"
+                && anna.userRecordName == User.recordName(ofHandle: "anna.m"))
         #expect(anna.givenName == "Anna Maria" && anna.familyName == "Müller")
         let other = try await accounts.makeUser(displayName: "Anna.M", emailAddress: "anna.m@example.org")
         #expect(other.handle == "anna.m-2" && other.givenName == "Anna.M" && other.familyName == nil)
@@ -37,11 +40,15 @@ struct UserTests {
         let accounts = try Accounts(file: nil)
         _ = try await accounts.makeUser(displayName: "Anna", emailAddress: "anna@example.com")
         let cases: [(String, String?)] = [
-            ("", nil), ("  ", nil), ("a\nb", nil), (String(repeating: "x", count: 256), nil), ("A", "anna@example.com"), ("A", "ANNA@EXAMPLE.COM "), ("A", "a"),
-            ("A", "a@"), ("A", "@b"), ("A", "a@b@c"), ("A", "a@b@\u{301}c"), ("A", "a b@c"), ("A", "<a@b>"), ("A", String(repeating: "x", count: 250) + "@b.com"),
+            ("", nil), ("  ", nil), ("a\nb", nil), (String(repeating: "x", count: 256), nil), ("A", "anna@example.com"),
+            ("A", "ANNA@EXAMPLE.COM "), ("A", "a"),
+            ("A", "a@"), ("A", "@b"), ("A", "a@b@c"), ("A", "a@b@\u{301}c"), ("A", "a b@c"), ("A", "<a@b>"),
+            ("A", String(repeating: "x", count: 250) + "@b.com"),
         ]
         for (name, address) in cases {
-            await #expect(throws: RecordError.self) { _ = try await accounts.makeUser(displayName: name, emailAddress: address) }
+            await #expect(throws: RecordError.self) {
+                _ = try await accounts.makeUser(displayName: name, emailAddress: address)
+            }
         }
         #expect(accounts.users().count == 2)
     }
@@ -60,13 +67,19 @@ struct UserTests {
     @Test("There is an end to users, and a handle is found at once")
     func limit() async throws {
         let accounts = try Accounts(file: nil)
-        for number in 2...9 { #expect(try await accounts.makeUser(displayName: "Bert", emailAddress: nil).handle == (number == 2 ? "bert" : "bert-\(number - 1)")) }
+        for number in 2...9 {
+            #expect(
+                try await accounts.makeUser(displayName: "Bert", emailAddress: nil).handle
+                    == (number == 2 ? "bert" : "bert-\(number - 1)"))
+        }
         _ = try await accounts.makeUser(displayName: "Bert", emailAddress: nil)
         #expect(try await accounts.makeUser(displayName: "Bert", emailAddress: nil).handle.utf8.count == 13)
         accounts.known.withLock { users in
             for number in users.count..<User.countLimit { users.insert(User(handle: "user \(number)")) }
         }
-        await #expect(throws: RecordError.self) { _ = try await accounts.makeUser(displayName: "One more", emailAddress: nil) }
+        await #expect(throws: RecordError.self) {
+            _ = try await accounts.makeUser(displayName: "One more", emailAddress: nil)
+        }
         #expect(throws: RecordError.self) { _ = try accounts.caller(named: "one-more", deviceID: nil) }
         #expect(try accounts.caller(named: "bert", deviceID: nil).userRecordName == User.recordName(ofHandle: "bert"))
     }
@@ -76,13 +89,17 @@ struct UserTests {
         let accounts = try Accounts(file: nil)
         let made = await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<20 {
-                group.addTask { (try? await accounts.makeUser(displayName: "Anna", emailAddress: "anna@example.com")) != nil }
+                group.addTask {
+                    (try? await accounts.makeUser(displayName: "Anna", emailAddress: "anna@example.com")) != nil
+                }
             }
             return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
         }
         #expect(made == 1)
         let handles = await withTaskGroup(of: String?.self) { group in
-            for _ in 0..<20 { group.addTask { try? await accounts.makeUser(displayName: "Bert", emailAddress: nil).handle } }
+            for _ in 0..<20 {
+                group.addTask { try? await accounts.makeUser(displayName: "Bert", emailAddress: nil).handle }
+            }
             return await group.reduce(into: Set<String>()) { if let handle = $1 { $0.insert(handle) } }
         }
         #expect(handles.count == 20)

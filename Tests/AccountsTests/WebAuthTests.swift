@@ -21,7 +21,8 @@ struct WebAuthTests {
     private var request: SignInRequest { SignInRequest(container: container, environment: .development) }
 
     private func verdict(_ token: String, after seconds: Double, in accounts: Accounts? = nil) -> WebAuthVerdict {
-        (accounts ?? self.accounts).webAuth(token, container: container, environment: .development, now: start + seconds)
+        (accounts ?? self.accounts).webAuth(
+            token, container: container, environment: .development, now: start + seconds)
     }
 
     private func name(_ verdict: WebAuthVerdict) -> String {
@@ -34,10 +35,14 @@ struct WebAuthTests {
         }
     }
 
-    @Test("A token is good for half an hour, or for two weeks", arguments: [(false, 1800.0), (true, 14 * 86_400)] as [(Bool, Double)])
+    @Test(
+        "A token is good for half an hour, or for two weeks",
+        arguments: [(false, 1800.0), (true, 14 * 86_400)] as [(Bool, Double)])
     func lives(keepsSignedIn: Bool, life: Double) async throws {
-        let (session, token) = try await accounts.signIn(anna.userRecordName, with: request, keepSignedIn: keepsSignedIn, now: start)
-        #expect(session.user == anna.userRecordName && session.keepsSignedIn == keepsSignedIn && session.lastUsed == nil)
+        let (session, token) = try await accounts.signIn(
+            anna.userRecordName, with: request, keepSignedIn: keepsSignedIn, now: start)
+        #expect(
+            session.user == anna.userRecordName && session.keepsSignedIn == keepsSignedIn && session.lastUsed == nil)
         #expect(token.utf8.count == 72 && token.hasSuffix("="))
         #expect(name(verdict(token, after: life)) == "expired")
         #expect(name(verdict(token, after: life - 0.001)) == "valid")
@@ -50,7 +55,8 @@ struct WebAuthTests {
 
     @Test("A token stays good for five minutes after a newer one was first used, and no longer")
     func rotation() async throws {
-        let (session, first) = try await accounts.signIn(anna.userRecordName, with: request, keepSignedIn: false, now: start)
+        let (session, first) = try await accounts.signIn(
+            anna.userRecordName, with: request, keepSignedIn: false, now: start)
         #expect(name(verdict(first, after: 1)) == "valid")
         let second = accounts.nextToken(of: session, now: start + 1)
         let third = accounts.nextToken(of: session, now: start + 2)
@@ -69,7 +75,8 @@ struct WebAuthTests {
 
     @Test("In a busy session each token goes five minutes after the next one's first use")
     func busy() async throws {
-        let (session, first) = try await accounts.signIn(anna.userRecordName, with: request, keepSignedIn: false, now: start)
+        let (session, first) = try await accounts.signIn(
+            anna.userRecordName, with: request, keepSignedIn: false, now: start)
         var tokens = [first]
         // Ten requests a second, each with the token of the answer before.
         for step in 0..<3600 {
@@ -101,7 +108,10 @@ struct WebAuthTests {
             changed[bit / 8] ^= 1 << (bit % 8)
             #expect(verdict(String(decoding: changed, as: UTF8.self), after: 1) == .unknown)
         }
-        for text in ["", "=", token + "=", token + "\n", " " + token, String(token.dropLast()), String(repeating: "A", count: 5000), "ü"] {
+        for text in [
+            "", "=", token + "=", token + "\n", " " + token, String(token.dropLast()),
+            String(repeating: "A", count: 5000), "ü",
+        ] {
             #expect(verdict(text, after: 1) == .unknown)
         }
         // A token of another server, even with the same session id.
@@ -111,10 +121,12 @@ struct WebAuthTests {
 
     @Test("A session is good in its own container and environment, and until it is revoked")
     func places() async throws {
-        let (session, token) = try await accounts.signIn(anna.userRecordName, with: request, keepSignedIn: true, now: start)
+        let (session, token) = try await accounts.signIn(
+            anna.userRecordName, with: request, keepSignedIn: true, now: start)
         let other = try #require(ContainerID("iCloud.com.example.Other"))
         #expect(name(accounts.webAuth(token, container: other, environment: .development, now: start)) == "elsewhere")
-        #expect(name(accounts.webAuth(token, container: container, environment: .production, now: start)) == "elsewhere")
+        #expect(
+            name(accounts.webAuth(token, container: container, environment: .production, now: start)) == "elsewhere")
         #expect(accounts.webAuthSessions().map(\.id) == [session.id])
         let revoked = try await accounts.revokeWebAuthSession(session.id)
         #expect(!revoked.isLive(at: revoked.made))
@@ -125,17 +137,24 @@ struct WebAuthTests {
 
     @Test("Only a known user signs in, under a token that is in force")
     func refused() async throws {
-        await #expect(throws: RecordError.self) { _ = try await accounts.signIn("_nobody", with: request, keepSignedIn: false, now: start) }
-        let (token, _) = try await accounts.makeAPIToken(named: "", container: container, environment: .development, allowedOrigins: [], callback: nil)
+        await #expect(throws: RecordError.self) {
+            _ = try await accounts.signIn("_nobody", with: request, keepSignedIn: false, now: start)
+        }
+        let (token, _) = try await accounts.makeAPIToken(
+            named: "", container: container, environment: .development, allowedOrigins: [], callback: nil)
         var under = request
         under.apiTokenID = token.id
         let (session, _) = try await accounts.signIn(anna.userRecordName, with: under, keepSignedIn: false, now: start)
         #expect(session.apiTokenID == token.id)
         under.environment = .production
-        await #expect(throws: RecordError.self) { _ = try await accounts.signIn(anna.userRecordName, with: under, keepSignedIn: false, now: start) }
+        await #expect(throws: RecordError.self) {
+            _ = try await accounts.signIn(anna.userRecordName, with: under, keepSignedIn: false, now: start)
+        }
         under.environment = .development
         _ = try await accounts.revokeAPIToken(token.id)
-        await #expect(throws: RecordError.self) { _ = try await accounts.signIn(anna.userRecordName, with: under, keepSignedIn: false, now: start) }
+        await #expect(throws: RecordError.self) {
+            _ = try await accounts.signIn(anna.userRecordName, with: under, keepSignedIn: false, now: start)
+        }
     }
 
     @Test("Nobody signs in as a server key, nor stays signed in as one")
@@ -148,30 +167,44 @@ struct WebAuthTests {
         let early = try await accounts.existingOrNewUser(named: userRecordName.string)
         let (_, token) = try await accounts.signIn(early.userRecordName, with: request, keepSignedIn: false, now: start)
         #expect(name(verdict(token, after: 1)) == "valid")
-        let key = try await accounts.registerServerKey(pem: pem, named: "", container: container, environment: .development)
+        let key = try await accounts.registerServerKey(
+            pem: pem, named: "", container: container, environment: .development)
         #expect(key.userRecordName == userRecordName && accounts.isServerKey(userRecordName))
         #expect(name(verdict(token, after: 2)) == "revoked")
-        await #expect(throws: RecordError.self) { _ = try await accounts.signIn(userRecordName, with: request, keepSignedIn: false, now: start) }
+        await #expect(throws: RecordError.self) {
+            _ = try await accounts.signIn(userRecordName, with: request, keepSignedIn: false, now: start)
+        }
         _ = try await accounts.revokeServerKey(key.keyID)
-        await #expect(throws: RecordError.self) { _ = try await accounts.signIn(userRecordName, with: request, keepSignedIn: false, now: start) }
+        await #expect(throws: RecordError.self) {
+            _ = try await accounts.signIn(userRecordName, with: request, keepSignedIn: false, now: start)
+        }
         try await accounts.removeCredentials(of: container)
-        await #expect(throws: RecordError.self) { _ = try await accounts.signIn(userRecordName, with: request, keepSignedIn: false, now: start) }
+        await #expect(throws: RecordError.self) {
+            _ = try await accounts.signIn(userRecordName, with: request, keepSignedIn: false, now: start)
+        }
     }
 
     @Test("Revoking an API token ends only its own sessions")
     func revokedToken() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("skylight-accounts-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "skylight-accounts-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("accounts.sqlite")
         let accounts = try Accounts(file: file)
         var tokens: [String] = []
         var ids: [String?] = [nil]
         for _ in 0..<2 {
-            ids.append(try await accounts.makeAPIToken(named: "", container: container, environment: .development, allowedOrigins: [], callback: nil).token.id)
+            ids.append(
+                try await accounts.makeAPIToken(
+                    named: "", container: container, environment: .development, allowedOrigins: [], callback: nil
+                ).token.id)
         }
         for id in ids {
             let request = SignInRequest(container: container, environment: .development, apiTokenID: id)
-            tokens.append(try await accounts.signIn(User.recordName(ofHandle: "developer"), with: request, keepSignedIn: true, now: start).token)
+            tokens.append(
+                try await accounts.signIn(
+                    User.recordName(ofHandle: "developer"), with: request, keepSignedIn: true, now: start
+                ).token)
         }
         #expect(tokens.map { name(verdict($0, after: 1, in: accounts)) } == ["valid", "valid", "valid"])
         _ = try await accounts.revokeAPIToken(try #require(ids[1]))
@@ -184,15 +217,21 @@ struct WebAuthTests {
     func manySessions() async throws {
         let limit = Accounts.sessionLimitOfUser
         let bert = try await accounts.makeUser(displayName: "Bert", emailAddress: nil)
-        let (bertsSession, _) = try await accounts.signIn(bert.userRecordName, with: request, keepSignedIn: false, now: start)
-        let (busy, token) = try await accounts.signIn(anna.userRecordName, with: request, keepSignedIn: false, now: start)
-        let (quiet, _) = try await accounts.signIn(anna.userRecordName, with: request, keepSignedIn: true, now: start + 1)
+        let (bertsSession, _) = try await accounts.signIn(
+            bert.userRecordName, with: request, keepSignedIn: false, now: start)
+        let (busy, token) = try await accounts.signIn(
+            anna.userRecordName, with: request, keepSignedIn: false, now: start)
+        let (quiet, _) = try await accounts.signIn(
+            anna.userRecordName, with: request, keepSignedIn: true, now: start + 1)
         #expect(name(verdict(token, after: 600)) == "valid")
         for second in 0..<limit - 1 {
-            _ = try await accounts.signIn(anna.userRecordName, with: request, keepSignedIn: true, now: start + 2 + Double(second))
+            _ = try await accounts.signIn(
+                anna.userRecordName, with: request, keepSignedIn: true, now: start + 2 + Double(second))
         }
         let sessions = accounts.webAuthSessions()
-        #expect(sessions.count == limit + 1 && sessions.contains { $0.id == busy.id } && sessions.contains { $0.id == bertsSession.id })
+        #expect(
+            sessions.count == limit + 1 && sessions.contains { $0.id == busy.id }
+                && sessions.contains { $0.id == bertsSession.id })
         #expect(!sessions.contains { $0.id == quiet.id })
     }
 
@@ -202,19 +241,23 @@ struct WebAuthTests {
         func taken(_ count: Int, from peer: String, at seconds: Int) -> Int {
             (0..<count).count { _ in (try? accounts.admitSignIn(from: peer, at: start + .seconds(seconds))) != nil }
         }
-        #expect(taken(100, from: "10.0.0.1", at: 0) == 30 && taken(100, from: "2001:db8::1", at: 0) == 30 && taken(100, from: "2001:db8::2", at: 0) == 0)
+        #expect(
+            taken(100, from: "10.0.0.1", at: 0) == 30 && taken(100, from: "2001:db8::1", at: 0) == 30
+                && taken(100, from: "2001:db8::2", at: 0) == 0)
         #expect(throws: RecordError.self) { try accounts.admitSignIn(from: "10.0.0.1", at: start) }
         #expect(taken(100, from: "10.0.0.1", at: 5) == 5 && taken(100, from: "10.0.0.1", at: 100) == 30)
     }
 
     @Test("Sessions outlast the server, and so does what was replaced")
     func remembered() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("skylight-accounts-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "skylight-accounts-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("accounts.sqlite")
         var accounts = try Accounts(file: file)
         let anna = try await accounts.makeUser(displayName: "Anna", emailAddress: nil)
-        let (session, first) = try await accounts.signIn(anna.userRecordName, with: request, keepSignedIn: true, now: start)
+        let (session, first) = try await accounts.signIn(
+            anna.userRecordName, with: request, keepSignedIn: true, now: start)
         let second = accounts.nextToken(of: session, now: start + 10)
         #expect(name(verdict(second, after: 20, in: accounts)) == "valid")
         try await accounts.writeUses()
@@ -235,11 +278,17 @@ struct WebAuthTests {
     @Test("A ticket is good for an hour, and says what it was made of")
     func tickets() throws {
         let requests = [
-            request, SignInRequest(container: container, environment: .production, apiTokenID: "0123abcd", origin: "https://example.com:8443"),
+            request,
+            SignInRequest(
+                container: container, environment: .production, apiTokenID: "0123abcd",
+                origin: "https://example.com:8443"),
         ]
         for request in requests {
             let ticket = accounts.signInTicket(for: request, now: start)
-            #expect(ticket.utf8.allSatisfy { Unicode.Scalar($0).properties.isAlphabetic || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x5F })
+            #expect(
+                ticket.utf8.allSatisfy {
+                    Unicode.Scalar($0).properties.isAlphabetic || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x5F
+                })
             #expect(accounts.signInRequest(ticket: ticket, now: start + 3599) == request)
             #expect(accounts.signInRequest(ticket: ticket, now: start + 3600) == nil)
             let text = Array(ticket.utf8)
@@ -252,13 +301,16 @@ struct WebAuthTests {
         // An invalid origin is dropped.
         let odd = SignInRequest(container: container, environment: .development, origin: "https://a.example\nx\ny")
         #expect(accounts.signInRequest(ticket: accounts.signInTicket(for: odd, now: start), now: start)?.origin == nil)
-        for text in ["", "x", String(repeating: "A", count: 10_000), "ü=+/"] { #expect(accounts.signInRequest(ticket: text, now: start) == nil) }
+        for text in ["", "x", String(repeating: "A", count: 10_000), "ü=+/"] {
+            #expect(accounts.signInRequest(ticket: text, now: start) == nil)
+        }
     }
 
     @Test("A web auth token is no ticket, and a ticket no token")
     func purposes() async throws {
         let (_, token) = try await accounts.signIn(anna.userRecordName, with: request, keepSignedIn: false, now: start)
-        let bare = token.replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+        let bare = token.replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
+            .replacingOccurrences(of: "=", with: "")
         #expect(accounts.signInRequest(ticket: bare, now: start) == nil)
         #expect(verdict(accounts.signInTicket(for: request, now: start), after: 0) == .unknown)
     }

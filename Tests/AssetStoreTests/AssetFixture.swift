@@ -46,15 +46,18 @@ struct AssetFixture {
 
     func ticket(for record: Name = "record", in field: Name = "file") async throws -> String {
         let database = try await engine.database(address(.private), as: ada)
-        let grants = try await database.grantUploads([AssetSlot(recordType: "Item", fieldName: field, recordName: record)], in: .default)
+        let grants = try await database.grantUploads(
+            [AssetSlot(recordType: "Item", fieldName: field, recordName: record)], in: .default)
         return try grants[0].get().ticket
     }
 
     @discardableResult
     func upload(
-        _ bytes: [UInt8], for record: Name = "record", parts: Int = 64 << 10, named name: String? = nil, declaring size: Int64? = nil
+        _ bytes: [UInt8], for record: Name = "record", parts: Int = 64 << 10, named name: String? = nil,
+        declaring size: Int64? = nil
     ) async throws -> Asset {
-        try await store.receive(Self.body(bytes, parts: parts), ticket: ticket(for: record), fileName: name, declaredSize: size)
+        try await store.receive(
+            Self.body(bytes, parts: parts), ticket: ticket(for: record), fileName: name, declaredSize: size)
     }
 
     static func body(_ bytes: [UInt8], parts: Int = 64 << 10) -> AsyncStream<ByteBuffer> {
@@ -65,7 +68,8 @@ struct AssetFixture {
                 defer { next += 1 }
                 return next
             }
-            return index < starts.count ? ByteBuffer(bytes: bytes[starts[index]..<min(starts[index] + parts, bytes.count)]) : nil
+            return index < starts.count
+                ? ByteBuffer(bytes: bytes[starts[index]..<min(starts[index] + parts, bytes.count)]) : nil
         }
     }
 
@@ -94,7 +98,9 @@ struct AssetFixture {
     var assets: URL { folder.url.appending(path: "iCloud.com.example.Test/development.assets") }
 
     func url(of bytes: [UInt8]) -> URL { assets.appending(path: AssetFolder.name(of: bytes.checksum)) }
-    func compressedURL(of bytes: [UInt8]) -> URL { assets.appending(path: AssetFolder.name(of: bytes.checksum) + ".gz") }
+    func compressedURL(of bytes: [UInt8]) -> URL {
+        assets.appending(path: AssetFolder.name(of: bytes.checksum) + ".gz")
+    }
 
     /// Paths of the files below the folder of assets, without their compressed forms.
     func files() async throws -> Set<String> {
@@ -122,7 +128,9 @@ final class Tally: Sendable {
 
 extension [UInt8] {
     var checksum: FileChecksum {
-        guard let checksum = FileChecksum(bytes: SHA256.hash(data: self)) else { preconditionFailure("SHA-256 has 32 bytes") }
+        guard let checksum = FileChecksum(bytes: SHA256.hash(data: self)) else {
+            preconditionFailure("SHA-256 has 32 bytes")
+        }
         return checksum
     }
 
@@ -135,7 +143,9 @@ extension [UInt8] {
     static func text(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
         var random = SeededRandom(seed: seed)
         var bytes: [UInt8] = []
-        while bytes.count < Swift.min(count, 200_000) { bytes += Array("line \(UInt16.random(in: .min ... .max, using: &random)) of a text\n".utf8) }
+        while bytes.count < Swift.min(count, 200_000) {
+            bytes += Array("line \(UInt16.random(in: .min ... .max, using: &random)) of a text\n".utf8)
+        }
         // Repeated beyond the reach of the compression.
         let block = bytes
         while bytes.count < count { bytes += block }

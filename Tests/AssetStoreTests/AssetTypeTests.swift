@@ -3,7 +3,9 @@ import Testing
 @testable import AssetStore
 
 @Suite struct AssetTypeTests {
-    private static func type(_ bytes: [UInt8], isWhole: Bool = true) -> AssetType { AssetType(beginning: bytes, isWhole: isWhole) }
+    private static func type(_ bytes: [UInt8], isWhole: Bool = true) -> AssetType {
+        AssetType(beginning: bytes, isWhole: isWhole)
+    }
 
     private static let zeros = [UInt8](repeating: 0, count: 32)
 
@@ -58,14 +60,19 @@ import Testing
     }
 
     private static let texts: [(String, AssetType)] = [
-        ("Hello", .text), (" \n", .text), ("a,b\n1,2\n", .text), ("function run() {}", .text), ("[section]\nkey=value", .text),
-        ("{not json}", .text), ("{\"open\": ", .text), ("{}", .json), ("[]", .json), (" {\n \"a\": 1 }\n", .json), ("[1, 2]", .json), ("[true]", .json),
+        ("Hello", .text), (" \n", .text), ("a,b\n1,2\n", .text), ("function run() {}", .text),
+        ("[section]\nkey=value", .text),
+        ("{not json}", .text), ("{\"open\": ", .text), ("{}", .json), ("[]", .json), (" {\n \"a\": 1 }\n", .json),
+        ("[1, 2]", .json), ("[true]", .json),
         ("\u{FEFF}[\"a\"]", .json), ("{\"a\":1}\n{\"a\":2}\n", .json),
-        ("<!DOCTYPE html><p>x", .html), ("<html><script>run()</script>", .html), ("<p>", .html), ("<script>run()</script>", .html),
-        ("<?xml version=\"1.0\"?><a/>", .xml), ("<?xml version=\"1.0\"?><html xmlns=\"http://www.w3.org/1999/xhtml\">", .html),
+        ("<!DOCTYPE html><p>x", .html), ("<html><script>run()</script>", .html), ("<p>", .html),
+        ("<script>run()</script>", .html),
+        ("<?xml version=\"1.0\"?><a/>", .xml),
+        ("<?xml version=\"1.0\"?><html xmlns=\"http://www.w3.org/1999/xhtml\">", .html),
         ("<svg xmlns=\"http://www.w3.org/2000/svg\">", .svg),
         ("<?xml version=\"1.0\"?>\n<!-- a drawing -->\n<!DOCTYPE svg PUBLIC \"x\" \"y\">\n<SVG>", .svg),
-        ("<?xml version=\"1.0\"?>\n<!DOCTYPE plist PUBLIC \"x\" \"y\">\n<plist>", .propertyList), ("<plist version=\"1.0\">", .propertyList),
+        ("<?xml version=\"1.0\"?>\n<!DOCTYPE plist PUBLIC \"x\" \"y\">\n<plist>", .propertyList),
+        ("<plist version=\"1.0\">", .propertyList),
     ]
 
     @Test func texts() {

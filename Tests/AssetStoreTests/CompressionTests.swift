@@ -76,7 +76,8 @@ import Testing
             await fixture.store.compressor.finishWaiting()
             let file = try await fixture.open(bytes, .gzip)
             #expect(try file.coding == .identity && file.bytes() == bytes)
-            #expect(try Data(contentsOf: fixture.compressedURL(of: bytes)) == Data(), "the mark that it is not worth it")
+            #expect(
+                try Data(contentsOf: fixture.compressedURL(of: bytes)) == Data(), "the mark that it is not worth it")
             #expect(try await fixture.store.facts(of: bytes.checksum).compressedSize == nil)
         }
         await fixture.close()
@@ -90,7 +91,8 @@ import Testing
             try await fixture.upload(bytes)
             await fixture.store.compressor.finishWaiting()
             #expect(try await fixture.open(bytes, .gzip).coding == .identity)
-            #expect(!FileManager.default.fileExists(atPath: fixture.compressedURL(of: bytes).path(percentEncoded: false)))
+            #expect(
+                !FileManager.default.fileExists(atPath: fixture.compressedURL(of: bytes).path(percentEncoded: false)))
         }
         await fixture.close()
     }
@@ -107,11 +109,15 @@ import Testing
         let after = try await AssetFixture(.sqlite, in: folder)
         #expect(try await after.open(bytes, .gzip).bytes() == Array(whole))
         // A complete compressed form is not made again.
-        let made = try FileManager.default.attributesOfItem(atPath: after.compressedURL(of: bytes).path(percentEncoded: false))[.systemFileNumber] as? Int
+        let made =
+            try FileManager.default.attributesOfItem(
+                atPath: after.compressedURL(of: bytes).path(percentEncoded: false))[.systemFileNumber] as? Int
         after.store.known.forget(bytes.checksum)
         try await after.upload(bytes)
         await after.store.compressor.finishWaiting()
-        let kept = try FileManager.default.attributesOfItem(atPath: after.compressedURL(of: bytes).path(percentEncoded: false))[.systemFileNumber] as? Int
+        let kept =
+            try FileManager.default.attributesOfItem(
+                atPath: after.compressedURL(of: bytes).path(percentEncoded: false))[.systemFileNumber] as? Int
         #expect(made == kept)
         await after.close()
     }

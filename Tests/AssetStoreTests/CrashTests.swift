@@ -25,7 +25,9 @@ struct CrashTests {
 
         func entries(at events: Int) -> [FileChecksum: AssetEntry] {
             var found: [FileChecksum: AssetEntry] = [:]
-            for note in entries.withLock({ $0 }) where note.from <= events && events < note.to { found[note.entry.checksum] = note.entry }
+            for note in entries.withLock({ $0 }) where note.from <= events && events < note.to {
+                found[note.entry.checksum] = note.entry
+            }
             return found
         }
     }
@@ -38,7 +40,9 @@ struct CrashTests {
         let notes = Notes()
         if lie == .diskForgetsSyncs { disk.forgetSyncs() }
         func note(_ bytes: [UInt8], at events: Int) {
-            let entry = AssetEntry(checksum: bytes.checksum, size: Int64(bytes.count), useCount: 0, inUseUntil: Timestamp(milliseconds: .max))
+            let entry = AssetEntry(
+                checksum: bytes.checksum, size: Int64(bytes.count), useCount: 0,
+                inUseUntil: Timestamp(milliseconds: .max))
             notes.entries.withLock { $0.append(Notes.Entry(entry: entry, from: events)) }
         }
         for (number, size) in [0, 700, 150_000, 700, 600_000, 3000].enumerated() {
@@ -78,12 +82,15 @@ struct CrashTests {
                 let ledger = DoctoredLedger()
                 ledger.entries = notes.entries(at: events)
                 let store = try await AssetStore(
-                    folder: image.url.appending(path: "data"), ledger: ledger, sizeLimit: 64 << 20, threads: fixture.store.threads,
+                    folder: image.url.appending(path: "data"), ledger: ledger, sizeLimit: 64 << 20,
+                    threads: fixture.store.threads,
                     clock: Timestamp.now)
                 let result = try await store.verify { _ in }
                 problems += result.problems.map { "after \(events) calls, \(manner): \($0.explanation)" }
                 let incoming = image.url.appending(path: "data/incoming").path(percentEncoded: false)
-                if let left = try? FileManager.default.contentsOfDirectory(atPath: incoming), !left.isEmpty { problems.append("after \(events) calls, \(manner): \(left.count) unfinished files are left") }
+                if let left = try? FileManager.default.contentsOfDirectory(atPath: incoming), !left.isEmpty {
+                    problems.append("after \(events) calls, \(manner): \(left.count) unfinished files are left")
+                }
             }
         }
         return problems
@@ -109,7 +116,8 @@ struct CrashTests {
         let events: Int
     }
 
-    /// After a crash during uploads, saves, deletions and sweeps, no referenced and no acknowledged file may be missing.
+    /// After a crash during uploads, saves, deletions and sweeps, no referenced and no acknowledged file may be
+    /// missing.
     @Test func noRecordRefersToBytesThatAreGone() async throws {
         let folder = try TemporaryFolder()
         let disk = WatchedFolder(folder.url, below: true)

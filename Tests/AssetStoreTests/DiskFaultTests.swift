@@ -73,8 +73,10 @@ struct DiskFaultTests {
             let fixture = try await DoctoredLedger.store(ledger)
             try fixture.put(bytes)
             ledger.entries[bytes.checksum] = AssetEntry(
-                checksum: bytes.checksum, size: Int64(bytes.count), useCount: 0, inUseUntil: Timestamp(milliseconds: .max))
-            let ticket = DownloadTicket(checksum: bytes.checksum, size: Int64(bytes.count), expires: AssetTickets.downloadExpiry(.now()))
+                checksum: bytes.checksum, size: Int64(bytes.count), useCount: 0,
+                inUseUntil: Timestamp(milliseconds: .max))
+            let ticket = DownloadTicket(
+                checksum: bytes.checksum, size: Int64(bytes.count), expires: AssetTickets.downloadExpiry(.now()))
             let disk = WatchedFolder(fixture.folder.url, below: true)
             var places = 0
             var hasFailed = true

@@ -40,7 +40,8 @@ final class DoctoredLedger: AssetLedger {
         try state.withLock { state in
             if state.refusal == nil || state.entersRefused {
                 let useCount = state.entries[checksum]?.useCount ?? 0
-                state.entries[checksum] = AssetEntry(checksum: checksum, size: size, useCount: useCount, inUseUntil: until)
+                state.entries[checksum] = AssetEntry(
+                    checksum: checksum, size: size, useCount: useCount, inUseUntil: until)
             }
             if let refusal = state.refusal { throw refusal }
         }
@@ -53,21 +54,28 @@ final class DoctoredLedger: AssetLedger {
         return Array(entries.filter { entry in checksum.map { $0 < entry.checksum } ?? true }.prefix(limit))
     }
 
-    func entries(unusedSince moment: Timestamp, after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry] {
-        try await entries(after: checksum, limit: .max).filter { $0.useCount == 0 && $0.inUseUntil < moment }.prefix(limit).map(\.self)
+    func entries(unusedSince moment: Timestamp, after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry]
+    {
+        try await entries(after: checksum, limit: .max).filter { $0.useCount == 0 && $0.inUseUntil < moment }.prefix(
+            limit
+        ).map(\.self)
     }
 
     func strike(_ checksums: [FileChecksum], unusedSince moment: Timestamp) async throws -> Set<FileChecksum> {
         try state.withLock { state in
             if let refusal = state.refusal, !state.entersRefused { throw refusal }
-            let struck = checksums.filter { state.entries[$0].map { $0.useCount == 0 && $0.inUseUntil < moment } ?? false }
+            let struck = checksums.filter {
+                state.entries[$0].map { $0.useCount == 0 && $0.inUseUntil < moment } ?? false
+            }
             for checksum in struck { state.entries[checksum] = nil }
             if let refusal = state.refusal { throw refusal }
             return Set(struck)
         }
     }
 
-    func recordedAssets(after place: Int64?) async throws -> RecordedAssetsPage { RecordedAssetsPage(assets: recorded, next: nil) }
+    func recordedAssets(after place: Int64?) async throws -> RecordedAssetsPage {
+        RecordedAssetsPage(assets: recorded, next: nil)
+    }
 
     // MARK: A store with it
 
@@ -77,7 +85,8 @@ final class DoctoredLedger: AssetLedger {
 
         func put(_ bytes: [UInt8]) throws {
             let path = URL(filePath: store.folder.path(of: bytes.checksum))
-            try FileManager.default.createDirectory(at: path.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                at: path.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Data(bytes).write(to: path)
         }
 
@@ -97,10 +106,12 @@ final class DoctoredLedger: AssetLedger {
         /// Paths of the files without their compressed forms, after pending compression has finished.
         func files() async throws -> [String] {
             await store.compressor.finishWaiting()
-            return try FileManager.default.subpathsOfDirectory(atPath: folder.url.path(percentEncoded: false)).filter { path in
+            return try FileManager.default.subpathsOfDirectory(atPath: folder.url.path(percentEncoded: false)).filter {
+                path in
                 var isFolder: ObjCBool = false
                 let file = folder.url.appending(path: path).path(percentEncoded: false)
-                return !path.hasSuffix(".gz") && FileManager.default.fileExists(atPath: file, isDirectory: &isFolder) && !isFolder.boolValue
+                return !path.hasSuffix(".gz") && FileManager.default.fileExists(atPath: file, isDirectory: &isFolder)
+                    && !isFolder.boolValue
             }
         }
 

@@ -48,7 +48,8 @@ struct HookedLedger: AssetLedger {
         return entries
     }
 
-    func entries(unusedSince moment: Timestamp, after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry] {
+    func entries(unusedSince moment: Timestamp, after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry]
+    {
         try await base.entries(unusedSince: moment, after: checksum, limit: limit)
     }
 
@@ -58,5 +59,7 @@ struct HookedLedger: AssetLedger {
         return struck
     }
 
-    func recordedAssets(after place: Int64?) async throws -> RecordedAssetsPage { try await base.recordedAssets(after: place) }
+    func recordedAssets(after place: Int64?) async throws -> RecordedAssetsPage {
+        try await base.recordedAssets(after: place)
+    }
 }

@@ -19,7 +19,8 @@ import Testing
 
     private func open(_ ledger: (any AssetLedger)? = nil) async throws -> DoctoredLedger.Store {
         let store = try await AssetStore(
-            folder: folder.url.appending(path: "data"), ledger: ledger ?? self.ledger, sizeLimit: 64 << 20, threads: FileThreads(), isShared: true,
+            folder: folder.url.appending(path: "data"), ledger: ledger ?? self.ledger, sizeLimit: 64 << 20,
+            threads: FileThreads(), isShared: true,
             compressionPause: .zero, clock: Timestamp.now)
         return DoctoredLedger.Store(folder: folder, store: store)
     }
@@ -42,7 +43,9 @@ import Testing
                 try await work()
             }
             let start = ContinuousClock.now
-            while !isOver, ContinuousClock.now - start < .milliseconds(500) { try? await Task.sleep(for: .milliseconds(1)) }
+            while !isOver, ContinuousClock.now - start < .milliseconds(500) {
+                try? await Task.sleep(for: .milliseconds(1))
+            }
         }
 
         func finish() async throws { try await #require(task, "it was started").value }
@@ -52,7 +55,8 @@ import Testing
     private func put(_ bytes: [UInt8], entered: Bool, in store: DoctoredLedger.Store) throws {
         try store.put(bytes)
         if !entered { return }
-        ledger.entries[bytes.checksum] = AssetEntry(checksum: bytes.checksum, size: Int64(bytes.count), useCount: 0, inUseUntil: Timestamp(milliseconds: 0))
+        ledger.entries[bytes.checksum] = AssetEntry(
+            checksum: bytes.checksum, size: Int64(bytes.count), useCount: 0, inUseUntil: Timestamp(milliseconds: 0))
     }
 
     // MARK: Uploads and removals
@@ -111,7 +115,8 @@ import Testing
                 group.addTask {
                     while uploaded.count < rounds * files.count * stores.count {
                         // A cutoff far in the future makes even new entries removable.
-                        removed.add(try await store.store.sweep(graceTime: .seconds(-7200), dryRun: false).removed.count)
+                        removed.add(
+                            try await store.store.sweep(graceTime: .seconds(-7200), dryRun: false).removed.count)
                     }
                 }
                 for bytes in files {
@@ -122,7 +127,9 @@ import Testing
                             let lock = try await store.store.lockForUpload(of: bytes.checksum)
                             defer { lock?.unlock() }
                             if ledger.entries[bytes.checksum] == nil { continue }
-                            #expect(try store.store.folder.status(of: bytes.checksum)?.size == Int64(bytes.count), "round \(round)")
+                            #expect(
+                                try store.store.folder.status(of: bytes.checksum)?.size == Int64(bytes.count),
+                                "round \(round)")
                         }
                     }
                 }
@@ -136,7 +143,8 @@ import Testing
     // MARK: Unfinished files
 
     private func unfinished() throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: folder.url.appending(path: "data/incoming").path(percentEncoded: false))
+        try FileManager.default.contentsOfDirectory(
+            atPath: folder.url.appending(path: "data/incoming").path(percentEncoded: false))
     }
 
     @Test func aProcessThatOpensTheStoreEndsNoUploadOfAnother() async throws {

@@ -12,13 +12,17 @@ import Testing
     func toAskForAStoreThatIsNotThereMakesNone(engine: AssetFixture.Engine) async throws {
         let fixture = try await AssetFixture(engine)
         _ = try await fixture.engine.withZone()
-        let (here, stranger) = (try address(.private).container, try #require(ContainerID("iCloud.com.example.Stranger")))
+        let (here, stranger) = (
+            try address(.private).container, try #require(ContainerID("iCloud.com.example.Stranger"))
+        )
         #expect(try await fixture.stores.existingStore(here, .development) === fixture.store)
         #expect(try await fixture.stores.existingStore(here, .production) == nil)
         #expect(try await fixture.stores.existingStore(stranger, .development) == nil)
         #expect(try await fixture.engine.environments(of: here) == [.development])
         #expect(try await fixture.engine.containers() == [here])
-        for result in try await fixture.engine.database(address(.private, .production), as: ada).modifyZones([.create(notes)]) { _ = try result.get() }
+        for result in try await fixture.engine.database(address(.private, .production), as: ada).modifyZones([
+            .create(notes)
+        ]) { _ = try result.get() }
         #expect(try await fixture.stores.existingStore(here, .production) != nil)
         await fixture.close()
     }
@@ -29,7 +33,9 @@ import Testing
         let (body, sender) = AsyncStream.makeStream(of: ByteBuffer.self)
         let ticket = try await fixture.ticket()
         let store = fixture.store
-        let upload = Task { await refusal { _ = try await store.receive(body, ticket: ticket, fileName: nil, declaredSize: nil) } }
+        let upload = Task {
+            await refusal { _ = try await store.receive(body, ticket: ticket, fileName: nil, declaredSize: nil) }
+        }
         // Half of the upload has arrived, and the rest may never come.
         sender.yield(ByteBuffer(repeating: 7, count: 1 << 20))
         try await eventually { try await !fixture.files().isEmpty }
@@ -50,7 +56,8 @@ import Testing
         #expect(late?.code == .tryAgainLater)
         let anew = try await fixture.stores.store(container, .development)
         #expect(anew !== store)
-        _ = try await anew.receive(AssetFixture.body([1, 2, 3]), ticket: fixture.ticket(), fileName: nil, declaredSize: 3)
+        _ = try await anew.receive(
+            AssetFixture.body([1, 2, 3]), ticket: fixture.ticket(), fileName: nil, declaredSize: 3)
         #expect(try await fixture.files() == [AssetFolder.name(of: [1, 2, 3].checksum)])
         await fixture.close()
     }

@@ -16,7 +16,9 @@ import Testing
         try await fixture.save(used, as: "used")
         try await fixture.upload(unused, for: "unused")
         await fixture.store.compressor.finishWaiting()
-        let bytes = try [unused].reduce(Int64(0)) { try $0 + Int64($1.count + Data(contentsOf: fixture.compressedURL(of: $1)).count) }
+        let bytes = try [unused].reduce(Int64(0)) {
+            try $0 + Int64($1.count + Data(contentsOf: fixture.compressedURL(of: $1)).count)
+        }
         // Within the hour of the receipt, and then within the grace time.
         for wait in [0, 3601, 80_000] {
             fixture.clock.advance(by: .seconds(wait))
@@ -26,7 +28,10 @@ import Testing
         fixture.clock.advance(by: .seconds(10_000))
         let dry = try await fixture.store.sweep(graceTime: .seconds(86_400), dryRun: true)
         #expect(dry.isDryRun && dry.waiting == 0)
-        #expect(dry.removed == [AssetSweep.File(checksum: unused.checksum, name: AssetFolder.name(of: unused.checksum), bytes: bytes)])
+        #expect(
+            dry.removed == [
+                AssetSweep.File(checksum: unused.checksum, name: AssetFolder.name(of: unused.checksum), bytes: bytes)
+            ])
         #expect(try await fixture.allFiles().count == 4)
         let sweep = try await fixture.store.sweep(graceTime: .seconds(86_400), dryRun: false)
         #expect(sweep.removed == dry.removed && sweep.waiting == 0 && !sweep.isDryRun)
@@ -65,14 +70,18 @@ import Testing
         let stray = [UInt8].random(100)
         let (path, compressed) = (fixture.url(of: stray), fixture.compressedURL(of: [5]))
         for file in [path, compressed, fixture.url(of: [1]).deletingLastPathComponent().appending(path: "notes.txt")] {
-            try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Data(stray).write(to: file)
         }
         let early = try await fixture.store.sweep(graceTime: .seconds(3600), dryRun: false)
         #expect(early.removed.isEmpty && early.waiting == 2)
         for dryRun in [true, false] {
             let sweep = try await fixture.store.sweep(graceTime: .seconds(-60), dryRun: dryRun)
-            #expect(Set(sweep.removed.map(\.name)) == [AssetFolder.name(of: stray.checksum), AssetFolder.name(of: [5].checksum)])
+            #expect(
+                Set(sweep.removed.map(\.name)) == [
+                    AssetFolder.name(of: stray.checksum), AssetFolder.name(of: [5].checksum),
+                ])
             #expect(sweep.removedBytes == 200)
         }
         #expect(try await fixture.files().count == 2)
@@ -99,15 +108,20 @@ import Testing
         for bytes in [files[0], stray] {
             let url = fixture.url(of: bytes)
             try? FileManager.default.removeItem(at: url)
-            try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
             try FileManager.default.createSymbolicLink(at: url, withDestinationURL: url)
         }
         fixture.clock.advance(by: .seconds(4000))
         let verified = try await fixture.store.verify { _ in }
-        #expect(Set(verified.problems.map { "\($0.kind) \($0.checksum)" }) == ["unreadable \(files[0].checksum)", "unreadable \(stray.checksum)"])
+        #expect(
+            Set(verified.problems.map { "\($0.kind) \($0.checksum)" }) == [
+                "unreadable \(files[0].checksum)", "unreadable \(stray.checksum)",
+            ])
         for dryRun in [true, false] {
             let error = await refusal { _ = try await fixture.store.sweep(graceTime: .zero, dryRun: dryRun) }
-            #expect(error?.code == .internalError && error?.reason.contains("inspect") == true, "\(error?.reason ?? "")")
+            #expect(
+                error?.code == .internalError && error?.reason.contains("inspect") == true, "\(error?.reason ?? "")")
         }
         #expect(try await fixture.files() == [], "the others are gone")
         await fixture.close()
@@ -123,7 +137,9 @@ import Testing
         let verified = try await fixture.store.verify { _ in }
         #expect(verified.problems.map { "\($0.kind) \($0.checksum)" } == ["unreadable \(free)"])
         let error = await refusal { _ = try await fixture.store.sweep(graceTime: .zero, dryRun: false) }
-        #expect(error?.code == .internalError && error?.reason.contains("list the folder \(free)") == true, "\(error?.reason ?? "")")
+        #expect(
+            error?.code == .internalError && error?.reason.contains("list the folder \(free)") == true,
+            "\(error?.reason ?? "")")
         #expect(try await fixture.files() == [free])
         await fixture.close()
     }
@@ -134,7 +150,9 @@ import Testing
         _ = try await fixture.store.sweepAgain(graceTime: .zero)
         try await fixture.upload([1, 2, 3])
         ledger.refuse(RecordError(.internalError, "The answer was lost"), butEnter: true)
-        #expect(await refusal { _ = try await fixture.store.sweepAgain(graceTime: .seconds(-7200)) }?.code == .internalError)
+        #expect(
+            await refusal { _ = try await fixture.store.sweepAgain(graceTime: .seconds(-7200)) }?.code == .internalError
+        )
         #expect(ledger.entries.isEmpty)
         #expect(try await fixture.files().count == 1)
         ledger.refuse(nil)
@@ -157,7 +175,8 @@ import Testing
         await fixture.close()
     }
 
-    /// Uploads the same bytes during aggressive sweeps. Every acknowledged file exists, and a record can be saved with it.
+    /// Uploads the same bytes during aggressive sweeps. Every acknowledged file exists, and a record can be saved with
+    /// it.
     @Test(.timeLimit(.minutes(10)))
     func anUploadNeverLosesItsFileToASweep() async throws {
         let fixture = try await AssetFixture()
@@ -202,7 +221,9 @@ import Testing
         // Checked while the file is held, so that no sweep intervenes. Every entry must have its file.
         let hold = await fixture.store.holds.hold(bytes.checksum)
         if try await fixture.store.ledger.entry(of: bytes.checksum) != nil {
-            #expect(try fixture.store.folder.status(of: bytes.checksum)?.size == Int64(bytes.count), "round \(round), \(String(describing: entry))")
+            #expect(
+                try fixture.store.folder.status(of: bytes.checksum)?.size == Int64(bytes.count),
+                "round \(round), \(String(describing: entry))")
         }
         hold.release()
     }

@@ -18,7 +18,8 @@ import Testing
         #expect(asset.fileChecksum == bytes.checksum.description)
         #expect(asset.size == 300_000)
         #expect(asset.fileName == "photo.raw")
-        #expect(asset.wrappingKey != nil && asset.referenceChecksum != nil && asset.wrappingKey != asset.referenceChecksum)
+        #expect(
+            asset.wrappingKey != nil && asset.referenceChecksum != nil && asset.wrappingKey != asset.referenceChecksum)
         #expect(try Array(Data(contentsOf: fixture.url(of: bytes))) == bytes)
         #expect(try await fixture.store.ledger.entry(of: bytes.checksum)?.size == 300_000)
         try await fixture.database().save("record", ["file": .asset(asset)])
@@ -34,7 +35,9 @@ import Testing
         let fixture = try await AssetFixture()
         var random = SeededRandom(seed: UInt64(size))
         let bytes = [UInt8].random(size, seed: UInt64(size))
-        for parts in [Int.random(in: 1000...10_000, using: &random), 65_536, Int.random(in: 400_000...2_000_000, using: &random)] {
+        for parts in [
+            Int.random(in: 1000...10_000, using: &random), 65_536, Int.random(in: 400_000...2_000_000, using: &random),
+        ] {
             let asset = try await fixture.upload(bytes, parts: parts, declaring: Int64(size))
             #expect(asset.size == Int64(size))
             #expect(asset.fileChecksum == bytes.checksum.description)
@@ -63,10 +66,13 @@ import Testing
         let bytes = [UInt8].random(100_000)
         try await fixture.upload(bytes, for: "first")
         let old = Date(timeIntervalSinceNow: -3600)
-        try FileManager.default.setAttributes([.modificationDate: old], ofItemAtPath: fixture.url(of: bytes).path(percentEncoded: false))
+        try FileManager.default.setAttributes(
+            [.modificationDate: old], ofItemAtPath: fixture.url(of: bytes).path(percentEncoded: false))
         try await fixture.upload(bytes, for: "second")
         #expect(try await fixture.files() == [AssetFolder.name(of: bytes.checksum)])
-        #expect(abs(Double(try await fixture.open(bytes).modified) - old.timeIntervalSince1970) < 2, "the file that was there is kept")
+        #expect(
+            abs(Double(try await fixture.open(bytes).modified) - old.timeIntervalSince1970) < 2,
+            "the file that was there is kept")
         await fixture.close()
     }
 
@@ -88,7 +94,8 @@ import Testing
         let ticket = try await fixture.ticket()
         for wrong in ["", "nonsense", String(ticket.dropLast()), String(ticket.reversed())] {
             let error = await refusal {
-                _ = try await fixture.store.receive(AssetFixture.body([1]), ticket: wrong, fileName: nil, declaredSize: nil)
+                _ = try await fixture.store.receive(
+                    AssetFixture.body([1]), ticket: wrong, fileName: nil, declaredSize: nil)
             }
             #expect(error?.code == .notFound, "\(wrong)")
         }
@@ -111,7 +118,9 @@ import Testing
         let fixture = try await AssetFixture(sizeLimit: 1000)
         let body = CountedBody(parts: 101, of: 10)
         let ticket = try await fixture.ticket()
-        let error = await refusal { _ = try await fixture.store.receive(body, ticket: ticket, fileName: nil, declaredSize: 1001) }
+        let error = await refusal {
+            _ = try await fixture.store.receive(body, ticket: ticket, fileName: nil, declaredSize: 1001)
+        }
         #expect(error?.code == .quotaExceeded)
         #expect(error?.reason.contains("1000 bytes") == true)
         #expect(body.taken == 0)
@@ -123,7 +132,9 @@ import Testing
         let fixture = try await AssetFixture(sizeLimit: 5 << 20)
         let body = CountedBody(parts: 1_000_000, of: 64 << 10)
         let ticket = try await fixture.ticket()
-        let error = await refusal { _ = try await fixture.store.receive(body, ticket: ticket, fileName: nil, declaredSize: nil) }
+        let error = await refusal {
+            _ = try await fixture.store.receive(body, ticket: ticket, fileName: nil, declaredSize: nil)
+        }
         #expect(error?.code == .quotaExceeded)
         #expect(body.taken <= 82)
         #expect(try await fixture.files() == [])
@@ -153,7 +164,8 @@ import Testing
         }
         #expect(try await fixture.files() == [])
         // The ticket is valid.
-        let asset = try await fixture.store.receive(AssetFixture.body([1]), ticket: ticket, fileName: nil, declaredSize: nil)
+        let asset = try await fixture.store.receive(
+            AssetFixture.body([1]), ticket: ticket, fileName: nil, declaredSize: nil)
         #expect(asset.size == 1)
         await fixture.close()
     }
@@ -225,7 +237,8 @@ import Testing
         let ticket = try await fixture.ticket()
         await fixture.stores.close()
         let uploading = await refusal {
-            _ = try await fixture.store.receive(AssetFixture.body([1]), ticket: ticket, fileName: nil, declaredSize: nil)
+            _ = try await fixture.store.receive(
+                AssetFixture.body([1]), ticket: ticket, fileName: nil, declaredSize: nil)
         }
         let opening = await refusal { _ = try await fixture.open([1]) }
         let address = try address(.private)

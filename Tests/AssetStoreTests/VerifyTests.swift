@@ -12,7 +12,9 @@ import Testing
     @Test(arguments: AssetFixture.Engine.allCases)
     func aSoundStoreHasNoProblems(engine: AssetFixture.Engine) async throws {
         let fixture = try await AssetFixture(engine)
-        for number in 0..<20 { try await fixture.save([UInt8].text(1000 * number, seed: UInt64(number)), as: Name("record \(number)")) }
+        for number in 0..<20 {
+            try await fixture.save([UInt8].text(1000 * number, seed: UInt64(number)), as: Name("record \(number)"))
+        }
         try await fixture.upload([1, 2, 3])
         fixture.clock.advance(by: .seconds(4000))
         await fixture.store.compressor.finishWaiting()
@@ -73,7 +75,8 @@ import Testing
         let fixture = try await AssetFixture()
         try await fixture.save([1], as: "record")
         let stray = [UInt8].random(100)
-        try FileManager.default.createDirectory(at: fixture.url(of: stray).deletingLastPathComponent(), withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+            at: fixture.url(of: stray).deletingLastPathComponent(), withIntermediateDirectories: true)
         try Data(stray).write(to: fixture.url(of: stray))
         let result = try await fixture.store.verify { _ in }
         #expect(result.problems == [] && result.unusedFiles == 1 && result.unusedBytes == 100)
@@ -83,12 +86,14 @@ import Testing
     @Test func recordsAreHeldAgainstTheEntries() async throws {
         let ledger = DoctoredLedger()
         let fixture = try await DoctoredLedger.store(ledger)
-        let use = AssetUse(isPublic: false, zoneID: .default, recordName: "record", recordType: "Item", fieldName: "file")
+        let use = AssetUse(
+            isPublic: false, zoneID: .default, recordName: "record", recordType: "Item", fieldName: "file")
         let (sound, other) = ([UInt8].random(10).checksum, [UInt8].random(11).checksum)
         func recorded(_ text: String, size: Int64 = 10, counted: Bool = true) -> RecordedAsset {
             RecordedAsset(use: use, asset: Asset(fileChecksum: text, size: size), isCounted: counted)
         }
-        ledger.entries[sound] = AssetEntry(checksum: sound, size: 10, useCount: 1, inUseUntil: Timestamp(milliseconds: 0))
+        ledger.entries[sound] = AssetEntry(
+            checksum: sound, size: 10, useCount: 1, inUseUntil: Timestamp(milliseconds: 0))
         try fixture.put([UInt8].random(10))
         ledger.recorded = [recorded(sound.description)]
         #expect(try await fixture.problems() == [])
@@ -107,7 +112,9 @@ import Testing
 
     @Test func progressIsReportedNowAndThen() async throws {
         let fixture = try await AssetFixture()
-        for number in 0..<4 { try await fixture.save([UInt8](repeating: UInt8(number), count: 16 << 20), as: Name("record \(number)")) }
+        for number in 0..<4 {
+            try await fixture.save([UInt8](repeating: UInt8(number), count: 16 << 20), as: Name("record \(number)"))
+        }
         let told = Mutex<[AssetVerification]>([])
         let start = ContinuousClock.now
         let result = try await fixture.store.verify { progress in told.withLock { $0.append(progress) } }
@@ -127,7 +134,8 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 for number in 0..<rounds {
-                    try await fixture.save([UInt8].text(3000, seed: UInt64(number % 40)), as: Name("record \(number % 30)"))
+                    try await fixture.save(
+                        [UInt8].text(3000, seed: UInt64(number % 40)), as: Name("record \(number % 30)"))
                     if number % 7 == 0 { try await fixture.database().delete(Name("record \(number % 30)")) }
                     saved.add()
                 }

@@ -8,12 +8,16 @@ import Testing
 
 /// Tokens as they come and go, and the places where they must never be.
 @Suite struct CredentialTests {
-    @Test(arguments: [
-        (Stage.userToken, Stage.userToken), (Stage.userTokenEncoded, Stage.userToken), (Stage.userTokenEncoded.lowercased(), Stage.userToken.lowercased()),
-        (Stage.userTokenEncoded.replacing("%", with: "%25"), Stage.userToken), (" \(Stage.userToken)\n", Stage.userToken),
-        (Stage.userToken.replacing("+", with: " "), Stage.userToken), ("", nil), ("null", nil), ("undefined", nil), (" ", nil), ("%zz", nil), ("a\u{0}b", nil),
-        ("é", nil), ("%6Eull", nil),
-    ] as [(String, String?)])
+    @Test(
+        arguments: [
+            (Stage.userToken, Stage.userToken), (Stage.userTokenEncoded, Stage.userToken),
+            (Stage.userTokenEncoded.lowercased(), Stage.userToken.lowercased()),
+            (Stage.userTokenEncoded.replacing("%", with: "%25"), Stage.userToken),
+            (" \(Stage.userToken)\n", Stage.userToken),
+            (Stage.userToken.replacing("+", with: " "), Stage.userToken), ("", nil), ("null", nil), ("undefined", nil),
+            (" ", nil), ("%zz", nil), ("a\u{0}b", nil),
+            ("é", nil), ("%6Eull", nil),
+        ] as [(String, String?)])
     func tokensAreReadHoweverTheyAreHandedOver(text: String, token: String?) {
         #expect(WebAuthToken(text)?.text == token)
     }
@@ -23,9 +27,13 @@ import Testing
         try await ScriptedServer.run(noZones) { address, server in
             try await stage.run(address) { try await $0.database(.private).read() }
             try await stage.run(address, as: .apiToken(Stage.apiToken)) { try await $0.database(.public).read() }
-            #expect(server.requests[0].target == "\(Stage.root)zones/list?ckAPIToken=\(Stage.apiToken)&ckWebAuthToken=\(Stage.userTokenEncoded)")
+            #expect(
+                server.requests[0].target
+                    == "\(Stage.root)zones/list?ckAPIToken=\(Stage.apiToken)&ckWebAuthToken=\(Stage.userTokenEncoded)")
             #expect(server.requests[1].target.hasSuffix("/public/zones/list?ckAPIToken=\(Stage.apiToken)"))
-            #expect(server.requests.allSatisfy { $0.headers["x-apple-cloudkit-request-keyid"] == nil && $0.method == "GET" })
+            #expect(
+                server.requests.allSatisfy { $0.headers["x-apple-cloudkit-request-keyid"] == nil && $0.method == "GET" }
+            )
         }
     }
 
@@ -37,17 +45,27 @@ import Testing
             let echo = "no \(Stage.apiToken) at \(request.target)"
             let headers = ["X-Apple-CloudKit-Web-Auth-Token": next, "X-Apple-Request-UUID": "apple-\(number)"]
             switch number {
-            case 0: return .json(#"{"serverErrorCode":"BAD_REQUEST","reason":"\#(echo), \#(Stage.userToken)","uuid":"error-0"}"#, status: 400, headers)
-            case 1: return .json(#"{"serverErrorCode":"THROTTLED","reason":"\#(echo) \#(next)","retryAfter":100000}"#, status: 429, headers)
+            case 0:
+                return .json(
+                    #"{"serverErrorCode":"BAD_REQUEST","reason":"\#(echo), \#(Stage.userToken)","uuid":"error-0"}"#,
+                    status: 400, headers)
+            case 1:
+                return .json(
+                    #"{"serverErrorCode":"THROTTLED","reason":"\#(echo) \#(next)","retryAfter":100000}"#, status: 429,
+                    headers)
             case 2: return .close
-            default: return .json(#"{"serverErrorCode":"AUTHENTICATION_REQUIRED","reason":"\#(echo)","redirectURL":"https://a.example/?oauth_token=1"}"#, status: 421)
+            default:
+                return .json(
+                    #"{"serverErrorCode":"AUTHENTICATION_REQUIRED","reason":"\#(echo)","redirectURL":"https://a.example/?oauth_token=1"}"#,
+                    status: 421)
             }
         }) { address, _ in
             try await stage.run(address, as: nil, { $0.patience = .seconds(1000) }) { client in
                 var texts: [String] = ["\(client.credentials)", String(reflecting: client.credentials)]
                 dump(client.credentials, to: &texts[0])
                 for _ in 0..<2 {
-                    let failed = try #require(await failure { try await client.database(.private).observing { stage.observe($0) }.read() })
+                    let failed = try #require(
+                        await failure { try await client.database(.private).observing { stage.observe($0) }.read() })
                     texts += ["\(failed)", String(reflecting: failed)]
                     dump(failed, to: &texts[0])
                 }
@@ -64,12 +82,16 @@ import Testing
         dump(key, to: &text)
         #expect(text.contains("key-1"))
         let inner = stage.key.rawRepresentation
-        #expect(!text.contains(inner.base64EncodedString()) && !text.contains(stage.key.pemRepresentation.split(separator: "\n")[1]))
+        #expect(
+            !text.contains(inner.base64EncodedString())
+                && !text.contains(stage.key.pemRepresentation.split(separator: "\n")[1]))
     }
 
     @Test func secretsAreHiddenByTheirBytes() {
         let secrets = [Secret("abc+defgh"), Secret("short")]
-        #expect("abc+defgh\u{301} abc%2Bdefgh! short abc+defg".hiding(secrets).utf8.elementsEqual("(hidden)\u{301} (hidden)! short abc+defg".utf8))
+        #expect(
+            "abc+defgh\u{301} abc%2Bdefgh! short abc+defg".hiding(secrets).utf8.elementsEqual(
+                "(hidden)\u{301} (hidden)! short abc+defg".utf8))
         #expect("".hiding(secrets) == "" && "é".hiding([]) == "é")
     }
 
@@ -86,7 +108,10 @@ import Testing
             try await stage.run(address) { client in
                 for _ in 0..<4 { try await client.database(.private).read() }
             }
-            #expect(server.requests.map { $0.parameter("ckWebAuthToken") } == [Stage.userTokenEncoded, "t%2B0", "t%2B1", "t%2B2"])
+            #expect(
+                server.requests.map { $0.parameter("ckWebAuthToken") } == [
+                    Stage.userTokenEncoded, "t%2B0", "t%2B1", "t%2B2",
+                ])
         }
         #expect(stage.keptTokens == ["t+0", "t+1", "t+2", "t+3"])
         #expect(keptBefore.all == [[], ["t+0"], ["t+0", "t+1"], ["t+0", "t+1", "t+2"]])
@@ -95,7 +120,10 @@ import Testing
     @Test func whatIsNoTokenReplacesNone() async throws {
         let stage = Stage()
         try await ScriptedServer.run({ _, number in
-            let headers = [["X-Apple-CloudKit-Web-Auth-Token": "null"], ["X-Apple-CloudKit-Session": ""], ["X-Apple-CloudKit-Web-Auth-Token": Stage.userToken]]
+            let headers = [
+                ["X-Apple-CloudKit-Web-Auth-Token": "null"], ["X-Apple-CloudKit-Session": ""],
+                ["X-Apple-CloudKit-Web-Auth-Token": Stage.userToken],
+            ]
             return .json(#"{"zones":[]}"#, headers[min(number, 2)])
         }) { address, server in
             try await stage.run(address) { client in
@@ -126,9 +154,11 @@ import Testing
         let reply = ScriptedServer.Reply.json(#"{"zones":[]}"#, ["X-Apple-CloudKit-Web-Auth-Token": "next-token"])
         for count in [reply.headCount, reply.bytes.count - 1] {
             let stage = Stage()
-            try await ScriptedServer.run({ _, number in number == 0 ? reply.cut(after: count) : noZones }) { address, server in
+            try await ScriptedServer.run({ _, number in number == 0 ? reply.cut(after: count) : noZones }) {
+                address, server in
                 try await stage.run(address) { try await $0.database(.private).read() }
-                #expect(server.requests.map { $0.parameter("ckWebAuthToken") } == [Stage.userTokenEncoded, "next-token"])
+                #expect(
+                    server.requests.map { $0.parameter("ckWebAuthToken") } == [Stage.userTokenEncoded, "next-token"])
             }
             #expect(stage.keptTokens == ["next-token"])
         }
@@ -160,12 +190,16 @@ import Testing
                 _ = try await credential.exchange { _ in
                     _ = try await credential.exchange { _ in ((), true) }
                     let late = await failure { try await database.save() }
-                    #expect(late?.kind == .unreachable("the deadline had passed"), "a request is under way that began before the turns")
+                    #expect(
+                        late?.kind == .unreachable("the deadline had passed"),
+                        "a request is under way that began before the turns")
                     return ((), false)
                 }
                 _ = try await credential.exchange { _ in
                     let late = await failure { try await database.save() }
-                    #expect(late?.kind == .unreachable("the deadline had passed") && late?.attempts == 0, "another has its turn")
+                    #expect(
+                        late?.kind == .unreachable("the deadline had passed") && late?.attempts == 0,
+                        "another has its turn")
                     let cancelled = Task { try await client.database(.private).save() }
                     cancelled.cancel()
                     await #expect(throws: CancellationError.self, "it was never sent") { try await cancelled.value }
@@ -207,18 +241,23 @@ import Testing
     @Test func aSessionThatEndedAsksForASignIn() async throws {
         let stage = Stage()
         let answers: [ScriptedServer.Reply] = [
-            .error("AUTHENTICATION_REQUIRED", status: 421, #","redirectURL":"https://idmsa.apple.com/a?oauth_token=1""#),
+            .error(
+                "AUTHENTICATION_REQUIRED", status: 421, #","redirectURL":"https://idmsa.apple.com/a?oauth_token=1""#),
             .error("AUTHENTICATION_REQUIRED", status: 401), .error("AUTHENTICATION_FAILED", status: 401),
             .error("AUTHENTICATION_REQUIRED", status: 421, #","redirectURL":"file:///bin/sh""#),
         ]
         try await ScriptedServer.run({ _, number in answers[number] }) { address, server in
             try await stage.run(address) { client in
                 let first = await failure { try await client.database(.private).save() }
-                #expect(first?.signInURL == "https://idmsa.apple.com/a?oauth_token=1" && first?.serverError?.code == .authenticationRequired)
+                #expect(
+                    first?.signInURL == "https://idmsa.apple.com/a?oauth_token=1"
+                        && first?.serverError?.code == .authenticationRequired)
                 let second = await failure { try await client.database(.private).read() }
                 #expect(second?.signInURL == nil && second?.description.contains("has to sign in") == true)
                 let third = await failure { try await client.database(.private).read() }
-                #expect(third?.serverError?.code == .authenticationFailed && third?.description.contains("has to sign in") == false)
+                #expect(
+                    third?.serverError?.code == .authenticationFailed
+                        && third?.description.contains("has to sign in") == false)
                 let fourth = await failure { try await client.database(.private).read() }
                 #expect(fourth?.serverError?.redirectURL != nil && fourth?.signInURL == nil, "a browser opens it")
             }

@@ -29,7 +29,9 @@ import Testing
             let request = try #require(server.requests.first)
             #expect(server.requests.count == 1)
             #expect(request.headers["content-type"] == (request.method == "POST" ? "application/json" : nil))
-            found = Sent(request.method, String(request.path.dropFirst("/database/1/\(Stage.container)/development/".count)), request.body)
+            found = Sent(
+                request.method, String(request.path.dropFirst("/database/1/\(Stage.container)/development/".count)),
+                request.body)
         }
         return found
     }
@@ -40,11 +42,18 @@ import Testing
         let query = Query(
             recordType: "T",
             filters: [
-                .init("a", .in, FieldInput(.list([.string("x")], of: .string))), .init("where", .near, FieldInput(.location(Location(latitude: 1, longitude: 2))), distance: 5),
-                .init("___recordID", .equals, FieldInput(.reference(Reference(recordName: "r", zoneID: ZoneID(zoneName: "Z", ownerRecordName: "__defaultOwner__"))))),
+                .init("a", .in, FieldInput(.list([.string("x")], of: .string))),
+                .init("where", .near, FieldInput(.location(Location(latitude: 1, longitude: 2))), distance: 5),
+                .init(
+                    "___recordID", .equals,
+                    FieldInput(
+                        .reference(
+                            Reference(
+                                recordName: "r", zoneID: ZoneID(zoneName: "Z", ownerRecordName: "__defaultOwner__"))))),
             ], sorts: [.init("___modTime", ascending: false)])
         let request = try await sent(#"{"records":[],"continuationMarker":""}"#) { client in
-            let page = try await client.database(.shared).query(query, in: .zone(Self.zone), limit: 7, desiredKeys: ["b", "a"], after: "m/+=")
+            let page = try await client.database(.shared).query(
+                query, in: .zone(Self.zone), limit: 7, desiredKeys: ["b", "a"], after: "m/+=")
             #expect(page.continuationMarker == nil)
         }
         #expect(request.method == "POST" && request.path == "shared/records/query")
@@ -61,28 +70,37 @@ import Testing
 
     @Test func noDesiredKeysAndEmptyOnesDiffer() async throws {
         let plain = #"{"query":{"recordType":"T","filterBy":[],"sortBy":[]},"#
-        let all = try await sent(#"{"records":[]}"#) { _ = try await $0.database(.private).query(Query(recordType: "T"), in: .allZones) }
+        let all = try await sent(#"{"records":[]}"#) {
+            _ = try await $0.database(.private).query(Query(recordType: "T"), in: .allZones)
+        }
         #expect(all.body == plain + #""zoneWide":true}"#)
-        let none = try await sent(#"{"records":[]}"#) { _ = try await $0.database(.private).query(Query(recordType: "T"), in: .allZones, desiredKeys: []) }
+        let none = try await sent(#"{"records":[]}"#) {
+            _ = try await $0.database(.private).query(Query(recordType: "T"), in: .allZones, desiredKeys: [])
+        }
         #expect(none.body == plain + #""zoneWide":true,"desiredKeys":[]}"#)
         let records = #"{"records":[{"recordName":"r"}]}"#
         let lookup = try await sent(records) { _ = try await $0.database(.private).lookup(["r"], desiredKeys: []) }
-        #expect(lookup.body == #"{"records":[{"recordName":"r"}],"zoneID":{"zoneName":"_defaultZone"},"desiredKeys":[]}"#)
+        #expect(
+            lookup.body == #"{"records":[{"recordName":"r"}],"zoneID":{"zoneName":"_defaultZone"},"desiredKeys":[]}"#)
     }
 
     @Test func everyOperationHasItsForm() async throws {
         var create = RecordOperation(
             .create, recordType: "T",
             fields: [
-                "f": FieldInput(.asset(Asset(fileChecksum: "c", size: 3, wrappingKey: "w", receipt: "r", fileName: "secret.txt"))), "g": .cleared,
+                "f": FieldInput(
+                    .asset(Asset(fileChecksum: "c", size: 3, wrappingKey: "w", receipt: "r", fileName: "secret.txt"))),
+                "g": .cleared,
                 "h": FieldInput(.string("x"), isEncrypted: true), "i": .untagged(.int64(1), isEncrypted: false),
             ], parent: .record("p"))
         create.createsShortGUID = true
         let update = RecordOperation(.update, recordName: "u", recordType: "T", recordChangeTag: "1e", parent: .cleared)
         let delete = RecordOperation(.delete, recordName: "d", recordChangeTag: "2", fields: ["f": .cleared])
-        let reply = #"{"records":[{"recordName":"n","recordType":"T"},{"recordName":"u","recordType":"T"},{"recordName":"d","deleted":true}]}"#
+        let reply =
+            #"{"records":[{"recordName":"n","recordType":"T"},{"recordName":"u","recordType":"T"},{"recordName":"d","deleted":true}]}"#
         let request = try await sent(reply) { client in
-            let results = try await client.database(.private).modify([create, update, delete], in: Self.zone, atomic: true, desiredKeys: [])
+            let results = try await client.database(.private).modify(
+                [create, update, delete], in: Self.zone, atomic: true, desiredKeys: [])
             #expect(try results[2].get() == .deleted(RecordID(recordName: "d", zoneID: Self.zone)))
             guard case .success(.saved(let saved)) = results[0] else { return unexpected(results) }
             #expect(saved.recordID == RecordID(recordName: "n", zoneID: Self.zone))
@@ -103,17 +121,23 @@ import Testing
         var create = RecordOperation(.create, recordType: Share.recordType)
         // Only Skylight tells when a user accepted, so it is not sent.
         let participant = ShareParticipant(
-            participantID: "p", lookupInfo: LookupInfo(emailAddress: "g@x.org"), permission: .readWrite, accepted: Timestamp(milliseconds: 5))
-        create.share = ShareInput(root: .init(recordName: "list", recordChangeTag: "1e"), publicPermission: SharePermission.none, participants: [participant])
+            participantID: "p", lookupInfo: LookupInfo(emailAddress: "g@x.org"), permission: .readWrite,
+            accepted: Timestamp(milliseconds: 5))
+        create.share = ShareInput(
+            root: .init(recordName: "list", recordChangeTag: "1e"), publicPermission: SharePermission.none,
+            participants: [participant])
         let saved = #"{"records":[{"recordName":"s","recordType":"cloudkit.share","shortGUID":"008S"}]}"#
-        let request = try await sent(saved) { _ = try await $0.database(.private).modify([create], in: ZoneID(zoneName: "Z"), atomic: true) }
+        let request = try await sent(saved) {
+            _ = try await $0.database(.private).modify([create], in: ZoneID(zoneName: "Z"), atomic: true)
+        }
         let expected = [
             #"{"operations":[{"operationType":"create","record":{"recordType":"cloudkit.share","fields":{},"forRecord":{"recordName":"list","recordChangeTag":"1e"},"#,
             #""publicPermission":"NONE","participants":[{"participantId":"p","userIdentity":{"nameComponents":{},"lookupInfo":{"emailAddress":"g@x.org"}},"#,
             #""type":"USER","acceptanceStatus":"INVITED","permission":"READ_WRITE"}]}}],"zoneID":{"zoneName":"Z"},"atomic":true}"#,
         ].joined()
         #expect(request.body == expected)
-        let reply = #"{"results":[{"shortGUID":{"value":"a"},"share":{"recordName":"s"}},{"shortGUID":{"value":"b"},"serverErrorCode":"ACCESS_DENIED","reason":"no"}]}"#
+        let reply =
+            #"{"results":[{"shortGUID":{"value":"a"},"share":{"recordName":"s"}},{"shortGUID":{"value":"b"},"serverErrorCode":"ACCESS_DENIED","reason":"no"}]}"#
         let resolved = try await sent(reply) { client in
             let results = try await client.database(.shared).resolveShares(["a", "b"])
             #expect(try results[0].get().share.recordID.recordName == "s")
@@ -124,12 +148,16 @@ import Testing
             resolved
                 == Sent(
                     "POST", "public/records/resolve",
-                    #"{"shortGUIDs":[{"value":"a","shouldFetchRootRecord":true},{"value":"b","shouldFetchRootRecord":true}]}"#))
+                    #"{"shortGUIDs":[{"value":"a","shouldFetchRootRecord":true},{"value":"b","shouldFetchRootRecord":true}]}"#
+                ))
         let accepted = try await sent(#"{"results":[{"share":{"recordName":"s"}}]}"#) { client in
             let results = try await client.database(.private).acceptShares(["a"], fetchesRoots: false)
             #expect(try results[0].get().shortGUID == "a")
         }
-        #expect(accepted == Sent("POST", "public/records/accept", #"{"shortGUIDs":[{"value":"a","shouldFetchRootRecord":false}]}"#))
+        #expect(
+            accepted
+                == Sent(
+                    "POST", "public/records/accept", #"{"shortGUIDs":[{"value":"a","shouldFetchRootRecord":false}]}"#))
     }
 
     @Test func zonesFeedsUsersAndUploadsHaveTheirForms() async throws {
@@ -141,38 +169,58 @@ import Testing
         #expect(list == Sent("GET", "private/zones/list", ""))
         let lookup = try await sent(zones) { _ = try await $0.database(.private).lookupZones([Self.zone]) }
         #expect(lookup == Sent("POST", "private/zones/lookup", #"{"zones":[{"zoneName":"Z","ownerRecordName":"_o"}]}"#))
-        let modify = try await sent(zones) { _ = try await $0.database(.private).modifyZones([.delete(ZoneID(zoneName: "Z", ownerRecordName: "_defaultOwner"))]) }
-        #expect(modify == Sent("POST", "private/zones/modify", #"{"operations":[{"operationType":"delete","zone":{"zoneID":{"zoneName":"Z"}}}]}"#))
+        let modify = try await sent(zones) {
+            _ = try await $0.database(.private).modifyZones([
+                .delete(ZoneID(zoneName: "Z", ownerRecordName: "_defaultOwner"))
+            ])
+        }
+        #expect(
+            modify
+                == Sent(
+                    "POST", "private/zones/modify",
+                    #"{"operations":[{"operationType":"delete","zone":{"zoneID":{"zoneName":"Z"}}}]}"#))
         let feed = try await sent(#"{"zones":[],"syncToken":"s"}"#) { client in
             let page = try await client.database(.private).databaseChanges(since: SyncToken("t+/="), limit: 3)
             #expect(page.syncToken.text == "s" && !page.moreComing)
         }
         #expect(feed == Sent("POST", "private/changes/database", #"{"syncToken":"t+/=","resultsLimit":3}"#))
-        let pull = ZonePull(Self.zone, since: SyncToken("t"), limit: 5, desiredKeys: [], desiredRecordTypes: ["T"], reverse: true)
+        let pull = ZonePull(
+            Self.zone, since: SyncToken("t"), limit: 5, desiredKeys: [], desiredRecordTypes: ["T"], reverse: true)
         let changes = try await sent(#"{"zones":[{"records":[],"syncToken":"s","moreComing":false}]}"#) { client in
             let page = try await client.database(.shared).zoneChanges([pull])[0].get()
             #expect(page.zoneID == Self.zone)
         }
         #expect(
-            changes == Sent(
-                "POST", "shared/changes/zone",
-                #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"_o"},"syncToken":"t","resultsLimit":5,"desiredKeys":[],"desiredRecordTypes":["T"],"reverse":true}]}"#
-            ))
+            changes
+                == Sent(
+                    "POST", "shared/changes/zone",
+                    #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"_o"},"syncToken":"t","resultsLimit":5,"desiredKeys":[],"desiredRecordTypes":["T"],"reverse":true}]}"#
+                ))
         let upload = try await sent(#"{"tokens":[{"recordName":"r","fieldName":"f","url":"https://a/"}]}"#) { client in
-            let slots = try await client.database(.private).uploadSlots([UploadRequest(recordType: "T", fieldName: "f")], in: Self.zone)
+            let slots = try await client.database(.private).uploadSlots(
+                [UploadRequest(recordType: "T", fieldName: "f")], in: Self.zone)
             #expect(try slots[0].get() == UploadSlot(recordName: "r", fieldName: "f", url: "https://a/"))
         }
-        #expect(upload.body == #"{"tokens":[{"recordType":"T","fieldName":"f"}],"zoneID":{"zoneName":"Z","ownerRecordName":"_o"}}"#)
-        let users = try await sent(#"{"users":[{"lookupInfo":{"emailAddress":"a@b.c"},"serverErrorCode":"NOT_FOUND"},{"userRecordName":"_u","firstName":"A"}]}"#) { client in
+        #expect(
+            upload.body
+                == #"{"tokens":[{"recordType":"T","fieldName":"f"}],"zoneID":{"zoneName":"Z","ownerRecordName":"_o"}}"#)
+        let users = try await sent(
+            #"{"users":[{"lookupInfo":{"emailAddress":"a@b.c"},"serverErrorCode":"NOT_FOUND"},{"userRecordName":"_u","firstName":"A"}]}"#
+        ) { client in
             let found = try await client.database(.private).discoverUsers([.emailAddress("a@b.c"), .phoneNumber("1")])
             #expect(throws: ServerError(codeName: "NOT_FOUND", reason: "NOT_FOUND")) { try found[0].get() }
             #expect(try found[1].get().userRecordName == "_u" && found[1].get().givenName == "A")
         }
-        #expect(users == Sent("POST", "public/users/discover", #"{"lookupInfos":[{"emailAddress":"a@b.c"},{"phoneNumber":"1"}]}"#))
+        #expect(
+            users
+                == Sent(
+                    "POST", "public/users/discover", #"{"lookupInfos":[{"emailAddress":"a@b.c"},{"phoneNumber":"1"}]}"#)
+        )
     }
 
     @Test(arguments: [
-        #"{"users":[{"userRecordName":"_u","nameComponents":{"givenName":"A"}}]}"#, #"{"userRecordName":"_u","firstName":"A"}"#,
+        #"{"users":[{"userRecordName":"_u","nameComponents":{"givenName":"A"}}]}"#,
+        #"{"userRecordName":"_u","firstName":"A"}"#,
         #"{"userRecordName":"_x","users":[{"lookupInfo":{"userRecordName":"_u"},"nameComponents":{"givenName":"A"}}]}"#,
     ])
     func theCallerIsReadInEachForm(reply: String) async throws {
@@ -198,11 +246,16 @@ import Testing
             guard case .failure(let error) = found[1] else { return unexpected(found) }
             #expect(error.code == .notFound)
         }
-        #expect(lookup == Sent("POST", "private/subscriptions/lookup", #"{"subscriptions":[{"subscriptionID":"z"},{"subscriptionID":"q"}]}"#))
+        #expect(
+            lookup
+                == Sent(
+                    "POST", "private/subscriptions/lookup",
+                    #"{"subscriptions":[{"subscriptionID":"z"},{"subscriptionID":"q"}]}"#))
         var info = NotificationInfo()
         (info.alertBody, info.shouldBadge) = ("Hi", true)
         let query = Query(recordType: "T", filters: [.init("a", .equals, FieldInput(.string("x")))])
-        let subject = Subscription.RecordSubject(query, firesOn: [.delete, .create], zoneID: ZoneID(zoneName: "Z", ownerRecordName: "__defaultOwner__"))
+        let subject = Subscription.RecordSubject(
+            query, firesOn: [.delete, .create], zoneID: ZoneID(zoneName: "Z", ownerRecordName: "__defaultOwner__"))
         let save = SubscriptionOperation.save(Subscription("q", to: .query(subject), notificationInfo: info))
         let modify = try await sent(#"{"subscriptions":[{"subscriptionID":"q"},\#(error)]}"#) { client in
             let answers = try await client.database(.private).modifySubscriptions([save, .delete("d")])
@@ -221,14 +274,16 @@ import Testing
 
     @Test func servicesWithoutAMethodCanBeCalled() async throws {
         let request = try await sent(#"{"results":[]}"#) { client in
-            let answer = try await client.database(.public).call("records/resolve", body: object(["shortGUIDs": [["value": "g"]]]), saves: false)
+            let answer = try await client.database(.public).call(
+                "records/resolve", body: object(["shortGUIDs": [["value": "g"]]]), saves: false)
             #expect(answer["results"] == .array([]))
         }
         #expect(request == Sent("POST", "public/records/resolve", #"{"shortGUIDs":[{"value":"g"}]}"#))
         let stage = Stage()
         try await ScriptedServer.run(.json(#"{"apnsToken":"t"}"#), .raw("")) { address, server in
             try await stage.run(address) { client in
-                let answer = try await client.callDevice("tokens/create", body: object(["apnsEnvironment": "development"]))
+                let answer = try await client.callDevice(
+                    "tokens/create", body: object(["apnsEnvironment": "development"]))
                 #expect(answer["apnsToken"] == "t")
                 #expect(try await client.callDevice("tokens/register", body: object(["apnsToken": "t"])).isEmpty)
             }
@@ -243,18 +298,27 @@ import Testing
         let who = Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: "_a", deviceID: "")
         let operations: [(RecordOperation, String)] = [
             (RecordOperation(.create, recordType: "T", fields: ["f": FieldInput(.double(.nan))]), "finite"),
-            (RecordOperation(.create, recordType: "T", provenance: Provenance(created: who, modified: who)), "who saved"),
+            (
+                RecordOperation(.create, recordType: "T", provenance: Provenance(created: who, modified: who)),
+                "who saved"
+            ),
             (RecordOperation(.create, zoneID: Self.zone, recordType: "T"), "zone 'Z'"),
         ]
         try await ScriptedServer.run(noZones) { address, server in
             try await stage.run(address) { client in
                 for (operation, words) in operations {
-                    let failed = await failure { _ = try await client.database(.private).modify([operation], atomic: false) }
+                    let failed = await failure {
+                        _ = try await client.database(.private).modify([operation], atomic: false)
+                    }
                     guard case .invalidRequest(let reason)? = failed?.kind else { return unexpected(failed as Any) }
                     #expect(reason.contains(words))
                 }
-                let filter = Query.Filter("f", .near, FieldInput(.location(Location(latitude: 0, longitude: 0))), distance: .infinity)
-                #expect(await failure { _ = try await client.database(.private).query(Query(recordType: "T", filters: [filter])) } != nil)
+                let filter = Query.Filter(
+                    "f", .near, FieldInput(.location(Location(latitude: 0, longitude: 0))), distance: .infinity)
+                #expect(
+                    await failure {
+                        _ = try await client.database(.private).query(Query(recordType: "T", filters: [filter]))
+                    } != nil)
             }
             #expect(server.requests.isEmpty)
         }
@@ -265,10 +329,13 @@ import Testing
     /// Answers each item of a request with a record of the same name.
     private static let echo: ScriptedServer.Script = { request, _ in
         let names = request.body.matches(of: /"recordName":"(\w+)"/).map { $0.output.1 }
-        return .json(#"{"records":[\#(names.map { #"{"recordName":"\#($0)","recordType":"T"}"# }.joined(separator: ","))]}"#)
+        return .json(
+            #"{"records":[\#(names.map { #"{"recordName":"\#($0)","recordType":"T"}"# }.joined(separator: ","))]}"#)
     }
 
-    @Test(arguments: [(0, []), (1, [1]), (200, [200]), (201, [200, 1]), (400, [200, 200]), (431, [200, 200, 31])] as [(Int, [Int])])
+    @Test(
+        arguments: [(0, []), (1, [1]), (200, [200]), (201, [200, 1]), (400, [200, 200]), (431, [200, 200, 31])]
+            as [(Int, [Int])])
     func manyItemsAreSentInParts(count: Int, parts: [Int]) async throws {
         let stage = Stage()
         let names = (0..<count).map { Name("r\($0)") }
@@ -276,7 +343,8 @@ import Testing
             try await stage.run(address) { client in
                 let found = try await client.database(.private).lookup(names)
                 #expect(try found.map { try $0.get().recordID.recordName } == names)
-                let saved = try await client.database(.private).modify(names.map { RecordOperation(.forceDelete, recordName: $0) }, atomic: false)
+                let saved = try await client.database(.private).modify(
+                    names.map { RecordOperation(.forceDelete, recordName: $0) }, atomic: false)
                 #expect(saved.count == count)
             }
             let sizes = server.requests.map { $0.body.matches(of: /"recordName":/).count }
@@ -288,9 +356,12 @@ import Testing
         let stage = Stage()
         let operations = (0..<431).map { RecordOperation(.forceUpdate, recordName: Name("r\($0)"), recordType: "T") }
         for reply in [ScriptedServer.Reply.close, .error("QUOTA_EXCEEDED", status: 413)] {
-            try await ScriptedServer.run({ request, number in number == 1 ? reply : Self.echo(request, number) }) { address, server in
+            try await ScriptedServer.run({ request, number in number == 1 ? reply : Self.echo(request, number) }) {
+                address, server in
                 try await stage.run(address) { client in
-                    let failed = await failure { _ = try await client.database(.private).modify(operations, atomic: false) }
+                    let failed = await failure {
+                        _ = try await client.database(.private).modify(operations, atomic: false)
+                    }
                     #expect(failed?.part == 200..<400 && failed?.answered.count == 200 && server.requests.count == 2)
                     #expect(failed?.answered.allSatisfy { (try? $0.get()) != nil } == true)
                     #expect(failed?.description.contains("the items 200 to 399") == true)
@@ -322,7 +393,9 @@ import Testing
                     return task
                 }
                 let failed = await task.value
-                #expect(failed?.kind == .cancelled && failed?.part == 200..<300 && failed?.answered.count == 200 && server.requests.count == 1)
+                #expect(
+                    failed?.kind == .cancelled && failed?.part == 200..<300 && failed?.answered.count == 200
+                        && server.requests.count == 1)
             }
         }
     }
@@ -331,8 +404,12 @@ import Testing
     @Test func theProductBeginsTheUserAgent() async throws {
         let stage = Stage()
         try await ScriptedServer.run(.json(#"{"zones":[]}"#)) { address, server in
-            for (product, agent) in [(nil, SkylightVersion.userAgent), ("Notes/2.1", "Notes/2.1 \(SkylightVersion.userAgent)")] {
-                try await stage.run(address, { $0.product = product }) { client in _ = try await client.database(.private).zones() }
+            for (product, agent) in [
+                (nil, SkylightVersion.userAgent), ("Notes/2.1", "Notes/2.1 \(SkylightVersion.userAgent)"),
+            ] {
+                try await stage.run(address, { $0.product = product }) { client in
+                    _ = try await client.database(.private).zones()
+                }
                 #expect(server.requests.last?.headers["user-agent"] == agent)
             }
             let refused = await failure { try await stage.run(address, { $0.product = "Notes\r\nX: 1" }) { _ in } }

@@ -9,11 +9,14 @@ import Testing
 @Suite struct RetryTests {
     // MARK: Pauses
 
-    @Test(arguments: [
-        (nil, 1000, 0.0, [0.25, 0.5, 1, 2, 4, 8, 15, 15]), (nil, 1000, 0.999_999_9, [0.5, 1, 2, 4, 8, 16, 30, 30]), (30, 1000, 0, [30, 30, 30]),
-        (30, 1000, 0.5, [33.75, 33.75]), (0, 1000, 0, [0.25, 0.5]), (110_207, 1000, 0, [300, 300]), (110_207, 300, 0, []), (30, 30, 0, []),
-        (30, 31, 0, [30]), (30, 31, 0.9, [30]), (nil, 1, 0, []), (nil, 2, 0.5, [0.375, 0.75]),
-    ] as [(Int?, Int, Double, [Double])])
+    @Test(
+        arguments: [
+            (nil, 1000, 0.0, [0.25, 0.5, 1, 2, 4, 8, 15, 15]), (nil, 1000, 0.999_999_9, [0.5, 1, 2, 4, 8, 16, 30, 30]),
+            (30, 1000, 0, [30, 30, 30]),
+            (30, 1000, 0.5, [33.75, 33.75]), (0, 1000, 0, [0.25, 0.5]), (110_207, 1000, 0, [300, 300]),
+            (110_207, 300, 0, []), (30, 30, 0, []),
+            (30, 31, 0, [30]), (30, 31, 0.9, [30]), (nil, 1, 0, []), (nil, 2, 0.5, [0.375, 0.75]),
+        ] as [(Int?, Int, Double, [Double])])
     func pausesAreStatedOrDouble(stated: Int?, left: Int, chance: Double, pauses: [Double]) {
         var retries = Retries(longestPause: .seconds(300))
         for seconds in pauses {
@@ -22,7 +25,9 @@ import Testing
             #expect(abs(length - seconds) < 0.001, "\(length)")
             #expect(pause?.isCapped == (stated == 110_207))
         }
-        if pauses.isEmpty { #expect(retries.pause(stated: stated.map { .seconds($0) }, left: .seconds(left), chance: chance) == nil) }
+        if pauses.isEmpty {
+            #expect(retries.pause(stated: stated.map { .seconds($0) }, left: .seconds(left), chance: chance) == nil)
+        }
     }
 
     @Test func noPauseIsMuchLongerThanTheLongest() {
@@ -39,7 +44,8 @@ import Testing
         ("ZONE_BUSY", .error("ZONE_BUSY", status: 503, #","retryAfter":"3""#), .seconds(3)),
         ("TRY_AGAIN_LATER", .error("TRY_AGAIN_LATER", status: 503), .milliseconds(250)),
         ("header", .error("THROTTLED", status: 503, #","retryAfter":110207"#, ["Retry-After": "30"]), .seconds(30)),
-        ("no JSON", .raw("<html>", status: 503), .milliseconds(250)), ("no JSON 429", .raw("", status: 429, ["Retry-After": "2"]), .seconds(2)),
+        ("no JSON", .raw("<html>", status: 503), .milliseconds(250)),
+        ("no JSON 429", .raw("", status: 429, ["Retry-After": "2"]), .seconds(2)),
         ("date", .raw("", status: 503, ["Retry-After": "Sun, 06 Nov 1994 08:50:37 GMT"]), .seconds(60)),
         ("past date", .raw("", status: 503, ["Retry-After": "Sun, 06 Nov 1993 08:50:37 GMT"]), .milliseconds(250)),
     ]
@@ -59,7 +65,8 @@ import Testing
             }
             let ids = stage.events.map { event in
                 switch event {
-                case .sending(let attempt, _), .answered(let attempt, _, _, _, _), .waiting(let attempt, _, _): attempt.requestID
+                case .sending(let attempt, _), .answered(let attempt, _, _, _, _), .waiting(let attempt, _, _):
+                    attempt.requestID
                 }
             }
             #expect(ids.count == 5 && Set(ids).count == 1, "all attempts have one id")
@@ -71,7 +78,9 @@ import Testing
         let stage = Stage()
         try await ScriptedServer.run(.error("THROTTLED", status: 429, #","retryAfter":30"#)) { address, server in
             try await stage.run(address) { client in
-                let failed = await failure { try await client.database(.private).until(stage.time.start + .seconds(95)).save() }
+                let failed = await failure {
+                    try await client.database(.private).until(stage.time.start + .seconds(95)).save()
+                }
                 #expect(stage.time.pauses == [.seconds(30), .seconds(30), .seconds(30)])
                 #expect(failed?.attempts == 4 && server.requests.count == 4)
                 guard case .throttled(let error)? = failed?.kind else { return unexpected(failed as Any) }
@@ -85,17 +94,26 @@ import Testing
     @Test func aPauseOfDaysIsCappedAndSaid() async throws {
         let stage = Stage()
         let days = ScriptedServer.Reply.json(
-            #"{"uuid":"wsThrottles_1","serverErrorCode":"THROTTLED","error_code":"THROTTLED","reason":"Database throttled, retry later","retryAfter":110207}"#, status: 503)
+            #"{"uuid":"wsThrottles_1","serverErrorCode":"THROTTLED","error_code":"THROTTLED","reason":"Database throttled, retry later","retryAfter":110207}"#,
+            status: 503)
         try await ScriptedServer.run(days, noZones, days) { address, server in
             try await stage.run(address, as: nil, { $0.patience = .seconds(400) }) { client in
                 try await client.database(.private).observing { stage.observe($0) }.read()
                 #expect(stage.time.pauses == [.seconds(300)])
-                let said = stage.events.compactMap { event -> RequestEvent.Pause? in if case .waiting(_, let pause, _) = event { pause } else { nil } }
+                let said = stage.events.compactMap { event -> RequestEvent.Pause? in
+                    if case .waiting(_, let pause, _) = event { pause } else { nil }
+                }
                 #expect(said == [.init(length: .seconds(300), stated: .seconds(110_207), isCapped: true)])
-                #expect(stage.log.contains("warning: zones/list: trying again in 5 minutes, sooner than CloudKit asks") && stage.log.contains("asks to wait 30 hours"))
+                #expect(
+                    stage.log.contains("warning: zones/list: trying again in 5 minutes, sooner than CloudKit asks")
+                        && stage.log.contains("asks to wait 30 hours"))
                 // No time for it: the caller learns how long CloudKit asked for.
-                let failed = await failure { try await client.database(.private).until(stage.time.start + .seconds(400)).read() }
-                #expect(failed?.serverError?.retryAfter == .seconds(110_207) && failed?.description.contains("asks to wait 30 hours") == true)
+                let failed = await failure {
+                    try await client.database(.private).until(stage.time.start + .seconds(400)).read()
+                }
+                #expect(
+                    failed?.serverError?.retryAfter == .seconds(110_207)
+                        && failed?.description.contains("asks to wait 30 hours") == true)
                 #expect(server.requests.count == 3 && stage.time.pauses.count == 1)
             }
         }
@@ -104,11 +122,17 @@ import Testing
     @Test(arguments: [400, 403, 404, 409, 413, 500])
     func whatIsRefusedForGoodIsNotRepeated(status: Int) async throws {
         let stage = Stage()
-        try await ScriptedServer.run(.error("INTERNAL_ERROR", status: status, "", ["X-Apple-Request-UUID": "apple-1"])) { address, server in
+        try await ScriptedServer.run(.error("INTERNAL_ERROR", status: status, "", ["X-Apple-Request-UUID": "apple-1"]))
+        { address, server in
             try await stage.run(address) { client in
                 let failed = await failure { try await client.database(.private).read() }
-                #expect(failed?.serverError?.uuid == "u-1" && failed?.appleRequestUUID == "apple-1" && failed?.requestID != nil)
-                #expect(failed?.kind == .refused(ServerError(codeName: "INTERNAL_ERROR", reason: "Because of INTERNAL_ERROR", uuid: "u-1")))
+                #expect(
+                    failed?.serverError?.uuid == "u-1" && failed?.appleRequestUUID == "apple-1"
+                        && failed?.requestID != nil)
+                #expect(
+                    failed?.kind
+                        == .refused(
+                            ServerError(codeName: "INTERNAL_ERROR", reason: "Because of INTERNAL_ERROR", uuid: "u-1")))
             }
             #expect(server.requests.count == 1)
         }
@@ -118,15 +142,22 @@ import Testing
 
     private static func items(_ codes: String?...) -> ScriptedServer.Reply {
         let items = codes.map { code in
-            #"{"recordName":"r""# + (code.map { #","serverErrorCode":"\#($0)","reason":"x","retryAfter":4"# } ?? #","recordType":"T""#) + "}"
+            #"{"recordName":"r""#
+                + (code.map { #","serverErrorCode":"\#($0)","reason":"x","retryAfter":4"# } ?? #","recordType":"T""#)
+                + "}"
         }
         return .json(#"{"records":[\#(items.joined(separator: ","))]}"#)
     }
 
     @Test func aRequestOfWhichNothingWasDoneIsRepeated() async throws {
         let stage = Stage()
-        let operations = [RecordOperation(.create, recordName: "a", recordType: "T"), RecordOperation(.create, recordName: "b", recordType: "T")]
-        try await ScriptedServer.run(Self.items("ZONE_BUSY", "ATOMIC_ERROR"), Self.items("THROTTLED", "ZONE_BUSY"), Self.items(nil, nil)) { address, server in
+        let operations = [
+            RecordOperation(.create, recordName: "a", recordType: "T"),
+            RecordOperation(.create, recordName: "b", recordType: "T"),
+        ]
+        try await ScriptedServer.run(
+            Self.items("ZONE_BUSY", "ATOMIC_ERROR"), Self.items("THROTTLED", "ZONE_BUSY"), Self.items(nil, nil)
+        ) { address, server in
             try await stage.run(address) { client in
                 let results = try await client.database(.private).modify(operations, atomic: true)
                 #expect(results.allSatisfy { (try? $0.get()) != nil } && server.requests.count == 3)
@@ -134,12 +165,17 @@ import Testing
             }
         }
         // Something of these requests was done, or will never be.
-        for codes in [(nil, "ZONE_BUSY"), ("CONFLICT", "ZONE_BUSY"), ("ATOMIC_ERROR", "ATOMIC_ERROR")] as [(String?, String?)] {
+        for codes in [(nil, "ZONE_BUSY"), ("CONFLICT", "ZONE_BUSY"), ("ATOMIC_ERROR", "ATOMIC_ERROR")]
+            as [(String?, String?)]
+        {
             try await ScriptedServer.run(Self.items(codes.0, codes.1)) { address, server in
                 try await stage.run(address) { client in
                     let results = try await client.database(.private).modify(operations, atomic: false)
                     #expect(server.requests.count == 1 && results.count == 2)
-                    #expect(throws: ServerError(codeName: codes.1 ?? "", reason: "x", retryAfter: .seconds(4), recordName: "r")) { try results[1].get() }
+                    #expect(
+                        throws: ServerError(
+                            codeName: codes.1 ?? "", reason: "x", retryAfter: .seconds(4), recordName: "r")
+                    ) { try results[1].get() }
                 }
             }
         }
@@ -147,7 +183,8 @@ import Testing
 
     @Test func itemsThatStayBusyAreTheAnswer() async throws {
         let stage = Stage()
-        let busy = ScriptedServer.Reply.json(#"{"zones":[{"zoneID":{"zoneName":"Z"},"serverErrorCode":"ZONE_BUSY","reason":"x","retryAfter":50}]}"#)
+        let busy = ScriptedServer.Reply.json(
+            #"{"zones":[{"zoneID":{"zoneName":"Z"},"serverErrorCode":"ZONE_BUSY","reason":"x","retryAfter":50}]}"#)
         try await ScriptedServer.run(busy) { address, server in
             try await stage.run(address) { client in
                 let pages = try await client.database(.private).zoneChanges([ZonePull(ZoneID(zoneName: "Z"))])
@@ -166,7 +203,13 @@ import Testing
         try await stage.run(address, as: nil, { $0.patience = .seconds(600) }) { client in
             for saves in [false, true] {
                 let start = stage.time.pacing.now()
-                let failed = await failure { if saves { try await client.database(.private).save() } else { try await client.database(.private).read() } }
+                let failed = await failure {
+                    if saves {
+                        try await client.database(.private).save()
+                    } else {
+                        try await client.database(.private).read()
+                    }
+                }
                 #expect(failed?.kind == .unreachable("the connection was refused") && (failed?.attempts ?? 0) > 2)
                 // The last pause may have begun in time.
                 #expect(stage.time.pacing.now() - start < .seconds(60))
@@ -192,7 +235,8 @@ import Testing
         }
     }
 
-    /// However often attempts fail, none begins after half a minute without an answer. Each look at the clock takes some time.
+    /// However often attempts fail, none begins after half a minute without an answer. Each look at the clock takes
+    /// some time.
     @Test(arguments: [(0, 5), (1, 5), (5, 2), (31, 1)] as [(seconds: Int, attempts: Int)])
     func aSilentServerIsNotAskedAgainAndAgain(tick: (seconds: Int, attempts: Int)) async throws {
         let stage = Stage(tick: .seconds(tick.seconds))
@@ -217,7 +261,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [(0, 30, true), (1023 * 31, 31, false), (1024 * 31, 31, true), (.max, 1_000_000, true)] as [(Int, Int, Bool)])
+    @Test(
+        arguments: [(0, 30, true), (1023 * 31, 31, false), (1024 * 31, 31, true), (.max, 1_000_000, true)]
+            as [(Int, Int, Bool)])
     func theFloorOfSpeedIsLookedAtAfterHalfAMinute(bytes: Int, seconds: Int, isFastEnough: Bool) {
         var pace = TransferPace()
         #expect(((try? pace.note(bytes, after: .seconds(seconds))) != nil) == isFastEnough)
@@ -226,11 +272,15 @@ import Testing
     @Test func aReadSurvivesAConnectionThatBreaksAnywhere() async throws {
         let stage = Stage()
         let reply = ScriptedServer.Reply.json(#"{"zones":[{"zoneID":{"zoneName":"Z"},"atomic":true}]}"#)
-        try await ScriptedServer.run({ _, number in number % 2 == 0 ? reply.cut(after: number / 2) : reply }) { address, server in
+        try await ScriptedServer.run({ _, number in number % 2 == 0 ? reply.cut(after: number / 2) : reply }) {
+            address, server in
             try await stage.run(address) { client in
                 for position in 0..<reply.bytes.count {
-                    let zones = try await client.database(.private).until(stage.time.pacing.now() + .seconds(60)).zones()
-                    #expect(zones.map(\.zoneID.zoneName) == ["Z"] && server.requests.count == position * 2 + 2, "at byte \(position)")
+                    let zones = try await client.database(.private).until(stage.time.pacing.now() + .seconds(60))
+                        .zones()
+                    #expect(
+                        zones.map(\.zoneID.zoneName) == ["Z"] && server.requests.count == position * 2 + 2,
+                        "at byte \(position)")
                 }
             }
         }
@@ -238,11 +288,14 @@ import Testing
 
     @Test func aSaveIsNeverSentTwiceSilently() async throws {
         let stage = Stage()
-        try await ScriptedServer.run({ _, number in savedAnswer.cut(after: Self.positions[number]) }) { address, server in
+        try await ScriptedServer.run({ _, number in savedAnswer.cut(after: Self.positions[number]) }) {
+            address, server in
             try await stage.run(address) { client in
                 for position in Self.positions {
                     let failed = await failure { try await client.database(.private).save() }
-                    guard case .answerLost? = failed?.kind else { return unexpected("at byte \(position): \(String(describing: failed))") }
+                    guard case .answerLost? = failed?.kind else {
+                        return unexpected("at byte \(position): \(String(describing: failed))")
+                    }
                     #expect(failed?.attempts == 1 && server.requests.count == position + 1)
                 }
             }
@@ -261,8 +314,12 @@ import Testing
                             try await client.database(.private).save(kind, ifAnswerIsLost: lostAnswer)
                             #expect(server.requests.count == 2)
                         } else {
-                            let failed = await failure { try await client.database(.private).save(kind, ifAnswerIsLost: lostAnswer) }
-                            guard case .answerLost? = failed?.kind else { return unexpected("\(kind): \(String(describing: failed))") }
+                            let failed = await failure {
+                                try await client.database(.private).save(kind, ifAnswerIsLost: lostAnswer)
+                            }
+                            guard case .answerLost? = failed?.kind else {
+                                return unexpected("\(kind): \(String(describing: failed))")
+                            }
                             #expect(server.requests.count == 1)
                         }
                     }
@@ -273,7 +330,9 @@ import Testing
         try await ScriptedServer.run(.close) { address, server in
             try await stage.run(address) { client in
                 let failed = await failure {
-                    _ = try await client.database(.private).modify([RecordOperation(.forceUpdate, recordType: "T")], atomic: false, ifAnswerIsLost: .repeatIfHarmless)
+                    _ = try await client.database(.private).modify(
+                        [RecordOperation(.forceUpdate, recordType: "T")], atomic: false,
+                        ifAnswerIsLost: .repeatIfHarmless)
                 }
                 #expect(failed != nil && server.requests.count == 1)
             }
@@ -282,13 +341,20 @@ import Testing
 
     @Test func aSaveThatMayHaveBeenMadeStaysLost() async throws {
         // Nothing was done, or nothing was possible: this is said of the second attempt, and not of the first.
-        for reply in [ScriptedServer.Reply.error("THROTTLED", status: 429, #","retryAfter":1000"#), .error("QUOTA_EXCEEDED", status: 413)] {
+        for reply in [
+            ScriptedServer.Reply.error("THROTTLED", status: 429, #","retryAfter":1000"#),
+            .error("QUOTA_EXCEEDED", status: 413),
+        ] {
             let stage = Stage()
             try await ScriptedServer.run(.close, reply) { address, server in
                 try await stage.run(address) { client in
-                    let failed = await failure { try await client.database(.private).save(.forceUpdate, ifAnswerIsLost: .repeatIfHarmless) }
+                    let failed = await failure {
+                        try await client.database(.private).save(.forceUpdate, ifAnswerIsLost: .repeatIfHarmless)
+                    }
                     guard case .answerLost? = failed?.kind else { return unexpected(failed as Any) }
-                    #expect(failed?.attempts == 2 && server.requests.count == 2 && failed?.advice?.contains("Because of") == true)
+                    #expect(
+                        failed?.attempts == 2 && server.requests.count == 2
+                            && failed?.advice?.contains("Because of") == true)
                 }
             }
         }
@@ -300,7 +366,9 @@ import Testing
                     if case .waiting = event { saving.withLock { $0?.cancel() } }
                 }
                 let task = saving.withLock { saving in
-                    let task = Task { await failure { try await database.save(.forceUpdate, ifAnswerIsLost: .repeatIfHarmless) } }
+                    let task = Task {
+                        await failure { try await database.save(.forceUpdate, ifAnswerIsLost: .repeatIfHarmless) }
+                    }
                     saving = task
                     return task
                 }

@@ -26,27 +26,35 @@ import Testing
 
     // MARK: Refusals at start
 
-    @Test(arguments: ["0.0.0.0", "::", "192.0.2.1", "box.example", "127.0.0.1.example.com"]) func elsewhereAPasswordIsNeeded(hostname: String) async throws {
+    @Test(arguments: ["0.0.0.0", "::", "192.0.2.1", "box.example", "127.0.0.1.example.com"])
+    func elsewhereAPasswordIsNeeded(hostname: String) async throws {
         let refused = try await Command.run(["serve", "--hostname", hostname, "--port", "0", "--data", data])
         #expect(refused.status == 64)
         #expect(refused.output.isEmpty)
         let words = Self.words(refused.errors)
-        #expect(words.contains("Others can reach this server on \(hostname)") && words.contains("skylight admin set-password"), "\(words)")
+        #expect(
+            words.contains("Others can reach this server on \(hostname)")
+                && words.contains("skylight admin set-password"), "\(words)")
         #expect(words.contains("SKYLIGHT_ADMIN_PASSWORD") && words.contains("Without --hostname"))
         let json = try await Command.run(["serve", "--hostname", hostname, "--port", "0", "--data", data, "--json"])
         #expect(try json.errorJSON["code"] == "USAGE")
     }
 
-    @Test(arguments: ["0.0.0.0", "::", "192.0.2.1", "box.example"]) func openIsForThisMachineOnly(hostname: String) async throws {
-        let refused = try await Command.run(["serve", "--hostname", hostname, "--auth", "open", "--data", data], environment: Self.password)
+    @Test(arguments: ["0.0.0.0", "::", "192.0.2.1", "box.example"]) func openIsForThisMachineOnly(hostname: String)
+        async throws
+    {
+        let refused = try await Command.run(
+            ["serve", "--hostname", hostname, "--auth", "open", "--data", data], environment: Self.password)
         #expect(refused.status == 64)
         #expect(Self.words(refused.errors).contains("--auth open works only on this machine's own address"))
         #expect(!FileManager.default.fileExists(atPath: data))
     }
 
     @Test(arguments: [
-        (["--tls-cert", "a"], "belong together"), (["--tls-key", "a"], "belong together"), (["--allow-host", "a/b"], "needs a name or an address"),
-        (["--allow-origin", "app.example.com"], "needs a scheme, a host"), (["--allow-origin", "https://app.example.com/"], "needs a scheme, a host"),
+        (["--tls-cert", "a"], "belong together"), (["--tls-key", "a"], "belong together"),
+        (["--allow-host", "a/b"], "needs a name or an address"),
+        (["--allow-origin", "app.example.com"], "needs a scheme, a host"),
+        (["--allow-origin", "https://app.example.com/"], "needs a scheme, a host"),
         (["--hostname", "a b"], "needs an address or a name"), (["--auth", "none"], "none"),
     ])
     func optionsThatCannotBe(options: [String], message: String) async throws {
@@ -58,8 +66,12 @@ import Testing
     @Test func certificatesThatCannotBe() async throws {
         let (certificate, key) = (try path("cert.pem", TestCertificate.pem), try path("key.pem", TestCertificate.key))
         let other = try path("other.pem", TestCertificate.otherKey)
-        for (certificate, key, status) in [(certificate, other, 65), (key, key, 65), (certificate, "\(key).not", 66)] as [(String, String, Int32)] {
-            let refused = try await Command.run(["serve", "--tls-cert", certificate, "--tls-key", key, "--data", data, "--json"])
+        for (certificate, key, status) in [(certificate, other, 65), (key, key, 65), (certificate, "\(key).not", 66)]
+            as [(String, String, Int32)]
+        {
+            let refused = try await Command.run([
+                "serve", "--tls-cert", certificate, "--tls-key", key, "--data", data, "--json",
+            ])
             #expect(refused.status == status)
             #expect(try refused.errorJSON["remedy"] != nil)
         }
@@ -68,7 +80,8 @@ import Testing
     }
 
     @Test func aPasswordThatIsTooShort() async throws {
-        let refused = try await Command.run(["serve", "--data", data], environment: ["SKYLIGHT_ADMIN_PASSWORD": "short"])
+        let refused = try await Command.run(
+            ["serve", "--data", data], environment: ["SKYLIGHT_ADMIN_PASSWORD": "short"])
         #expect(refused.status == 64)
         #expect(Self.words(refused.errors).contains("SKYLIGHT_ADMIN_PASSWORD can't be used"))
     }
@@ -79,7 +92,8 @@ import Testing
         let file = try path("b.csv", "k\na\n")
         // Not even an invalid password in the environment keeps the server from starting.
         for other in ["another password", "short"] {
-            let server = try await Server(["--data", data, "--auth", "required"], environment: ["SKYLIGHT_ADMIN_PASSWORD": other])
+            let server = try await Server(
+                ["--data", data, "--auth", "required"], environment: ["SKYLIGHT_ADMIN_PASSWORD": other])
             let there = ["import", file, "--type", "T", "--url", server.address] + Self.container
             #expect(try await Command.run(there, environment: ["SKYLIGHT_ADMIN_PASSWORD": other]).status == 77)
             #expect(try await Command.run(there, environment: Self.password).status == 0)
@@ -95,13 +109,21 @@ import Testing
         #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
         let folderAttributes = try FileManager.default.attributesOfItem(atPath: data)
         #expect((folderAttributes[.posixPermissions] as? NSNumber)?.intValue == 0o700)
-        let secret = try #require(String(contentsOfFile: data + "/.server", encoding: .utf8).split(separator: "\n").last)
+        let secret = try #require(
+            String(contentsOfFile: data + "/.server", encoding: .utf8).split(separator: "\n").last)
         #expect(secret.wholeMatch(of: /[0-9a-f]{64}/) != nil)
         let file = try path("a.csv", "k\na\nb\n")
-        let imported = try await Command.run(["import", file, "--type", "T", "--zone", "Notes", "--data", data] + Self.container)
-        #expect(imported.status == 0 && imported.errors.contains("Using the server at \(server.address)"), "\(imported.errors)")
-        #expect(try await Command.run(["export", "--json", "--data", data] + Self.container).output.split(separator: "\n").count == 3)
-        #expect(try await Command.run(["changes", "--zone", "Notes", "--data", data] + Self.container).output.contains("created"))
+        let imported = try await Command.run(
+            ["import", file, "--type", "T", "--zone", "Notes", "--data", data] + Self.container)
+        #expect(
+            imported.status == 0 && imported.errors.contains("Using the server at \(server.address)"),
+            "\(imported.errors)")
+        #expect(
+            try await Command.run(["export", "--json", "--data", data] + Self.container).output.split(separator: "\n")
+                .count == 3)
+        #expect(
+            try await Command.run(["changes", "--zone", "Notes", "--data", data] + Self.container).output.contains(
+                "created"))
         #expect(!imported.errors.contains(secret) && !imported.output.contains(secret))
         #expect(await server.end() == 0)
     }
@@ -112,7 +134,8 @@ import Testing
         #expect(!made.isOpenToOthers)
         await store.close()
         let there = folder.url.appending(path: "there")
-        try FileManager.default.createDirectory(at: there, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+        try FileManager.default.createDirectory(
+            at: there, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
         #expect(DataFolder(there.path(percentEncoded: false)).isOpenToOthers)
         #expect(!DataFolder(data + "-not").isOpenToOthers)
     }
@@ -134,7 +157,9 @@ import Testing
 
     @Test func commandsSpeakTLS() async throws {
         let (certificate, key) = (try path("cert.pem", TestCertificate.pem), try path("key.pem", TestCertificate.key))
-        let server = try await Server(["--data", data, "--auth", "required", "--tls-cert", certificate, "--tls-key", key], environment: Self.password)
+        let server = try await Server(
+            ["--data", data, "--auth", "required", "--tls-cert", certificate, "--tls-key", key],
+            environment: Self.password)
         let address = try #require(server.firstLine.split(separator: " ").last.map(String.init))
         #expect(address.hasPrefix("https://127.0.0.1:"))
         let file = try path("a.csv", "k\na\n")

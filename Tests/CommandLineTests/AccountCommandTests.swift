@@ -26,17 +26,25 @@ import Testing
 
     /// Makes, lists and revokes one of each.
     private func everything() async throws {
-        let made = try await run(["token", "create-api", "--name", "Web", "--origin", "http://localhost:3000"] + Self.container)
+        let made = try await run(
+            ["token", "create-api", "--name", "Web", "--origin", "http://localhost:3000"] + Self.container)
         #expect(made.status == 0 && made.output.contains(/^[0-9a-f]{64}\n$/), "\(made.errors)")
-        let id = String(try #require(made.errors.firstMatch(of: /API token ([0-9a-f]{8}) of iCloud.com.example.X \(development\)/)).1)
+        let id = String(
+            try #require(made.errors.firstMatch(of: /API token ([0-9a-f]{8}) of iCloud.com.example.X \(development\)/))
+                .1)
         let list = try await run(["token", "list"])
-        #expect(list.output.contains(try Regex("\(id) +Web +iCloud.com.example.X +development +http://localhost:3000 +[-0-9: ]+ +never")))
+        #expect(
+            list.output.contains(
+                try Regex("\(id) +Web +iCloud.com.example.X +development +http://localhost:3000 +[-0-9: ]+ +never")))
         #expect(!list.output.contains(made.output.trimmingCharacters(in: .newlines)))
         #expect(try await run(["token", "list", "--environment", "production"]).output == "There are no API tokens.\n")
-        let signedIn = try await run(["token", "create-web-auth", "--user", "ada", "--api-token", id, "--keep-signed-in"] + Self.container)
+        let signedIn = try await run(
+            ["token", "create-web-auth", "--user", "ada", "--api-token", id, "--keep-signed-in"] + Self.container)
         #expect(signedIn.status == 0 && signedIn.output.hasSuffix("=\n"), "\(signedIn.errors)")
         let sessions = try await run(["token", "list", "--web-auth", "--json"]).outputJSON
-        guard case .array(let all)? = sessions["sessions"], case .object(let session)? = all.first, case .string(let sessionID)? = session["id"] else {
+        guard case .array(let all)? = sessions["sessions"], case .object(let session)? = all.first,
+            case .string(let sessionID)? = session["id"]
+        else {
             Issue.record("\(sessions)")
             return
         }
@@ -58,7 +66,9 @@ import Testing
         #expect(try await run(["key", "list"]).output.contains(try Regex("\(keyID) +Nightly +iCloud")))
         #expect(try await run(["key", "revoke", keyID]).output.contains("'Nightly'"))
         #expect(try await run(["key", "list"]).output == "No server-to-server key is registered.\n")
-        let secret = try folder.write("-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n", to: "key.pem").path(percentEncoded: false)
+        let secret = try folder.write(
+            "-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----\n", to: "key.pem"
+        ).path(percentEncoded: false)
         let refused = try await run(["key", "register", "--file", secret, "--json"] + Self.container)
         #expect(refused.status == 65)
         #expect(try refused.json(refused.errors)["error"] != nil && refused.errors.contains("private key"))
@@ -69,7 +79,9 @@ import Testing
     private func removal() async throws {
         #expect(try await run(["token", "create-web-auth", "--user", "bert"] + Self.container).status == 0)
         let record = "_[0-9a-f]{32}"
-        #expect(try await run(["user", "list"]).output.contains(try Regex("bert +Bert +\(record) +server +[-0-9]{10} [0-9:]{5} +")))
+        #expect(
+            try await run(["user", "list"]).output.contains(
+                try Regex("bert +Bert +\(record) +server +[-0-9]{10} [0-9:]{5} +")))
         #expect(try await run(["user", "list", "--made-by", "stranger"]).output == "There are no such users.\n")
         let asked = try await run(["user", "remove", "bert", "--json"])
         #expect(asked.status == 64)
@@ -105,8 +117,11 @@ import Testing
 
     @Test func aPasswordComesFromTheEnvironmentOrIsRefused() async throws {
         let password = ["SKYLIGHT_ADMIN_PASSWORD": "a long password"]
-        #expect(try await run(["admin", "set-password"], environment: password).output == "The administrator's password is set.\n")
-        let short = try await run(["admin", "set-password", "--json"], environment: ["SKYLIGHT_ADMIN_PASSWORD": "short"])
+        #expect(
+            try await run(["admin", "set-password"], environment: password).output
+                == "The administrator's password is set.\n")
+        let short = try await run(
+            ["admin", "set-password", "--json"], environment: ["SKYLIGHT_ADMIN_PASSWORD": "short"])
         #expect(short.status == 1)
         #expect(try short.errorJSON["code"] == "BAD_REQUEST")
         // There is no terminal to ask on.

@@ -19,7 +19,8 @@ import Testing
     }
 
     private func save(_ names: [String]) async throws {
-        let file = try folder.write("k\n" + names.map { $0 + "\n" }.joined(), to: "rows.csv").path(percentEncoded: false)
+        let file = try folder.write("k\n" + names.map { $0 + "\n" }.joined(), to: "rows.csv").path(
+            percentEncoded: false)
         let result = try await run(["import", file, "--type", "T", "--name-field", "k"] + Self.zone)
         #expect(result.status == 0, "\(result.errors)")
     }
@@ -49,8 +50,12 @@ import Testing
         #expect(since[2] == "Token: \(try await token())")
         let nothing = lines(try await run(["changes", "--since", token()] + Self.zone))
         #expect(nothing == ["Token: \(try await token())"])
-        let json = try lines(try await run(["changes", "--since", before, "--json"] + Self.zone)).map { try JSONReader.value(of: $0) }
-        guard json.count == 3, case .object(let change) = json[0], case .object(let record)? = change["record"], case .object(let last) = json[2] else {
+        let json = try lines(try await run(["changes", "--since", before, "--json"] + Self.zone)).map {
+            try JSONReader.value(of: $0)
+        }
+        guard json.count == 3, case .object(let change) = json[0], case .object(let record)? = change["record"],
+            case .object(let last) = json[2]
+        else {
             Issue.record("Not what was expected: \(json)")
             return
         }
@@ -80,9 +85,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--database", "public"], Int32(64), "The public database has no changes"), (["--zone", "_defaultZone"], 64, "The default zone has no changes"),
+        (["--database", "public"], Int32(64), "The public database has no changes"),
+        (["--zone", "_defaultZone"], 64, "The default zone has no changes"),
         (["--token-only", "--follow"], 64, "remove --since and --follow"), (["--since", ""], 64, "--since is empty"),
-        (["--database", "shared", "--zone", "Z"], 64, "add --zone-owner"), (["--zone", "None"], 1, "Zone does not exist"),
+        (["--database", "shared", "--zone", "Z"], 64, "add --zone-owner"),
+        (["--zone", "None"], 1, "Zone does not exist"),
         (["--since", "nonsense"], 1, "Unknown sync continuation type"),
     ])
     func whatHasNoChanges(arguments: [String], status: Int32, message: String) async throws {
@@ -114,7 +121,8 @@ import Testing
         #expect(await follower.rest() == ["Token: \(try await token())"])
         #expect(await follower.end().status == 0)
         // With an earlier token, the changes since then come first, with their kinds.
-        let second = try RunningProcess(["changes", "--follow", "--json", "--since", start, "--data", data] + Self.zone)
+        let second = try RunningProcess(
+            ["changes", "--follow", "--json", "--since", start, "--data", data] + Self.zone)
         #expect(await second.nextLine()?.contains("\"change\":\"created\"") == true)
         #expect(await second.nextLine()?.contains("\"recordName\":\"c\"") == true)
         #expect(await second.nextLine() == "{\"syncToken\":\"\(try await token())\"}")
@@ -149,7 +157,8 @@ import Testing
     @Test func followOfADatabase() async throws {
         try await save(["a"])
         let server = try await Server(["--data", data])
-        let follower = try RunningProcess(["changes", "--follow", "--since", try await token(Self.container), "--data", data] + Self.container)
+        let follower = try RunningProcess(
+            ["changes", "--follow", "--since", try await token(Self.container), "--data", data] + Self.container)
         try await save(["b"])
         #expect(await follower.nextLine()?.contains(/^changed +Z/) == true)
         follower.signal(SIGINT)
@@ -177,11 +186,17 @@ import Testing
         let damaged = try await run(["token", "explain", "nonsense", "--json"] + Self.container)
         #expect(damaged.status == 1)
         #expect(try damaged.errorJSON["code"] == "BAD_REQUEST")
-        #expect(try await run(["token", "explain", "Optional(\"\(old)\")"] + Self.container).output.contains("Status: valid"))
-        #expect(try await run(["token", "explain", String(old.prefix(30))] + Self.container).errors.contains("cut short: 22 of 36 bytes"))
+        #expect(
+            try await run(["token", "explain", "Optional(\"\(old)\")"] + Self.container).output.contains(
+                "Status: valid"))
+        #expect(
+            try await run(["token", "explain", String(old.prefix(30))] + Self.container).errors.contains(
+                "cut short: 22 of 36 bytes"))
         let secret = String(repeating: "0a1b", count: 16)
         let credential = try await run(["token", "explain", secret] + Self.container)
-        #expect(credential.status == 1 && credential.errors.contains("64 hexadecimal digits") && !credential.errors.contains(secret))
+        #expect(
+            credential.status == 1 && credential.errors.contains("64 hexadecimal digits")
+                && !credential.errors.contains(secret))
 
         let unconfirmed = try await run(["token", "expire", "--json"] + Self.container)
         #expect(unconfirmed.status == 64)

@@ -21,9 +21,11 @@ import Testing
         try await Command.run(["check", "--container", Self.name, "--data", data] + arguments)
     }
 
-    private func save(_ record: JSONValue, on server: Server, as operationType: JSONValue = "forceUpdate") async throws {
+    private func save(_ record: JSONValue, on server: Server, as operationType: JSONValue = "forceUpdate") async throws
+    {
         let operation: JSONValue = ["operationType": operationType, "record": record]
-        let answer = try await server.post("\(Self.root)/records/modify", ["zoneID": ["zoneName": "Z"], "operations": .array([operation])])
+        let answer = try await server.post(
+            "\(Self.root)/records/modify", ["zoneID": ["zoneName": "Z"], "operations": .array([operation])])
         #expect(answer.status == 200)
     }
 
@@ -48,25 +50,35 @@ import Testing
             try await makeZone(server)
             try await save(["recordName": "a", "recordType": "N", "fields": ["x": 1]], on: server)
             let clean = try await check()
-            #expect(clean.status == 0 && clean.output.contains("1 record in 2 zones of the private database: nothing found."))
+            #expect(
+                clean.status == 0
+                    && clean.output.contains("1 record in 2 zones of the private database: nothing found."))
             let link: JSONValue = ["value": ["recordName": "nobody", "action": "NONE"], "type": "REFERENCE"]
             try await save(["recordName": "house", "recordType": "N"], on: server)
             let house: JSONValue = ["value": ["recordName": "house", "action": "DELETE_SELF"], "type": "REFERENCE"]
             try await save(["recordName": "home", "recordType": "N", "fields": ["link": house]], on: server)
-            try await save(["recordName": "b", "recordType": "N", "fields": ["link": link], "parent": ["recordName": "home"]], on: server)
+            try await save(
+                ["recordName": "b", "recordType": "N", "fields": ["link": link], "parent": ["recordName": "home"]],
+                on: server)
             try await save(["recordName": "house"], on: server, as: "forceDelete")
             // The result is the same through the server and on its closed folder.
             let found = try await check()
             #expect(found.status == 1)
-            #expect(found.output.contains("danglingReference  N 'b' in zone Z · link") && found.output.contains("danglingParent  N 'b' in zone Z · parent"))
+            #expect(
+                found.output.contains("danglingReference  N 'b' in zone Z · link")
+                    && found.output.contains("danglingParent  N 'b' in zone Z · parent"))
             #expect(found.output.contains("2 records in 2 zones of the private database: 2 found."))
         }
         let json = try await check("--json", "--zone", "Z")
         #expect(json.status == 1)
         let lines = try json.output.split(separator: "\n").map { try JSONReader.value(of: String($0)) }
-        let kinds = lines.map { line -> JSONValue? in if case .object(let object) = line { object["finding"] ?? object["check"] } else { nil } }
+        let kinds = lines.map { line -> JSONValue? in
+            if case .object(let object) = line { object["finding"] ?? object["check"] } else { nil }
+        }
         #expect(kinds == ["danglingReference", "danglingParent", "finished"])
-        if case .object(let last)? = lines.last { #expect(last["records"] == 2 && last["findings"] == 2 && last["zones"] == 1) }
+        if case .object(let last)? = lines.last {
+            #expect(last["records"] == 2 && last["findings"] == 2 && last["zones"] == 1)
+        }
         let elsewhere = try await check("--zone", "_defaultZone")
         #expect(elsewhere.status == 0)
         let nowhere = try await check("--zone", "Nowhere")
@@ -77,13 +89,16 @@ import Testing
 
     @Test func aServerKeepsTheConfiguredEarlierVersions() async throws {
         func changes(_ server: Server) async throws -> Int {
-            let answer = try await server.post("\(Self.services)/records/journal", ["recordName": "a", "zoneID": ["zoneName": "Z"]])
+            let answer = try await server.post(
+                "\(Self.services)/records/journal", ["recordName": "a", "zoneID": ["zoneName": "Z"]])
             guard case .array(let changes)? = answer.answer["changes"] else { return -1 }
             return changes.count
         }
         try await withServer { server in
             try await makeZone(server)
-            for number in [1, 2, 3] as [JSONValue] { try await save(["recordName": "a", "recordType": "N", "fields": ["x": number]], on: server) }
+            for number in [1, 2, 3] as [JSONValue] {
+                try await save(["recordName": "a", "recordType": "N", "fields": ["x": number]], on: server)
+            }
             #expect(try await changes(server) == 3)
         }
         try await withServer(["--journal-days", "0"]) { server in

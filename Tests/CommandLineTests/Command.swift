@@ -11,7 +11,10 @@ struct Command {
 
         /// The single JSON object of the output.
         func json(_ text: String) throws -> JSONObject {
-            guard case .object(let object) = try JSONReader.value(of: text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            guard
+                case .object(let object) = try JSONReader.value(
+                    of: text.trimmingCharacters(in: .whitespacesAndNewlines))
+            else {
                 throw CocoaError(.coderReadCorrupt)
             }
             return object

@@ -12,7 +12,8 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Connecting to a stand-in for iCloud: a server process that requires credentials and has nothing but CloudKit's protocol.
+/// Connecting to a stand-in for iCloud: a server process that requires credentials and has nothing but CloudKit's
+/// protocol.
 @Suite(.serialized) struct ConnectTests {
     private static let container = StandIn.container
     private let folder: TemporaryFolder
@@ -28,13 +29,16 @@ import Testing
     }
 
     /// Runs with a stand-in that knows a server-to-server key.
-    private func withStandIn(_ body: (_ server: Server, _ keyID: String, _ keyFile: String) async throws -> Void) async throws {
+    private func withStandIn(_ body: (_ server: Server, _ keyID: String, _ keyFile: String) async throws -> Void)
+        async throws
+    {
         try await StandIn.run(in: folder) { try await body($0.server, $0.keyID, $0.keyFile()) }
     }
 
     /// The files of the data folder that contain a text.
     private func files(with text: String) throws -> [String] {
-        let files = try #require(FileManager.default.enumerator(at: URL(filePath: data), includingPropertiesForKeys: [.isRegularFileKey]))
+        let files = try #require(
+            FileManager.default.enumerator(at: URL(filePath: data), includingPropertiesForKeys: [.isRegularFileKey]))
         return try files.compactMap { $0 as? URL }.filter { url in
             guard try url.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else { return false }
             return try Data(contentsOf: url).firstRange(of: Data(text.utf8)) != nil
@@ -46,18 +50,33 @@ import Testing
     @Test func aKeyConnectsAndIsForgotten() async throws {
         try await withStandIn { server, keyID, keyFile in
             let connect = ["connect", Self.container, "--key-id", keyID, "--key", keyFile, "--server", server.address]
-            let secret = try #require(try String(contentsOfFile: keyFile, encoding: .utf8).split(separator: "\n").dropFirst().first.map(String.init))
+            let secret = try #require(
+                try String(contentsOfFile: keyFile, encoding: .utf8).split(separator: "\n").dropFirst().first.map(
+                    String.init))
             let connected = try await run(connect + ["--show-signature"])
-            #expect(connected.status == 0 && connected.output.contains("\(Self.container) (development) is connected"), "\(connected.errors)")
-            #expect(connected.errors.contains(/Signed: [-0-9TZ:]+:[^:]+:\/database\/1\/iCloud.com.example.Real\/development\/public\/records\/lookup/))
+            #expect(
+                connected.status == 0 && connected.output.contains("\(Self.container) (development) is connected"),
+                "\(connected.errors)")
+            #expect(
+                connected.errors.contains(
+                    /Signed: [-0-9TZ:]+:[^:]+:\/database\/1\/iCloud.com.example.Real\/development\/public\/records\/lookup/
+                ))
             let list = try await run(["connections"])
-            #expect(list.output.contains(keyID) && list.output.contains(server.address) && list.output.contains("allowed"))
+            #expect(
+                list.output.contains(keyID) && list.output.contains(server.address) && list.output.contains("allowed"))
             let json = try await run(["connections", "--json"])
-            guard case .array(let all)? = try json.outputJSON["connections"], case .object(let connection)? = all.first else { return #expect(Bool(false)) }
-            #expect(connection["container"] == .string(Self.container) && connection["keyID"] == .string(keyID) && connection["writable"] == false)
-            for text in [connected.output, connected.errors, list.output, json.output] { #expect(!text.contains(secret)) }
+            guard case .array(let all)? = try json.outputJSON["connections"], case .object(let connection)? = all.first
+            else { return #expect(Bool(false)) }
+            #expect(
+                connection["container"] == .string(Self.container) && connection["keyID"] == .string(keyID)
+                    && connection["writable"] == false)
+            for text in [connected.output, connected.errors, list.output, json.output] {
+                #expect(!text.contains(secret))
+            }
             #expect(try files(with: secret) == ["accounts.sqlite"])
-            let permissions = try FileManager.default.attributesOfItem(atPath: data + "/accounts.sqlite")[.posixPermissions] as? NSNumber
+            let permissions =
+                try FileManager.default.attributesOfItem(atPath: data + "/accounts.sqlite")[.posixPermissions]
+                as? NSNumber
             #expect(permissions?.intValue == 0o600)
             #expect(try await run(["disconnect", Self.container]).output.contains("is no longer connected"))
             #expect(try files(with: secret).isEmpty)
@@ -72,8 +91,12 @@ import Testing
     @Test func aRunningServerHasTheContainerAtOnce() async throws {
         try await withStandIn { standIn, keyID, keyFile in
             let server = try await Server(["--data", data])
-            let connected = try await run(["connect", Self.container, "--key-id", keyID, "--key", keyFile, "--server", standIn.address])
-            #expect(connected.status == 0 && connected.errors.contains("Using the server at \(server.address)"), "\(connected.errors)")
+            let connected = try await run([
+                "connect", Self.container, "--key-id", keyID, "--key", keyFile, "--server", standIn.address,
+            ])
+            #expect(
+                connected.status == 0 && connected.errors.contains("Using the server at \(server.address)"),
+                "\(connected.errors)")
             #expect(try await server.exchange("GET", "/skylight/1/containers").text.contains(Self.container))
             let path = "/database/1/\(Self.container)/development/public/records/"
             let found = try await server.post(path + "lookup", ["records": [["recordName": "none"]]])
@@ -91,14 +114,28 @@ import Testing
 
     @Test func badCredentialsAreNotKept() async throws {
         try await withStandIn { server, keyID, keyFile in
-            let other = try folder.write(P256.Signing.PrivateKey().pemRepresentation, to: "other.pem").path(percentEncoded: false)
-            let wrong = try await run(["connect", Self.container, "--key-id", keyID, "--key", other, "--server", server.address])
+            let other = try folder.write(P256.Signing.PrivateKey().pemRepresentation, to: "other.pem").path(
+                percentEncoded: false)
+            let wrong = try await run([
+                "connect", Self.container, "--key-id", keyID, "--key", other, "--server", server.address,
+            ])
             #expect(wrong.status == 77 && wrong.errors.contains("Signed: "), "\(wrong.errors)")
             let text = try folder.write("no key", to: "none.pem").path(percentEncoded: false)
-            #expect(try await run(["connect", Self.container, "--key-id", keyID, "--key", text, "--server", server.address]).status == 65)
-            #expect(try await run(["connect", Self.container, "--key-id", keyID, "--key", text + ".none", "--server", server.address]).status == 66)
-            #expect(try await run(["connect", Self.container, "--key-id", keyID, "--key", keyFile, "--server", "http://127.0.0.1:1"]).status == 69)
-            for arguments in [[], ["--key-id", keyID], ["--api-token", "a", "--key-id", keyID, "--key", keyFile], ["--api-token", "a", "--callback", "http://example.com"]] {
+            #expect(
+                try await run(["connect", Self.container, "--key-id", keyID, "--key", text, "--server", server.address])
+                    .status == 65)
+            #expect(
+                try await run([
+                    "connect", Self.container, "--key-id", keyID, "--key", text + ".none", "--server", server.address,
+                ]).status == 66)
+            #expect(
+                try await run([
+                    "connect", Self.container, "--key-id", keyID, "--key", keyFile, "--server", "http://127.0.0.1:1",
+                ]).status == 69)
+            for arguments in [
+                [], ["--key-id", keyID], ["--api-token", "a", "--key-id", keyID, "--key", keyFile],
+                ["--api-token", "a", "--callback", "http://example.com"],
+            ] {
                 #expect(try await run(["connect", Self.container] + arguments).status == 64, "\(arguments)")
             }
             #expect(try await run(["connections"]).output == "No container is connected.\n")
@@ -109,7 +146,9 @@ import Testing
         try await StandIn.run(in: folder) { standIn in
             let connected = try await standIn.connect(with: .signIn, ["--json"])
             #expect(connected.status == 0, "\(connected.errors)")
-            guard case .object(let connection)? = try connected.outputJSON["connection"], case .string(let user)? = connection["userRecordName"] else {
+            guard case .object(let connection)? = try connected.outputJSON["connection"],
+                case .string(let user)? = connection["userRecordName"]
+            else {
                 Issue.record("\(connected.output)")
                 return
             }
@@ -126,7 +165,8 @@ import Testing
         let certificate = try folder.write(TestCertificate.pem, to: "cert.pem").path(percentEncoded: false)
         let key = try folder.write(TestCertificate.key, to: "key.pem").path(percentEncoded: false)
         let server = try await Server([
-            "--data", StandIn.path("origin", in: folder), "--auth", "required", "--protocol-only", "--tls-cert", certificate, "--tls-key", key,
+            "--data", StandIn.path("origin", in: folder), "--auth", "required", "--protocol-only", "--tls-cert",
+            certificate, "--tls-key", key,
         ])
         let address = String(try #require(server.firstLine.split(separator: " ").last))
         #expect(address.hasPrefix("https://"))
@@ -146,15 +186,22 @@ import Testing
     // MARK: Sign-in
 
     private static func page() throws -> SignInPage {
-        SignInPage(container: try #require(ContainerID(container)), signInURL: "https://example.com/sign-in?a=1&b=\"2\"")
+        SignInPage(
+            container: try #require(ContainerID(container)), signInURL: "https://example.com/sign-in?a=1&b=\"2\"")
     }
 
     /// Runs a sign-in, whose browser is a script.
-    private static func answer(_ page: SignInPage, within limit: Duration = .seconds(60), _ browser: (String) async throws -> Void) async throws -> SignInAnswer {
-        try await SignInListener.answer(to: page, on: "127.0.0.1", port: 0, within: limit) { try await browser("http://127.0.0.1:\($0)") }
+    private static func answer(
+        _ page: SignInPage, within limit: Duration = .seconds(60), _ browser: (String) async throws -> Void
+    ) async throws -> SignInAnswer {
+        try await SignInListener.answer(to: page, on: "127.0.0.1", port: 0, within: limit) {
+            try await browser("http://127.0.0.1:\($0)")
+        }
     }
 
-    private static func exchange(_ method: String, _ url: String, _ body: String? = nil) async throws -> (status: Int, text: String) {
+    private static func exchange(_ method: String, _ url: String, _ body: String? = nil) async throws -> (
+        status: Int, text: String
+    ) {
         var request = URLRequest(url: try #require(URL(string: url)))
         request.httpMethod = method
         request.httpBody = body.map { Data($0.utf8) }
@@ -168,7 +215,9 @@ import Testing
             start = try await Self.exchange("GET", address + "/").text
             let other = try await Self.exchange("POST", address + "/elsewhere", "ckSession=wrong")
             #expect(other.status == 404)
-            end = try await Self.exchange("GET", address + "/signed-in?ckWebAuthToken=72__54__AQ%2Bb%3D%3D&ckSession=72__54__AQ%2Bb%3D%3D").text
+            end = try await Self.exchange(
+                "GET", address + "/signed-in?ckWebAuthToken=72__54__AQ%2Bb%3D%3D&ckSession=72__54__AQ%2Bb%3D%3D"
+            ).text
         }
         guard case .token(let token) = answer else { return #expect(Bool(false), "\(answer)") }
         #expect(token.text == "72__54__AQ+b==")
@@ -212,7 +261,9 @@ import Testing
     }
 
     @Test func nobodyWaitsForever() async throws {
-        let error = await #expect(throws: CommandFailure.self) { _ = try await Self.answer(Self.page(), within: .milliseconds(10)) { _ in } }
+        let error = await #expect(throws: CommandFailure.self) {
+            _ = try await Self.answer(Self.page(), within: .milliseconds(10)) { _ in }
+        }
         #expect(error?.code == "SIGN_IN_TIMEOUT")
     }
 }

@@ -4,7 +4,8 @@ import Records
 import TestSupport
 import Testing
 
-/// A data folder whose containers are damaged in different ways: the server starts, reports each problem, and serves the other containers.
+/// A data folder whose containers are damaged in different ways: the server starts, reports each problem, and serves
+/// the other containers.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct DamageTests {
     private let folder: TemporaryFolder
 
@@ -57,7 +58,11 @@ import Testing
         }
 
         var length: UInt64 {
-            get throws { UInt64(try FileManager.default.attributesOfItem(atPath: file.path(percentEncoded: false))[.size] as? Int ?? 0) }
+            get throws {
+                UInt64(
+                    try FileManager.default.attributesOfItem(atPath: file.path(percentEncoded: false))[.size] as? Int
+                        ?? 0)
+            }
         }
 
         func execute(_ sql: String) throws {
@@ -72,13 +77,15 @@ import Testing
         }
 
         func replaceByLink(_ url: URL) throws {
-            let elsewhere = folder.deletingLastPathComponent().deletingLastPathComponent().appending(path: "elsewhere-\(UUID().uuidString)")
+            let elsewhere = folder.deletingLastPathComponent().deletingLastPathComponent().appending(
+                path: "elsewhere-\(UUID().uuidString)")
             if FileManager.default.fileExists(atPath: url.path(percentEncoded: false)) {
                 try FileManager.default.moveItem(at: url, to: elsewhere)
             } else {
                 try FileManager.default.createDirectory(at: elsewhere, withIntermediateDirectories: true)
             }
-            try FileManager.default.createSymbolicLink(atPath: url.path(percentEncoded: false), withDestinationPath: elsewhere.path(percentEncoded: false))
+            try FileManager.default.createSymbolicLink(
+                atPath: url.path(percentEncoded: false), withDestinationPath: elsewhere.path(percentEncoded: false))
         }
     }
 
@@ -98,12 +105,18 @@ import Testing
         Damage("the file ends after its first page", .refused("damaged")) { try $0.truncate(to: 4096) },
         Damage("the file ends in the middle", .either) { try $0.truncate(to: try $0.length / 8192 * 4096) },
         Damage("the file ends within its last page", .either) { try $0.truncate(to: try $0.length - 100) },
-        Damage("a page is torn in its middle", .either) { try $0.overwrite(Data(repeating: 0, count: 2048), at: 4096 * 3 + 2048) },
-        Damage("the page of the schema is torn", .refused("damaged")) { try $0.overwrite(Data(repeating: 0xA5, count: 3000), at: 100) },
+        Damage("a page is torn in its middle", .either) {
+            try $0.overwrite(Data(repeating: 0, count: 2048), at: 4096 * 3 + 2048)
+        },
+        Damage("the page of the schema is torn", .refused("damaged")) {
+            try $0.overwrite(Data(repeating: 0xA5, count: 3000), at: 100)
+        },
         Damage("all pages but the first are overwritten", .refused("damaged")) {
             try $0.overwrite(Data(repeating: 0x5A, count: Int(try $0.length) - 4096), at: 4096)
         },
-        Damage("the file is text", .refused("damaged")) { try Data(String(repeating: "This is a note. ", count: 4000).utf8).write(to: $0.file) },
+        Damage("the file is text", .refused("damaged")) {
+            try Data(String(repeating: "This is a note. ", count: 4000).utf8).write(to: $0.file)
+        },
         Damage("the file is another program's database", .refused("another program")) { place in
             try FileManager.default.removeItem(at: place.file)
             try place.execute("CREATE TABLE notes (text)")
@@ -118,16 +131,24 @@ import Testing
         .sql("an epoch has no number", .refused("'incarnations'"), "UPDATE incarnations SET number = NULL"),
         .sql("an epoch has text for its place", .refused("'incarnations'"), "UPDATE incarnations SET after = 'there'"),
         .sql("the key of the tokens is missing", .served, "DELETE FROM facts WHERE name = 'tokenKey'"),
-        .sql("the key of the tokens is NULL", .refused("'facts'"), "UPDATE facts SET value = NULL WHERE name = 'tokenKey'"),
-        .sql("the key of the tokens is short", .refused("'facts'"), "UPDATE facts SET value = x'0102' WHERE name = 'tokenKey'"),
-        .sql("the version of the schema is missing", .refused("'facts'"), "DELETE FROM facts WHERE name = 'schemaVersion'"),
+        .sql(
+            "the key of the tokens is NULL", .refused("'facts'"),
+            "UPDATE facts SET value = NULL WHERE name = 'tokenKey'"),
+        .sql(
+            "the key of the tokens is short", .refused("'facts'"),
+            "UPDATE facts SET value = x'0102' WHERE name = 'tokenKey'"),
+        .sql(
+            "the version of the schema is missing", .refused("'facts'"),
+            "DELETE FROM facts WHERE name = 'schemaVersion'"),
         .sql("a zone has no name", .either, "UPDATE zones SET name = NULL"),
         .sql("a zone has text for its position", .refused("'zones'"), "UPDATE zones SET position = 'there'"),
         .sql("the zones are missing", .refused("zones"), "DROP TABLE zones"),
         .sql("a record has a type that there is not", .refused("'types'"), "UPDATE records SET type = 77"),
         .sql("a record has no name", .either, "UPDATE records SET name = NULL"),
         .sql("the fields of a record are no JSON", .either, "UPDATE records SET fields = x'00FF'"),
-        Damage("a file of somebody's lies there", .served) { try Data("hello".utf8).write(to: $0.folder.appending(path: "notes.txt")) },
+        Damage("a file of somebody's lies there", .served) {
+            try Data("hello".utf8).write(to: $0.folder.appending(path: "notes.txt"))
+        },
         Damage("the log is not one", .served) { try Data(repeating: 7, count: 50_000).write(to: $0.log) },
         Damage("a folder lies in the file's place", .refused("is not a file")) {
             try FileManager.default.removeItem(at: $0.file)
@@ -139,15 +160,19 @@ import Testing
             try FileManager.default.removeItem(at: $0.folder)
             try Data().write(to: $0.folder)
         },
-        Damage("a link lies in the place of the assets", .served) { try $0.replaceByLink($0.folder.appending(path: "development.assets")) },
+        Damage("a link lies in the place of the assets", .served) {
+            try $0.replaceByLink($0.folder.appending(path: "development.assets"))
+        },
     ]
 
     private static func container(_ number: Int) -> String { "iCloud.com.example.Damaged\(number)" }
 
     private func make() async throws {
         let server = try await Server(["--data", data.path(percentEncoded: false)])
-        let body = #"{"operations":[{"operationType":"create","record":{"recordType":"Note","recordName":"one","fields":{"title":{"value":"Hello"}}}}]}"#
-        let (status, answer) = try await server.exchange("POST", "/database/1/iCloud.com.example.Well/development/private/records/modify", body)
+        let body =
+            #"{"operations":[{"operationType":"create","record":{"recordType":"Note","recordName":"one","fields":{"title":{"value":"Hello"}}}}]}"#
+        let (status, answer) = try await server.exchange(
+            "POST", "/database/1/iCloud.com.example.Well/development/private/records/modify", body)
         #expect(status == 200, "\(answer)")
         #expect(await server.end() == 0)
         for (number, damage) in Self.kinds.enumerated() {
@@ -170,16 +195,25 @@ import Testing
                 try await server.exchange("POST", "\(root)/zones/list", "{}"),
             ]
             switch damage.outcome {
-            case .served: for (status, text) in answers { #expect([200, 400, 404].contains(status) && !text.contains("INTERNAL_ERROR"), "\(damage.name): \(status) \(text)") }
+            case .served:
+                for (status, text) in answers {
+                    #expect(
+                        [200, 400, 404].contains(status) && !text.contains("INTERNAL_ERROR"),
+                        "\(damage.name): \(status) \(text)")
+                }
             case .refused(let words):
                 let refusals = answers.filter { $0.1.contains("INTERNAL_ERROR") }
                 #expect(!refusals.isEmpty, "\(damage.name): \(answers)")
                 for (_, text) in refusals { #expect(text.contains(words), "\(damage.name): \(text)") }
             case .either:
-                for (_, text) in answers where text.contains("INTERNAL_ERROR") { #expect(text.contains("Damaged\(number)"), "\(damage.name): \(text)") }
+                for (_, text) in answers where text.contains("INTERNAL_ERROR") {
+                    #expect(text.contains("Damaged\(number)"), "\(damage.name): \(text)")
+                }
             }
-            let (status, text) = try await server.exchange("POST",
-                "/database/1/iCloud.com.example.Well/development/private/records/lookup", #"{"records":[{"recordName":"one"}]}"#)
+            let (status, text) = try await server.exchange(
+                "POST",
+                "/database/1/iCloud.com.example.Well/development/private/records/lookup",
+                #"{"records":[{"recordName":"one"}]}"#)
             #expect(status == 200 && text.contains("Hello"), "beside: \(damage.name)")
         }
         let (status, home) = try await server.exchange("GET", "/")
@@ -195,12 +229,15 @@ import Testing
         #expect(await server.end() == 0)
     }
 
-    /// A symbolic link in place of the assets folder leads out of the data folder. Nothing may be written or removed there.
+    /// A symbolic link in place of the assets folder leads out of the data folder. Nothing may be written or removed
+    /// there.
     @Test func filesAreNotSentThroughALink() async throws {
         try await make()
         let server = try await Server(["--data", data.path(percentEncoded: false)])
         let number = try #require(Self.kinds.firstIndex { $0.name.contains("place of the assets") })
-        let (status, answer) = try await server.exchange("POST", "/database/1/\(Self.container(number))/development/private/assets/upload", #"{"tokens":[{"recordType":"Note","fieldName":"file"}]}"#)
+        let (status, answer) = try await server.exchange(
+            "POST", "/database/1/\(Self.container(number))/development/private/assets/upload",
+            #"{"tokens":[{"recordType":"Note","fieldName":"file"}]}"#)
         #expect(status == 500 && answer.contains("symbolic link"), "\(status) \(answer)")
         #expect(await server.end() == 0)
     }
@@ -226,6 +263,8 @@ import Testing
             try Data(repeating: 7, count: 9000).write(to: file)
         }
         let result = try await Command.run(["serve", "--port", "0", "--data", data.path(percentEncoded: false)])
-        #expect(result.status != 0 && result.errors.contains("accounts.sqlite") && result.errors.contains("Restore"), "\(result.errors)")
+        #expect(
+            result.status != 0 && result.errors.contains("accounts.sqlite") && result.errors.contains("Restore"),
+            "\(result.errors)")
     }
 }

@@ -28,7 +28,9 @@ import Testing
             {"name":"日本","text":"","big":0,"whole":2.5e300}
             """
         let file = try folder.write(rows, to: "rows.ndjson").path(percentEncoded: false)
-        let result = try await run(["import", file, "--type", "T", "--zone", "Z", "--name-field", "name", "--index", "text:SEARCHABLE"] + Self.container)
+        let result = try await run(
+            ["import", file, "--type", "T", "--zone", "Z", "--name-field", "name", "--index", "text:SEARCHABLE"]
+                + Self.container)
         #expect(result.status == 0, "\(result.errors)")
     }
 
@@ -37,17 +39,22 @@ import Testing
         let first = try await run(["export", "--output", path("first.ndjson")] + Self.container)
         #expect(first.status == 0, "\(first.errors)")
         #expect(first.output.isEmpty)
-        #expect(first.errors.contains("Exported 3 records from 2 zones of the private database of iCloud.com.example.X (development) into "))
+        #expect(
+            first.errors.contains(
+                "Exported 3 records from 2 zones of the private database of iCloud.com.example.X (development) into "))
         let back = try await run(["import", path("first.ndjson")], data: "other")
         #expect(back.status == 0, "\(back.errors)")
-        #expect(back.output.contains("Restored 3 records into the private database of iCloud.com.example.X (development)."))
+        #expect(
+            back.output.contains("Restored 3 records into the private database of iCloud.com.example.X (development)."))
         #expect(back.output.contains("Types: T 3") && back.output.contains("Zones created: Z"))
         let second = try await run(["export"] + Self.container, data: "other")
         #expect(Data(second.output.utf8) == (try bytes("first.ndjson")))
         #expect(second.errors.contains("Exported 3 records"))
         // The export leaves nothing but its file.
         #expect(try FileManager.default.contentsOfDirectory(atPath: path("")).filter { $0.contains(".part") }.isEmpty)
-        let schemas = try await (run(["schema", "show"] + Self.container), run(["schema", "show"] + Self.container, data: "other"))
+        let schemas = try await (
+            run(["schema", "show"] + Self.container), run(["schema", "show"] + Self.container, data: "other")
+        )
         #expect(schemas.0.output == schemas.1.output)
     }
 
@@ -72,15 +79,20 @@ import Testing
 
     @Test func anExportGoesElsewhere() async throws {
         try await fill()
-        #expect(try await run(["export", "-o", path("a.ndjson"), "--zone", "Z", "--type", "T", "--json"] + Self.container).outputJSON["records"] == 3)
+        #expect(
+            try await run(["export", "-o", path("a.ndjson"), "--zone", "Z", "--type", "T", "--json"] + Self.container)
+                .outputJSON["records"] == 3)
         let elsewhere = ["--container", "iCloud.com.example.Y", "--zone", "Other", "--user", "grace"]
         let back = try await run(["import", path("a.ndjson"), "--json"] + elsewhere)
         #expect(back.status == 0, "\(back.errors)")
         #expect(try back.outputJSON["saved"] == 3)
         let zones = try await run(["zone", "list", "--container", "iCloud.com.example.Y", "--user", "grace"])
         #expect(zones.output.contains(/Other +grace +3/))
-        let changes = try await run(["changes", "--zone", "Other", "--json", "--container", "iCloud.com.example.Y", "--user", "grace"])
-        #expect(changes.output.split(separator: "\n").dropLast().allSatisfy { $0.contains("\"deviceID\":\"skylight\"") })
+        let changes = try await run([
+            "changes", "--zone", "Other", "--json", "--container", "iCloud.com.example.Y", "--user", "grace",
+        ])
+        #expect(
+            changes.output.split(separator: "\n").dropLast().allSatisfy { $0.contains("\"deviceID\":\"skylight\"") })
     }
 
     @Test func whatDoesNotGoWithAnExport() async throws {
@@ -93,7 +105,8 @@ import Testing
         #expect(two.status == 64)
         #expect(two.errors.contains("An export can't be imported with other files"))
         // Without its first line the file is treated as rows.
-        let headless = try String(decoding: bytes("a.ndjson"), as: UTF8.self).split(separator: "\n").dropFirst().joined(separator: "\n")
+        let headless = try String(decoding: bytes("a.ndjson"), as: UTF8.self).split(separator: "\n").dropFirst().joined(
+            separator: "\n")
         let file = try folder.write(headless, to: "headless.ndjson").path(percentEncoded: false)
         let refused = try await run(["import", file, "--json"])
         #expect(refused.status == 64)
@@ -103,20 +116,26 @@ import Testing
     @Test func badLinesAreNamed() async throws {
         try await fill()
         _ = try await run(["export", "-o", path("a.ndjson")] + Self.container)
-        let spoilt = try String(decoding: bytes("a.ndjson"), as: UTF8.self).replacing("\"type\":\"INT64\"}", with: "\"type\":\"INT65\"}", maxReplacements: 2)
+        let spoilt = try String(decoding: bytes("a.ndjson"), as: UTF8.self).replacing(
+            "\"type\":\"INT64\"}", with: "\"type\":\"INT65\"}", maxReplacements: 2)
         let file = try folder.write(spoilt, to: "b.ndjson").path(percentEncoded: false)
         let plain = try await run(["import", file], data: "other")
         #expect(plain.status == 65)
-        let isNamed = plain.errors.contains("b.ndjson:1: ") || plain.errors.contains("b.ndjson:2: Unknown type 'INT65' of field 'big'")
+        let isNamed =
+            plain.errors.contains("b.ndjson:1: ")
+            || plain.errors.contains("b.ndjson:2: Unknown type 'INT65' of field 'big'")
         #expect(isNamed, "\(plain.errors)")
         #expect(try await run(["import", file, "--json"], data: "other").errorJSON["code"] == "BAD_DATA")
         #expect(try await !run(["zone", "list"] + Self.container, data: "other").output.contains("Z "))
     }
 
     @Test(arguments: [
-        (["--zone", "Y"], Int32(1), "There is no zone 'Y'; choose one of '_defaultZone', 'Z'"), (["--type", "U"], 1, "There is no record type 'U'"),
-        (["--container", "iCloud.com.example.None"], 1, "There is no container iCloud.com.example.None"), (["--zone-owner", "ada"], 64, "add --database shared"),
-        (["--output", "/no/such/folder/file"], 74, "can't be written: No such file or directory"), (["--output", "/"], 74, "'/' is a folder"),
+        (["--zone", "Y"], Int32(1), "There is no zone 'Y'; choose one of '_defaultZone', 'Z'"),
+        (["--type", "U"], 1, "There is no record type 'U'"),
+        (["--container", "iCloud.com.example.None"], 1, "There is no container iCloud.com.example.None"),
+        (["--zone-owner", "ada"], 64, "add --database shared"),
+        (["--output", "/no/such/folder/file"], 74, "can't be written: No such file or directory"),
+        (["--output", "/"], 74, "'/' is a folder"),
     ])
     func whatCannotBeExported(arguments: [String], status: Int32, message: String) async throws {
         try await fill()
@@ -166,7 +185,9 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: file)
         try FileManager.default.createSymbolicLink(atPath: path("link"), withDestinationPath: "target.ndjson")
         try FileManager.default.createSymbolicLink(atPath: path("dangling"), withDestinationPath: path("new.ndjson"))
-        for name in ["link", "dangling"] { #expect(try await run(["export", "--output", path(name)] + Self.container).status == 0) }
+        for name in ["link", "dangling"] {
+            #expect(try await run(["export", "--output", path(name)] + Self.container).status == 0)
+        }
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: path("link")) == "target.ndjson")
         #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o640)
         #expect(try bytes("target.ndjson").starts(with: Data("{\"skylight\":".utf8)))
@@ -179,9 +200,11 @@ import Testing
             "{\"recordName\":\"\(name)\",\"recordType\":\"T\",\"zoneID\":{\"zoneName\":\"Z\"},\"fields\":{\"r\":{\"value\":{\"recordName\":\"\(target)\","
                 + "\"action\":\"VALIDATE\"},\"type\":\"REFERENCE\"}},\"created\":\(by),\"modified\":\(by)}"
         }
-        let header = "{\"skylight\":\"export\",\"version\":1,\"container\":\"iCloud.com.example.X\",\"environment\":\"development\","
+        let header =
+            "{\"skylight\":\"export\",\"version\":1,\"container\":\"iCloud.com.example.X\",\"environment\":\"development\","
             + "\"database\":\"private\",\"userRecordName\":\"_88fa\",\"user\":\"developer\",\"zones\":[{\"zoneName\":\"Z\"}],\"schema\":{\"types\":[],\"roles\":[]}}"
-        let file = try folder.write(([header] + records).joined(separator: "\n"), to: "dangling.ndjson").path(percentEncoded: false)
+        let file = try folder.write(([header] + records).joined(separator: "\n"), to: "dangling.ndjson").path(
+            percentEncoded: false)
         let result = try await run(["import", file, "--json"])
         #expect(result.status == 1, "\(result.errors)")
         let (output, error) = (try result.outputJSON, try result.errorJSON)
@@ -192,14 +215,18 @@ import Testing
     }
 
     @Test(arguments: [false, true]) func aReaderThatGoesAwayEndsItQuietly(throughServer: Bool) async throws {
-        let rows = (0..<3000).map { "{\"n\":\($0),\"text\":\"\(String(repeating: "x", count: 200))\"}" }.joined(separator: "\n")
+        let rows = (0..<3000).map { "{\"n\":\($0),\"text\":\"\(String(repeating: "x", count: 200))\"}" }.joined(
+            separator: "\n")
         let file = try folder.write(rows, to: "many.ndjson").path(percentEncoded: false)
         #expect(try await run(["import", file, "--type", "T"] + Self.container).status == 0)
         let server = throughServer ? try await Server(["--data", path("data")]) : nil
         let process = Process()
         process.executableURL = URL(filePath: "/bin/sh")
         let export = "\"$0\" export --json --container iCloud.com.example.X --data \"$1\" 2>\"$2\"; echo $? >\"$3\""
-        process.arguments = ["-c", "(\(export)) | head -c 100 >/dev/null", Command.binary.path(percentEncoded: false), path("data"), path("errors"), path("status")]
+        process.arguments = [
+            "-c", "(\(export)) | head -c 100 >/dev/null", Command.binary.path(percentEncoded: false), path("data"),
+            path("errors"), path("status"),
+        ]
         try process.run()
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {

@@ -11,7 +11,9 @@ import Testing
     }
 
     private static let shared = Command.package.deletingLastPathComponent().appending(path: "shared/data")
-    private static var hasShared: Bool { FileManager.default.fileExists(atPath: shared.appending(path: "airports.csv").path(percentEncoded: false)) }
+    private static var hasShared: Bool {
+        FileManager.default.fileExists(atPath: shared.appending(path: "airports.csv").path(percentEncoded: false))
+    }
 
     private func run(_ arguments: [String]) async throws -> Command.Result {
         try await Command.run(arguments + ["--data", folder.url.appending(path: "data").path(percentEncoded: false)])
@@ -25,13 +27,16 @@ import Testing
     func airports() async throws {
         let file = Self.shared.appending(path: "airports.csv").path(percentEncoded: false)
         let result = try await run([
-            "import", file, "--container", "iCloud.com.example.Air", "--type", "Airport", "--name-field", "iata", "--index", "name:SORTABLE", "--index",
+            "import", file, "--container", "iCloud.com.example.Air", "--type", "Airport", "--name-field", "iata",
+            "--index", "name:SORTABLE", "--index",
             "location:QUERYABLE",
         ])
         #expect(result.status == 0, "\(result.errors)")
         #expect(result.output.contains("Imported 3,376 records of type Airport"))
         #expect(result.output.contains("Indexes added: recordName QUERYABLE, location QUERYABLE, name SORTABLE"))
-        #expect(result.output.contains("Fields: city STRING, country STRING, iata STRING, location LOCATION, name STRING, state STRING"))
+        #expect(
+            result.output.contains(
+                "Fields: city STRING, country STRING, iata STRING, location LOCATION, name STRING, state STRING"))
         let schema = try await run(["schema", "show", "--container", "iCloud.com.example.Air"])
         #expect(schema.output.contains(/\n +name +STRING SORTABLE,/))
         #expect(schema.output.contains(/\n +location +LOCATION QUERYABLE,/))
@@ -45,15 +50,18 @@ import Testing
     func weather() async throws {
         let file = Self.shared.appending(path: "seattle-weather.csv").path(percentEncoded: false)
         let result = try await run([
-            "import", file, "--container", "iCloud.com.example.Weather", "--type", "Day", "--database", "public", "--index", "date:sortable,queryable",
+            "import", file, "--container", "iCloud.com.example.Weather", "--type", "Day", "--database", "public",
+            "--index", "date:sortable,queryable",
             "--json",
         ])
         #expect(result.status == 0, "\(result.errors)")
         let report = try result.outputJSON
         #expect(report["saved"] == 1461)
-        #expect(report["fields"] == [
-            "date": "TIMESTAMP", "precipitation": "DOUBLE", "temp_max": "DOUBLE", "temp_min": "DOUBLE", "weather": "STRING", "wind": "DOUBLE",
-        ])
+        #expect(
+            report["fields"] == [
+                "date": "TIMESTAMP", "precipitation": "DOUBLE", "temp_max": "DOUBLE", "temp_min": "DOUBLE",
+                "weather": "STRING", "wind": "DOUBLE",
+            ])
         #expect(report["indexesMade"] == ["recordName": ["QUERYABLE"], "date": ["QUERYABLE", "SORTABLE"]])
     }
 
@@ -73,7 +81,8 @@ import Testing
             return
         }
         #expect(row["line"] == 3)
-        #expect(try await !run(["schema", "show", "--container", "iCloud.com.example.X"]).output.contains("RECORD TYPE T "))
+        #expect(
+            try await !run(["schema", "show", "--container", "iCloud.com.example.X"]).output.contains("RECORD TYPE T "))
 
         let skipped = try await run(arguments + ["--skip-bad-rows"])
         #expect(skipped.status == 0)
@@ -82,14 +91,17 @@ import Testing
     }
 
     @Test func theFileIsMissing() async throws {
-        let result = try await run(["import", "no-such.csv", "--container", "iCloud.com.example.X", "--type", "T", "--json"])
+        let result = try await run([
+            "import", "no-such.csv", "--container", "iCloud.com.example.X", "--type", "T", "--json",
+        ])
         #expect(result.status == 66)
         #expect(try result.errorJSON["code"] == "NO_INPUT")
     }
 
     @Test(arguments: [
         ["--container", "com.example.X", "--type", "T"], ["--container", "iCloud.com.example.X"],
-        ["--container", "iCloud.com.example.X", "--type", "T", "--index", "a"], ["--container", "iCloud.com.example.X", "--type", "T", "--index", "a:FAST"],
+        ["--container", "iCloud.com.example.X", "--type", "T", "--index", "a"],
+        ["--container", "iCloud.com.example.X", "--type", "T", "--index", "a:FAST"],
         ["--container", "iCloud.com.example.X", "--type", "T", "--database", "public", "--zone", "Z"],
         ["--container", "iCloud.com.example.X", "--type", "T", "--database", "shared"],
         ["--container", "iCloud.com.example.X", "--type", "T", "--environment", "staging"],
@@ -104,14 +116,19 @@ import Testing
 
     @Test func anIndexThatTheTypeCannotCarry() async throws {
         let file = try write("a,lat,lon\n1,2,3\n", to: "a.csv")
-        let result = try await run(["import", file, "--container", "iCloud.com.example.X", "--type", "T", "--index", "location:SORTABLE"])
+        let result = try await run([
+            "import", file, "--container", "iCloud.com.example.X", "--type", "T", "--index", "location:SORTABLE",
+        ])
         #expect(result.status == 65)
         #expect(result.errors.contains("Field 'location' is LOCATION and can't be SORTABLE"))
     }
 
     @Test func productionIsNotChanged() async throws {
         let file = try write("a\n1\n", to: "a.csv")
-        let result = try await run(["import", file, "--container", "iCloud.com.example.X", "--type", "T", "--environment", "production", "--json"])
+        let result = try await run([
+            "import", file, "--container", "iCloud.com.example.X", "--type", "T", "--environment", "production",
+            "--json",
+        ])
         #expect(result.status == 77)
         #expect(try result.errorJSON["code"] == "ACCESS_DENIED")
     }
@@ -121,30 +138,46 @@ import Testing
         let file = try write("k\na\nb\n", to: "a.csv")
         let made = try await run(["import", file, "--type", "T", "--zone", "Notes", "--name-field", "k"] + container)
         #expect(made.output.contains("Zone created: Notes"))
-        #expect(try await run(["zone", "share", "Notes", "--with", "ada", "--permission", "read-only"] + container).status == 0)
-        #expect(try await run(["zone", "list"] + container).output.contains(/Notes +developer +3 +0 +ada \(read-only\)/))
+        #expect(
+            try await run(["zone", "share", "Notes", "--with", "ada", "--permission", "read-only"] + container).status
+                == 0)
+        #expect(
+            try await run(["zone", "list"] + container).output.contains(/Notes +developer +3 +0 +ada \(read-only\)/))
         let shared = try await run(["zone", "list", "--database", "shared", "--user", "ada", "--json"] + container)
         #expect(shared.output.contains("\"zoneName\":\"Notes\"") && shared.output.contains("\"owner\":\"developer\""))
         #expect(try await run(["zone", "share", "Notes", "--with", "developer"] + container).status == 64)
 
-        let refused = try await run(["import", file, "--type", "T", "--database", "shared", "--zone", "Notes", "--zone-owner", "developer", "--user", "ada"] + container)
+        let refused = try await run(
+            [
+                "import", file, "--type", "T", "--database", "shared", "--zone", "Notes", "--zone-owner", "developer",
+                "--user", "ada",
+            ] + container)
         #expect(refused.status != 0)
         #expect(try await run(["zone", "share", "Notes", "--with", "ada"] + container).status == 0)
         let byAda = try write("k\nc\n", to: "b.csv")
         let written = try await run(
-            ["import", byAda, "--type", "T", "--database", "shared", "--zone", "Notes", "--zone-owner", "developer", "--user", "ada", "--name-field", "k"]
+            [
+                "import", byAda, "--type", "T", "--database", "shared", "--zone", "Notes", "--zone-owner", "developer",
+                "--user", "ada", "--name-field", "k",
+            ]
                 + container)
         #expect(written.status == 0, "\(written.errors)")
 
         #expect(try await run(["zone", "unshare", "Notes", "--with", "ada"] + container).status == 0)
-        #expect(try await !run(["zone", "list", "--database", "shared", "--user", "ada"] + container).output.contains("Notes"))
+        #expect(
+            try await !run(["zone", "list", "--database", "shared", "--user", "ada"] + container).output.contains(
+                "Notes"))
         let unconfirmed = try await run(["zone", "delete", "Notes", "--json"] + container)
         #expect(unconfirmed.status == 64)
         #expect(try unconfirmed.errorJSON["code"] == "CONFIRMATION_NEEDED")
         #expect(unconfirmed.errors.contains("has 3 records"))
-        #expect(try await run(["zone", "purge", "Notes", "--yes"] + container).output.contains("was purged, with 3 records"))
+        #expect(
+            try await run(["zone", "purge", "Notes", "--yes"] + container).output.contains("was purged, with 3 records")
+        )
         #expect(try await !run(["zone", "list"] + container).output.contains("Notes"))
-        #expect(try await run(["zone", "delete", "Notes", "--yes", "--json"] + container).errorJSON["code"] == "ZONE_NOT_FOUND")
+        #expect(
+            try await run(["zone", "delete", "Notes", "--yes", "--json"] + container).errorJSON["code"]
+                == "ZONE_NOT_FOUND")
     }
 
     @Test func whatIsNotThereIsNotMade() async throws {

@@ -27,19 +27,26 @@ import Testing
     /// - Returns: paths within the target's folder.
     private func sources(of target: String) throws -> [(path: String, text: String)] {
         let folder = Command.package.appending(path: "Sources/\(target)", directoryHint: .isDirectory)
-        let paths = try #require(FileManager.default.enumerator(atPath: folder.path(percentEncoded: false))).compactMap { $0 as? String }
-        return try paths.filter { $0.hasSuffix(".swift") }.map { ($0, try String(contentsOf: folder.appending(path: $0), encoding: .utf8)) }
+        let paths = try #require(FileManager.default.enumerator(atPath: folder.path(percentEncoded: false))).compactMap
+        { $0 as? String }
+        return try paths.filter { $0.hasSuffix(".swift") }.map {
+            ($0, try String(contentsOf: folder.appending(path: $0), encoding: .utf8))
+        }
     }
 
     private func imports(of text: String) -> [String] {
         // Samples for users import what they like.
-        text.replacing(/"""[\s\S]*?"""/, with: "").matches(of: /(?m)^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:public |package |internal |fileprivate |private )?import (?:\w+ )?(\w+)/).map { String($0.output.1) }
+        text.replacing(/"""[\s\S]*?"""/, with: "").matches(
+            of:
+                /(?m)^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:public |package |internal |fileprivate |private )?import (?:\w+ )?(\w+)/
+        ).map { String($0.output.1) }
     }
 
     @Test func thePlanNamesEveryTarget() throws {
         let names = try targets().map(\.name)
         #expect(names.first == "CZlib" && names.last == "skylight")
-        let folders = try FileManager.default.contentsOfDirectory(atPath: Command.package.appending(path: "Sources").path(percentEncoded: false))
+        let folders = try FileManager.default.contentsOfDirectory(
+            atPath: Command.package.appending(path: "Sources").path(percentEncoded: false))
         #expect(Set(folders.filter { !$0.hasPrefix(".") }) == Set(names))
     }
 
@@ -56,7 +63,9 @@ import Testing
         let pages: Set = ["RecordPages", "TrafficPages", "AdminPages"]
         let targets = try targets().filter { pages.contains($0.name) }
         #expect(targets.count == pages.count)
-        for target in targets { #expect(target.dependencies.isDisjoint(with: pages), "\(target.name) waits for other pages") }
+        for target in targets {
+            #expect(target.dependencies.isDisjoint(with: pages), "\(target.name) waits for other pages")
+        }
     }
 
     /// Programs that use the library do not build the server.
@@ -73,30 +82,38 @@ import Testing
         for target in targets {
             for source in try sources(of: target.name) {
                 for module in imports(of: source.text) where ours.contains(module) {
-                    #expect(target.dependencies.contains(module), "\(target.name)/\(source.path) imports \(module), which is not on its dependency line")
+                    #expect(
+                        target.dependencies.contains(module),
+                        "\(target.name)/\(source.path) imports \(module), which is not on its dependency line")
                 }
             }
         }
     }
 
-    /// Only the chapters on JSON in Records read and write it: Foundation's coders are slow, and do not distinguish 1 from 1.0.
+    /// Only the chapters on JSON in Records read and write it: Foundation's coders are slow, and do not distinguish 1
+    /// from 1.0.
     @Test func nobodyUsesFoundationForJSON() throws {
         for target in try targets() {
             for source in try sources(of: target.name) {
-                #expect(!source.text.contains(/JSONSerialization|JSONEncoder|JSONDecoder/), "\(target.name)/\(source.path)")
+                #expect(
+                    !source.text.contains(/JSONSerialization|JSONEncoder|JSONDecoder/), "\(target.name)/\(source.path)")
             }
         }
     }
 
     /// The engine is written once for all databases; each driver knows one of them.
     @Test func onlyADriverKnowsItsDatabase() throws {
-        let drivers = ["GRDB": "Drivers/SQLite/", "GRDBSQLite": "Drivers/SQLite/", "CPostgreSQL": "Drivers/PostgreSQL/"]
+        let drivers = [
+            "GRDB": "Drivers/SQLite/", "GRDBSQLite": "Drivers/SQLite/", "CPostgreSQL": "Drivers/PostgreSQL/",
+        ]
         var found: Set<String> = []
         for source in try sources(of: "SQLRecordStore") {
             for module in imports(of: source.text) {
                 guard let folder = drivers[module] else { continue }
                 found.insert(module)
-                #expect(source.path.hasPrefix(folder), "SQLRecordStore/\(source.path) imports \(module), which belongs to \(folder)")
+                #expect(
+                    source.path.hasPrefix(folder),
+                    "SQLRecordStore/\(source.path) imports \(module), which belongs to \(folder)")
             }
         }
         #expect(found == Set(drivers.keys), "A driver's library is no longer imported, or under another name")

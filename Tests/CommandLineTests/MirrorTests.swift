@@ -27,18 +27,25 @@ import Testing
     }
 
     /// - Parameter place: the options of a database and its zone.
-    private func importing(_ rows: String, into container: String, _ place: [String] = ["--database", "public"], in data: String) async throws {
+    private func importing(
+        _ rows: String, into container: String, _ place: [String] = ["--database", "public"], in data: String
+    ) async throws {
         let file = try write("iata,name\n\(rows)", to: "rows.csv")
-        _ = try await run(["import", file, "--container", container, "--type", "Airport", "--name-field", "iata"] + place, in: data)
+        _ = try await run(
+            ["import", file, "--container", container, "--type", "Airport", "--name-field", "iata"] + place, in: data)
     }
 
-    private func exported(_ container: String, _ place: [String] = ["--database", "public"], in data: String) async throws -> [Substring] {
+    private func exported(_ container: String, _ place: [String] = ["--database", "public"], in data: String)
+        async throws -> [Substring]
+    {
         let lines = try await run(["export", "--container", container] + place, in: data).output.split(separator: "\n")
         return lines.dropFirst().filter { $0.contains("Airport") }
     }
 
     /// Runs with a stand-in, to which the folder `data` is connected.
-    private func withStandIn(_ credentials: StandIn.Credentials = .serverKey, _ body: (StandIn) async throws -> Void) async throws {
+    private func withStandIn(_ credentials: StandIn.Credentials = .serverKey, _ body: (StandIn) async throws -> Void)
+        async throws
+    {
         try await StandIn.run(in: folder) { standIn in
             let connected = try await standIn.connect(with: credentials)
             #expect(connected.status == 0, "\(connected.errors)")
@@ -62,7 +69,9 @@ import Testing
 
             try await importing("DEN,Denver\n", into: Self.copy, in: "data")
             let planned = try await run(["push", Self.container, "--dry-run"], in: "data")
-            #expect(planned.output.contains(/create +public +_defaultZone +DEN +iata name/) && planned.errors.contains("1 would be sent"), "\(planned)")
+            #expect(
+                planned.output.contains(/create +public +_defaultZone +DEN +iata name/)
+                    && planned.errors.contains("1 would be sent"), "\(planned)")
             let unasked = try await Command.run(["push", Self.container, "--data", path("data")])
             #expect(unasked.status == 64 && unasked.errors.contains("--yes"))
             let pushed = try await run(["push", Self.container, "--yes", "--json"], in: "data").outputJSON
@@ -71,7 +80,8 @@ import Testing
                 return
             }
             #expect(items.count == 1 && pushed["refused"] == .array([]) && pushed["conflicts"] == .array([]))
-            #expect(try await run(["push", Self.container, "--dry-run"], in: "data").errors.contains("0 would be sent"))
+            #expect(
+                try await run(["push", Self.container, "--dry-run"], in: "data").errors.contains("0 would be sent"))
         }
         let unsettled = try await Command.run(["push", Self.container, "--keep-mine", "DEN", "--data", path("data")])
         #expect(unsettled.status == 1 && unsettled.errors.contains("no change in conflict"))
@@ -82,7 +92,8 @@ import Testing
     /// The number of processes that are killed.
     private static let rounds = Chance.times(6)
 
-    /// Processes end at any moment while the origin changes, and the next ones go on. A key reaches types without a feed, a sign-in zones with tokens.
+    /// Processes end at any moment while the origin changes, and the next ones go on. A key reaches types without a
+    /// feed, a sign-in zones with tokens.
     @Test(arguments: StandIn.Credentials.allCases)
     func killedProcessesLeaveACopyThatGoesOn(credentials: StandIn.Credentials) async throws {
         let zone = credentials == .signIn ? "Flights" : nil
@@ -95,7 +106,8 @@ import Testing
             for round in 1...Self.rounds {
                 let process = try RunningProcess(Self.mirror + ["--data", path("data")])
                 let first = Int.random(in: 0..<3500, using: &random)
-                try await standIn.modify((first..<first + 150).map { Self.change(of: $0, in: round, mayDelete: zone != nil) }, in: zone)
+                try await standIn.modify(
+                    (first..<first + 150).map { Self.change(of: $0, in: round, mayDelete: zone != nil) }, in: zone)
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...500, using: &random)))
                 process.signal(SIGKILL)
                 _ = await process.end()
@@ -112,15 +124,21 @@ import Testing
     /// An operation on an airport. Deletions are found in a feed; without one, once an hour.
     private static func change(of number: Int, in round: Int, mayDelete: Bool) -> JSONValue {
         let name = JSONValue.string("A\(number)")
-        if mayDelete, number.isMultiple(of: 5) { return ["operationType": "forceDelete", "record": ["recordName": name]] }
+        if mayDelete, number.isMultiple(of: 5) {
+            return ["operationType": "forceDelete", "record": ["recordName": name]]
+        }
         let fields: JSONValue = ["name": ["value": .string("Airport \(number) in round \(round)")]]
-        return ["operationType": "forceUpdate", "record": ["recordName": name, "recordType": "Airport", "fields": fields]]
+        return [
+            "operationType": "forceUpdate", "record": ["recordName": name, "recordType": "Airport", "fields": fields],
+        ]
     }
 
     @Test func aTypeWithoutIndexesIsNamed() async throws {
         try await importing("ATL,Atlanta\n", into: Self.container, in: "origin")
         try await withStandIn { _ in
-            let result = try await Command.run(["mirror", Self.container, "--public-types", "Airport", "--data", path("data")])
+            let result = try await Command.run([
+                "mirror", Self.container, "--public-types", "Airport", "--data", path("data"),
+            ])
             #expect(result.status == 1 && result.errors.contains("modifiedTimestamp QUERYABLE"), "\(result)")
         }
     }

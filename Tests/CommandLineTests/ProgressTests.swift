@@ -10,12 +10,18 @@ import Testing
     func anyNumbersAreShown(bytes: Int64, count: Int64) {
         let bar = ProgressBar()
         var findings = AssetVerification()
-        (findings.bytesDone, findings.bytesTotal, findings.filesDone, findings.filesTotal) = (bytes, count, Int(count), Int(bytes))
+        (findings.bytesDone, findings.bytesTotal, findings.filesDone, findings.filesTotal) = (
+            bytes, count, Int(count), Int(bytes)
+        )
         bar.show(findings)
-        let build = IndexBuildProgress(.building, of: .field(.custom("title"), .queryable), in: "Note", done: Int(bytes), total: Int(count))
+        let build = IndexBuildProgress(
+            .building, of: .field(.custom("title"), .queryable), in: "Note", done: Int(bytes), total: Int(count))
         bar.show([build, build], of: Int(count))
         var sweep = AssetSweep()
-        sweep.removed = [AssetSweep.File(checksum: nil, name: "a", bytes: bytes), AssetSweep.File(checksum: nil, name: "b", bytes: bytes)]
+        sweep.removed = [
+            AssetSweep.File(checksum: nil, name: "a", bytes: bytes),
+            AssetSweep.File(checksum: nil, name: "b", bytes: bytes),
+        ]
         #expect(sweep.removedBytes == bytes.addingSaturated(bytes))
     }
 }

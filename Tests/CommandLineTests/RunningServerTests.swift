@@ -19,7 +19,9 @@ import Testing
     }
 
     private static let container = ["--container", "iCloud.com.example.X"]
-    private static let database = ProcessInfo.processInfo.environment["SKYLIGHT_POSTGRESQL"].flatMap { $0.isEmpty ? nil : $0 }
+    private static let database = ProcessInfo.processInfo.environment["SKYLIGHT_POSTGRESQL"].flatMap {
+        $0.isEmpty ? nil : $0
+    }
 
     private func file() throws -> String {
         try folder.write("k\na\nb\n", to: "a.csv").path(percentEncoded: false)
@@ -29,30 +31,44 @@ import Testing
 
     @Test func everyCommandFindsTheServer() async throws {
         let server = try await Server(["--data", data])
-        #expect(try String(contentsOfFile: serverFile, encoding: .utf8).split(separator: "\n").first.map(String.init) == server.address)
-        let imported = try await run(["import", try file(), "--type", "T", "--zone", "Notes", "--name-field", "k"] + Self.container)
+        #expect(
+            try String(contentsOfFile: serverFile, encoding: .utf8).split(separator: "\n").first.map(String.init)
+                == server.address)
+        let imported = try await run(
+            ["import", try file(), "--type", "T", "--zone", "Notes", "--name-field", "k"] + Self.container)
         #expect(imported.status == 0, "\(imported.errors)")
-        #expect(imported.output.contains("Imported 2 records of type T") && imported.output.contains("Zone created: Notes"))
+        #expect(
+            imported.output.contains("Imported 2 records of type T") && imported.output.contains("Zone created: Notes"))
         #expect(imported.errors.contains("Using the server at \(server.address)"))
         let schema = try await run(["schema", "show", "--json"] + Self.container)
         #expect(schema.output.contains("RECORD TYPE T"))
         #expect(schema.errors.isEmpty)
-        #expect(try await run(["zone", "share", "Notes", "--with", "ada", "--permission", "read-only"] + Self.container).status == 0)
-        #expect(try await run(["zone", "list"] + Self.container).output.contains(/Notes +developer +3 +0 +ada \(read-only\)/))
-        let shared = try await run(["zone", "list", "--database", "shared", "--user", "ada", "--json"] + Self.container)
+        #expect(
+            try await run(["zone", "share", "Notes", "--with", "ada", "--permission", "read-only"] + Self.container)
+                .status == 0)
+        #expect(
+            try await run(["zone", "list"] + Self.container).output.contains(
+                /Notes +developer +3 +0 +ada \(read-only\)/))
+        let shared = try await run(
+            ["zone", "list", "--database", "shared", "--user", "ada", "--json"] + Self.container)
         #expect(shared.output.contains("\"owner\":\"developer\""))
         #expect(try await run(["zone", "share", "Notes", "--with", "developer"] + Self.container).status == 64)
         #expect(try await run(["zone", "unshare", "Notes", "--with", "ada"] + Self.container).status == 0)
-        #expect(try await run(["changes", "--zone", "Notes"] + Self.container).output.contains(/created +[0-9]+ +T +a\n/))
+        #expect(
+            try await run(["changes", "--zone", "Notes"] + Self.container).output.contains(/created +[0-9]+ +T +a\n/))
         #expect(try await run(["export", "--json"] + Self.container).output.split(separator: "\n").count == 3)
         #expect(try await run(["zone", "delete", "Notes"] + Self.container).status == 64)
-        #expect(try await run(["zone", "delete", "Notes", "--yes"] + Self.container).output.contains("was deleted, with 2 records"))
+        #expect(
+            try await run(["zone", "delete", "Notes", "--yes"] + Self.container).output.contains(
+                "was deleted, with 2 records"))
         _ = try await run(["import", try file(), "--type", "T", "--zone", "Notes"] + Self.container)
         #expect(try await run(["zone", "purge", "Notes", "--yes"] + Self.container).output.contains("was purged"))
         let gone = try await run(["zone", "delete", "Notes", "--yes", "--json"] + Self.container)
         #expect(gone.status == 1)
         #expect(try gone.errorJSON["code"] == "ZONE_NOT_FOUND")
-        #expect(try await run(["schema", "show", "--container", "iCloud.com.example.None"]).errors.contains("There is no container"))
+        #expect(
+            try await run(["schema", "show", "--container", "iCloud.com.example.None"]).errors.contains(
+                "There is no container"))
         #expect(await server.end() == 0)
         #expect(!exists(serverFile))
         // After the server has ended, the folder has the same data.
@@ -61,14 +77,20 @@ import Testing
 
     @Test func aServerCanBeNamed() async throws {
         let server = try await Server(["--ephemeral"])
-        let imported = try await Command.run(["import", try file(), "--type", "T", "--url", server.address] + Self.container)
+        let imported = try await Command.run(
+            ["import", try file(), "--type", "T", "--url", server.address] + Self.container)
         #expect(imported.status == 0, "\(imported.errors)")
         #expect(imported.errors.isEmpty)
         let environment = ["SKYLIGHT_URL": server.address]
-        #expect(try await Command.run(["schema", "show"] + Self.container, environment: environment).output.contains("RECORD TYPE T"))
+        #expect(
+            try await Command.run(["schema", "show"] + Self.container, environment: environment).output.contains(
+                "RECORD TYPE T"))
         // A folder in the arguments takes precedence over the environment.
-        #expect(try await run(["schema", "show"] + Self.container, environment: environment).errors.contains("There is no data folder"))
-        let bad = try await Command.run(["schema", "show"] + Self.container, environment: ["SKYLIGHT_URL": "http://example.com"])
+        #expect(
+            try await run(["schema", "show"] + Self.container, environment: environment).errors.contains(
+                "There is no data folder"))
+        let bad = try await Command.run(
+            ["schema", "show"] + Self.container, environment: ["SKYLIGHT_URL": "http://example.com"])
         #expect(bad.status == 64)
         #expect(bad.errors.contains("SKYLIGHT_URL can't be used"))
         #expect(await server.end() == 0)
@@ -78,9 +100,14 @@ import Testing
     }
 
     @Test(arguments: [
-        ("ftp://127.0.0.1:8080", "is neither an http nor an https address"), ("http://example.com", "'example.com' is not this machine"),
-        ("http://192.168.1.7:8080", "Use an https address"), ("https://example.com/a", "remove everything after the port"), ("127.0.0.1:8080", "not the address of a server"), ("http://localhost:8080/database", "remove everything after the port"),
-        ("http://127.0.0.1.example.com", "is not this machine"), ("http://user@localhost", "remove everything after the port"), ("", "not the address of a server"),
+        ("ftp://127.0.0.1:8080", "is neither an http nor an https address"),
+        ("http://example.com", "'example.com' is not this machine"),
+        ("http://192.168.1.7:8080", "Use an https address"),
+        ("https://example.com/a", "remove everything after the port"),
+        ("127.0.0.1:8080", "not the address of a server"),
+        ("http://localhost:8080/database", "remove everything after the port"),
+        ("http://127.0.0.1.example.com", "is not this machine"),
+        ("http://user@localhost", "remove everything after the port"), ("", "not the address of a server"),
     ])
     func addressesThatAreRefused(address: String, message: String) async throws {
         let result = try await Command.run(["schema", "show", "--url", address] + Self.container)
@@ -103,7 +130,9 @@ import Testing
     }
 
     /// The lock is held by a process that is not a server, such as an import.
-    @Test(arguments: [nil, "http://127.0.0.1:1", "nonsense", "https://example.com"]) func aFolderInUseWithoutAServer(left: String?) async throws {
+    @Test(arguments: [nil, "http://127.0.0.1:1", "nonsense", "https://example.com"]) func aFolderInUseWithoutAServer(
+        left: String?
+    ) async throws {
         try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: true)
         let lock = open(data + "/.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         #expect(flock(lock, LOCK_EX | LOCK_NB) == 0)
@@ -122,7 +151,9 @@ import Testing
         let lock = open(data + "/.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
         #expect(flock(lock, LOCK_EX | LOCK_NB) == 0)
         defer { close(lock) }
-        for instance in ["", "AAAAAAAA-0000-0000-0000-000000000000\n", "AAAAAAAA-0000-0000-0000-000000000000\nsecret\n"] {
+        for instance in [
+            "", "AAAAAAAA-0000-0000-0000-000000000000\n", "AAAAAAAA-0000-0000-0000-000000000000\nsecret\n",
+        ] {
             try "\(server.address)\n\(instance)".write(toFile: serverFile, atomically: true, encoding: .utf8)
             let result = try await run(["import", try file(), "--type", "T"] + Self.container)
             #expect(result.status == 75, "\(result.errors)")
@@ -135,7 +166,9 @@ import Testing
     @Test func theAddressIsTheOneThatIsListenedOn() async throws {
         let server = try await Server(["--data", data, "--hostname", "localhost"])
         #expect(server.address.hasPrefix("http://localhost:"))
-        #expect(try String(contentsOfFile: serverFile, encoding: .utf8).contains(/^http:\/\/(127\.0\.0\.1|\[::1\]):[0-9]+\n[0-9A-F-]{36}\n[0-9a-f]{64}\n$/))
+        #expect(
+            try String(contentsOfFile: serverFile, encoding: .utf8).contains(
+                /^http:\/\/(127\.0\.0\.1|\[::1\]):[0-9]+\n[0-9A-F-]{36}\n[0-9a-f]{64}\n$/))
         let imported = try await run(["import", try file(), "--type", "T"] + Self.container)
         #expect(imported.status == 0, "\(imported.errors)")
         #expect(await server.end() == 0)

@@ -20,7 +20,9 @@ import Testing
 
     private func schema(_ arguments: String..., environment: [String: String] = [:]) async throws -> Command.Result {
         let needsNone = arguments.first == "validate" || arguments.count { $0 == "--file" } == 2
-        return try await Command.run(["schema"] + arguments + (needsNone ? [] : Self.container) + ["--data", path("data")], environment: environment)
+        return try await Command.run(
+            ["schema"] + arguments + (needsNone ? [] : Self.container) + ["--data", path("data")],
+            environment: environment)
     }
 
     private static let library = """
@@ -93,7 +95,9 @@ import Testing
         }
         #expect(try await schema("export", "--json").outputJSON["schema"] == .string(Self.exported))
         let written = try await schema("export", "--output", path("out.ckdb"))
-        #expect(written.output.isEmpty && written.errors.contains("Exported 3 record types of iCloud.com.example.X (development) into "))
+        #expect(
+            written.output.isEmpty
+                && written.errors.contains("Exported 3 record types of iCloud.com.example.X (development) into "))
         #expect(try String(contentsOf: folder.url.appending(path: "out.ckdb"), encoding: .utf8) == Self.exported)
         let again = try await schema("import", "--file", path("out.ckdb"))
         #expect(again.output.contains("has the schema of") && again.status == 0)
@@ -113,13 +117,18 @@ import Testing
         process.waitUntilExit()
         #expect(process.terminationStatus == 0)
         #expect(
-            String(decoding: text, as: UTF8.self) == #"{"valid":true,"recordTypes":2,"fields":5,"indexes":4,"roles":1,"notes":[]}"# + "\n")
+            String(decoding: text, as: UTF8.self)
+                == #"{"valid":true,"recordTypes":2,"fields":5,"indexes":4,"roles":1,"notes":[]}"# + "\n")
     }
 
     @Test func errorsShowTheLine() async throws {
-        let name = try file("DEFINE SCHEMA\n    RECORD TYPE T (\n        a STRNG,\n        b INT64 SEARCHABLE\n    );\n", "bad.ckdb")
+        let name = try file(
+            "DEFINE SCHEMA\n    RECORD TYPE T (\n        a STRNG,\n        b INT64 SEARCHABLE\n    );\n", "bad.ckdb")
         for command in [["validate"], ["import"], ["diff"]] {
-            let result = try await Command.run(["schema"] + command + ["--file", name] + (command == ["validate"] ? [] : Self.container) + ["--data", path("data")])
+            let result = try await Command.run(
+                ["schema"] + command + ["--file", name] + (command == ["validate"] ? [] : Self.container) + [
+                    "--data", path("data"),
+                ])
             #expect(result.status == 65)
             #expect(result.output.isEmpty)
             #expect(
@@ -140,7 +149,9 @@ import Testing
             Issue.record("no errors")
             return
         }
-        #expect(errors.count == 2 && first["line"] == 3 && first["column"] == 11 && first["found"] == "'STRNG'" && first["hint"] == "did you mean STRING?")
+        #expect(
+            errors.count == 2 && first["line"] == 3 && first["column"] == 11 && first["found"] == "'STRNG'"
+                && first["hint"] == "did you mean STRING?")
         #expect(!FileManager.default.fileExists(atPath: path("data")))
     }
 
@@ -154,9 +165,13 @@ import Testing
     }
 
     @Test func whatWouldBeLostNeedsYes() async throws {
-        _ = try await schema("import", "--file", try file("DEFINE SCHEMA RECORD TYPE T (a STRING, b INT64); RECORD TYPE U (x STRING);"))
-        let rows = try folder.write(#"{"recordName":"1","a":"x","b":1}"# + "\n" + #"{"recordName":"2","a":"y"}"# + "\n", to: "rows.ndjson").path(percentEncoded: false)
-        let data = try await Command.run(["import", rows, "--type", "T", "--name-field", "recordName"] + Self.container + ["--data", path("data")])
+        _ = try await schema(
+            "import", "--file", try file("DEFINE SCHEMA RECORD TYPE T (a STRING, b INT64); RECORD TYPE U (x STRING);"))
+        let rows = try folder.write(
+            #"{"recordName":"1","a":"x","b":1}"# + "\n" + #"{"recordName":"2","a":"y"}"# + "\n", to: "rows.ndjson"
+        ).path(percentEncoded: false)
+        let data = try await Command.run(
+            ["import", rows, "--type", "T", "--name-field", "recordName"] + Self.container + ["--data", path("data")])
         #expect(data.status == 0, "\(data.errors)")
         let smaller = try file("DEFINE SCHEMA RECORD TYPE T (a INT64, c STRING);", "smaller.ckdb")
         let before = try await schema("export").output
@@ -185,15 +200,20 @@ import Testing
         #expect(done.status == 0, "\(done.errors)")
         #expect(try await schema("diff", "--file", smaller).status == 0)
         let export = try await Command.run(["export"] + Self.container + ["--data", path("data")])
-        #expect(export.output.contains(#""recordName":"1""#) && !export.output.contains(#""value":"x""#), "\(export.output)")
+        #expect(
+            export.output.contains(#""recordName":"1""#) && !export.output.contains(#""value":"x""#), "\(export.output)"
+        )
     }
 
     @Test func mergingOnlyAdds() async throws {
         _ = try await schema("import", "--file", try file(Self.library))
-        let more = try file("DEFINE SCHEMA RECORD TYPE Shelf (wood STRING SORTABLE); RECORD TYPE Lamp (watts INT64);", "more.ckdb")
+        let more = try file(
+            "DEFINE SCHEMA RECORD TYPE Shelf (wood STRING SORTABLE); RECORD TYPE Lamp (watts INT64);", "more.ckdb")
         let result = try await schema("import", "--file", more, "--merge")
         #expect(result.status == 0, "\(result.errors)")
-        #expect(result.output.contains("+ type Lamp\n") && result.output.contains("~ type Shelf\n    + wood STRING SORTABLE\n"), "\(result.output)")
+        #expect(
+            result.output.contains("+ type Lamp\n")
+                && result.output.contains("~ type Shelf\n    + wood STRING SORTABLE\n"), "\(result.output)")
         #expect(result.output.hasSuffix("2 changes.\n"))
         #expect(try await schema("export").output.contains("books           LIST<REFERENCE> QUERYABLE"))
     }
@@ -202,12 +222,17 @@ import Testing
         let name = try file(Self.library)
         let missing = try await schema("import", "--file", name, "--dry-run")
         #expect(missing.status == 1 && !FileManager.default.fileExists(atPath: path("data")))
-        _ = try await Command.run(["schema", "import", "--file", name, "--container", "iCloud.com.example.Y", "--data", path("data")])
+        _ = try await Command.run([
+            "schema", "import", "--file", name, "--container", "iCloud.com.example.Y", "--data", path("data"),
+        ])
         let dry = try await schema("import", "--file", name, "--dry-run", "--json")
         #expect(try dry.outputJSON["dryRun"] == true)
         #expect(try await schema("diff", "--file", name).status == 66)
         #expect(try await schema("export").status == 1)
-        let production = try await Command.run(["schema", "export", "--environment", "production", "--container", "iCloud.com.example.Y", "--data", path("data")])
+        let production = try await Command.run([
+            "schema", "export", "--environment", "production", "--container", "iCloud.com.example.Y", "--data",
+            path("data"),
+        ])
         #expect(production.output.contains("RECORD TYPE Users (") && !production.output.contains("Book"))
         let containers = try FileManager.default.contentsOfDirectory(atPath: path("data/iCloud.com.example.Y"))
         #expect(!containers.contains { $0.hasPrefix("production") }, "\(containers)")
@@ -218,7 +243,10 @@ import Testing
         _ = try await schema("import", "--file", try file(Self.library))
         let different = try await schema("diff")
         #expect(different.status == 1 && different.errors.isEmpty)
-        #expect(different.output.hasPrefix("--- iCloud.com.example.X (production)\n+++ iCloud.com.example.X (development)\n+ role librarian\n+ type Book\n"))
+        #expect(
+            different.output.hasPrefix(
+                "--- iCloud.com.example.X (production)\n+++ iCloud.com.example.X (development)\n+ role librarian\n+ type Book\n"
+            ))
         let json = try await schema("diff", "--json")
         #expect(json.status == 1)
         #expect(try json.outputJSON["different"] == true)
@@ -230,27 +258,36 @@ import Testing
         #expect(deployed.output.hasSuffix("Deployed 3 changes to production of iCloud.com.example.X.\n"))
         let same = try await schema("diff")
         #expect(same.status == 0)
-        #expect(same.output == "No difference between iCloud.com.example.X (production) and iCloud.com.example.X (development).\n")
+        #expect(
+            same.output
+                == "No difference between iCloud.com.example.X (production) and iCloud.com.example.X (development).\n")
         #expect(try await schema("diff", "--environment", "production", "--json").outputJSON["different"] == false)
         #expect(try await schema("export", "--environment", "production").output == Self.exported)
-        #expect(try await schema("deploy").output == "Production of iCloud.com.example.X already has the development schema.\n")
+        #expect(
+            try await schema("deploy").output
+                == "Production of iCloud.com.example.X already has the development schema.\n")
         // Deployed fields cannot be removed.
         let fewer = try file(Self.library.replacing("pages NUMBER PREFERRED AS INT64,", with: ""), "fewer.ckdb")
         let refused = try await schema("import", "--file", fewer, "--yes")
         #expect(refused.status == 1)
         #expect(refused.errors.contains("field 'pages' of type 'Book' would be deleted"), "\(refused.errors)")
         #expect(try await schema("validate", "--file", fewer).status == 0)
-        let tried = try await Command.run(["schema", "validate", "--file", fewer, "--data", path("data")] + Self.container)
+        let tried = try await Command.run(
+            ["schema", "validate", "--file", fewer, "--data", path("data")] + Self.container)
         #expect(tried.status == 1 && tried.errors.contains("field 'pages' of type 'Book' would be deleted"))
     }
 
     @Test func droppedIndexesAreDeployedWithYes() async throws {
         _ = try await schema("import", "--file", try file(Self.library))
         _ = try await schema("deploy")
-        let unsorted = Self.library.replacing("title STRING QUERYABLE SEARCHABLE SORTABLE", with: "title STRING QUERYABLE")
+        let unsorted = Self.library.replacing(
+            "title STRING QUERYABLE SEARCHABLE SORTABLE", with: "title STRING QUERYABLE")
         #expect(try await schema("import", "--file", try file(unsorted)).status == 0)
         let warned = try await schema("deploy", "--dry-run")
-        #expect(warned.output.contains("Warning: Book: field 'title': SEARCHABLE SORTABLE deleted; queries of existing clients may need it.\n"))
+        #expect(
+            warned.output.contains(
+                "Warning: Book: field 'title': SEARCHABLE SORTABLE deleted; queries of existing clients may need it.\n")
+        )
         let refused = try await schema("deploy")
         #expect(refused.status == 64 && refused.errors.contains("Book: field 'title': SEARCHABLE SORTABLE deleted"))
         #expect(try await schema("diff").status == 1)
@@ -259,18 +296,28 @@ import Testing
     }
 
     @Test func aResetTakesEverythingBack() async throws {
-        _ = try await schema("import", "--file", try file(#"DEFINE SCHEMA RECORD TYPE T ("___recordID" REFERENCE QUERYABLE, a STRING);"#))
+        _ = try await schema(
+            "import", "--file", try file(#"DEFINE SCHEMA RECORD TYPE T ("___recordID" REFERENCE QUERYABLE, a STRING);"#)
+        )
         _ = try await schema("deploy")
-        let more = #"DEFINE SCHEMA RECORD TYPE T ("___recordID" REFERENCE QUERYABLE, a STRING, b STRING); RECORD TYPE U (x STRING);"#
+        let more =
+            #"DEFINE SCHEMA RECORD TYPE T ("___recordID" REFERENCE QUERYABLE, a STRING, b STRING); RECORD TYPE U (x STRING);"#
         _ = try await schema("import", "--file", try file(more))
-        let rows = try folder.write(#"{"recordName":"1","a":"x"}"# + "\n", to: "rows.ndjson").path(percentEncoded: false)
+        let rows = try folder.write(#"{"recordName":"1","a":"x"}"# + "\n", to: "rows.ndjson").path(
+            percentEncoded: false)
         for place in [["--zone", "Z"], ["--user", "grace"]] {
-            let data = try await Command.run(["import", rows, "--type", "T", "--name-field", "recordName"] + place + Self.container + ["--data", path("data")])
+            let data = try await Command.run(
+                ["import", rows, "--type", "T", "--name-field", "recordName"] + place + Self.container + [
+                    "--data", path("data"),
+                ])
             #expect(data.status == 0, "\(data.errors)")
         }
         let asked = try await schema("reset")
         #expect(asked.status == 64)
-        #expect(asked.errors.contains("permanently deletes all zones, shares and records of all users, 2 records\n  T: 2 records\n  T: field 'b' STRING deleted\n"), "\(asked.errors)")
+        #expect(
+            asked.errors.contains(
+                "permanently deletes all zones, shares and records of all users, 2 records\n  T: 2 records\n  T: field 'b' STRING deleted\n"
+            ), "\(asked.errors)")
         let dry = try await schema("reset", "--dry-run", "--json")
         #expect(dry.status == 0)
         #expect(try dry.outputJSON["records"] == ["T": 2, "U": 0, "Users": 0])
@@ -290,7 +337,8 @@ import Testing
     ])
     func whatIsNotForThatEnvironment(arguments: [String], status: Int32, message: String) async throws {
         let name = try file(Self.library)
-        let result = try await Command.run(["schema"] + arguments.map { $0 == "F" ? name : $0 } + Self.container + ["--data", path("data")])
+        let result = try await Command.run(
+            ["schema"] + arguments.map { $0 == "F" ? name : $0 } + Self.container + ["--data", path("data")])
         #expect(result.status == status)
         #expect(result.errors.contains(message), "\(result.errors)")
     }
@@ -320,7 +368,8 @@ import Testing
         let name = try file(Self.library)
         let dry = try await schema("import", "--file", name, "--dry-run")
         #expect(dry.status == 0 && !dry.output.contains("role mod"), "\(dry.output)")
-        let checked = try await Command.run(["schema", "validate", "--file", name] + Self.container + ["--data", path("data")])
+        let checked = try await Command.run(
+            ["schema", "validate", "--file", name] + Self.container + ["--data", path("data")])
         #expect(checked.status == 0, "\(checked.errors)")
         let done = try await schema("import", "--file", name, "--yes")
         #expect(done.status == 0, "\(done.errors)")
@@ -330,10 +379,14 @@ import Testing
 
     /// Index attributes that no query here uses survive an import, an export and a deployment.
     @Test func indexesWithoutUseAreKept() async throws {
-        let types = "RECORD TYPE T (a LIST<STRING> QUERYABLE SEARCHABLE SORTABLE, b REFERENCE SORTABLE, c LOCATION QUERYABLE SORTABLE, d INT64 SORTABLE);"
+        let types =
+            "RECORD TYPE T (a LIST<STRING> QUERYABLE SEARCHABLE SORTABLE, b REFERENCE SORTABLE, c LOCATION QUERYABLE SORTABLE, d INT64 SORTABLE);"
         #expect(try await schema("import", "--file", try file("DEFINE SCHEMA \(types)")).status == 0)
         let exported = try await schema("export").output
-        for line in ["LIST<STRING> QUERYABLE SEARCHABLE SORTABLE", "REFERENCE SORTABLE", "LOCATION QUERYABLE SORTABLE", "INT64 SORTABLE"] {
+        for line in [
+            "LIST<STRING> QUERYABLE SEARCHABLE SORTABLE", "REFERENCE SORTABLE", "LOCATION QUERYABLE SORTABLE",
+            "INT64 SORTABLE",
+        ] {
             #expect(exported.contains(" \(line),\n"), "\(exported)")
         }
         #expect(try await schema("diff", "--file", try file(exported)).status == 0)
@@ -344,7 +397,10 @@ import Testing
 
         let without = try file("DEFINE SCHEMA \(types.replacing("REFERENCE SORTABLE", with: "REFERENCE"))")
         let different = try await schema("diff", "--file", without)
-        #expect(different.status == 1 && different.output.hasSuffix("~ T: field 'b' REFERENCE SORTABLE is written REFERENCE\n"), "\(different.output)")
+        #expect(
+            different.status == 1
+                && different.output.hasSuffix("~ T: field 'b' REFERENCE SORTABLE is written REFERENCE\n"),
+            "\(different.output)")
         #expect(try await schema("import", "--file", without).status == 0)
         #expect(try await schema("export").output == exported.replacing("REFERENCE SORTABLE", with: "REFERENCE"))
     }
@@ -355,12 +411,20 @@ import Testing
         #expect(try await schema("deploy").status == 0)
         #expect(try await schema("import", "--file", try file(text.replacing("DOUBLE", with: "NUMBER"))).status == 0)
         let different = try await schema("diff")
-        #expect(different.status == 1 && different.output.hasSuffix("~ T: field 'a' DOUBLE is written NUMBER\n"), "\(different.output)")
-        #expect(try await schema("deploy", "--dry-run", "--json").outputJSON["respellings"] == ["T: field 'a' DOUBLE is written NUMBER"])
+        #expect(
+            different.status == 1 && different.output.hasSuffix("~ T: field 'a' DOUBLE is written NUMBER\n"),
+            "\(different.output)")
+        #expect(
+            try await schema("deploy", "--dry-run", "--json").outputJSON["respellings"] == [
+                "T: field 'a' DOUBLE is written NUMBER"
+            ])
         let deployed = try await schema("deploy")
-        #expect(deployed.output.contains(": 1 change") || deployed.output.contains("Deployed 1 change "), "\(deployed.output)")
+        #expect(
+            deployed.output.contains(": 1 change") || deployed.output.contains("Deployed 1 change "),
+            "\(deployed.output)")
         #expect(try await schema("diff").status == 0)
-        let production = try await Command.run(["schema", "export", "--environment", "production"] + Self.container + ["--data", path("data")])
+        let production = try await Command.run(
+            ["schema", "export", "--environment", "production"] + Self.container + ["--data", path("data")])
         #expect(production.output == (try await schema("export").output))
     }
 
@@ -368,13 +432,17 @@ import Testing
     @Test func withoutWaitingTheRestIsReported() async throws {
         let rows = (0..<8000).map { #"{"recordName":"r\#($0)","a":"x\#($0)"}"# }.joined(separator: "\n") + "\n"
         let file = try folder.write(rows, to: "rows.ndjson").path(percentEncoded: false)
-        #expect(try await schema("import", "--file", try self.file("DEFINE SCHEMA RECORD TYPE T (a STRING);")).status == 0)
-        let data = try await Command.run(["import", file, "--type", "T", "--name-field", "recordName"] + Self.container + ["--data", path("data")])
+        #expect(
+            try await schema("import", "--file", try self.file("DEFINE SCHEMA RECORD TYPE T (a STRING);")).status == 0)
+        let data = try await Command.run(
+            ["import", file, "--type", "T", "--name-field", "recordName"] + Self.container + ["--data", path("data")])
         #expect(data.status == 0, "\(data.errors)")
         let indexed = try self.file("DEFINE SCHEMA RECORD TYPE T (a STRING QUERYABLE SORTABLE);")
         let left = try await schema("import", "--file", indexed, "--no-wait")
         #expect(left.status == 0)
-        #expect(left.errors.contains("2 indexes are not complete yet") && left.errors.contains("when the data folder is opened again"), "\(left.errors)")
+        #expect(
+            left.errors.contains("2 indexes are not complete yet")
+                && left.errors.contains("when the data folder is opened again"), "\(left.errors)")
         // A command that waits has no unfinished work to report.
         let more = try self.file("DEFINE SCHEMA RECORD TYPE T (a STRING QUERYABLE SEARCHABLE SORTABLE);")
         let waited = try await schema("import", "--file", more, "--json")
@@ -391,7 +459,10 @@ import Testing
     }
 
     @Test func twoFilesNeedNoContainer() async throws {
-        let (old, new) = (try file(Self.library, "old.ckdb"), try file(Self.library.replacing("room STRING", with: "room STRING QUERYABLE"), "new.ckdb"))
+        let (old, new) = (
+            try file(Self.library, "old.ckdb"),
+            try file(Self.library.replacing("room STRING", with: "room STRING QUERYABLE"), "new.ckdb")
+        )
         let result = try await schema("diff", "--file", old, "--file", new)
         #expect(result.status == 1)
         #expect(result.output == "--- \(old)\n+++ \(new)\n~ type Shelf\n    ~ room +QUERYABLE\n")
@@ -413,7 +484,10 @@ import Testing
         let lossy = try file(Self.library + "\nRECORD TYPE More (a STRING);", "more.ckdb")
         #expect(try await schema("import", "--file", lossy).status == 0)
         let refused = try await schema("import", "--file", name)
-        #expect(refused.status == 64 && refused.errors.contains("More: type deleted with 1 field: 'a' STRING; it has no records"), "\(refused.errors)")
+        #expect(
+            refused.status == 64
+                && refused.errors.contains("More: type deleted with 1 field: 'a' STRING; it has no records"),
+            "\(refused.errors)")
         #expect(try await schema("import", "--file", name, "--yes", "--no-wait").status == 0)
         #expect(try await schema("diff", "--file", name, environment: ["SKYLIGHT_URL": ""]).status == 0)
         #expect(try await schema("reset", "--yes").status == 0)
@@ -424,7 +498,8 @@ import Testing
     @Test func whatProductionHasStays() async throws {
         let server = try await Server(["--data", path("data")])
         func edit(_ edit: JSONValue) async throws {
-            let answer = try await server.post("/skylight/1/iCloud.com.example.X/development/public/schema/edit", ["edits": [edit], "wait": true])
+            let answer = try await server.post(
+                "/skylight/1/iCloud.com.example.X/development/public/schema/edit", ["edits": [edit], "wait": true])
             #expect(answer.status == 200, "\(answer.answer)")
         }
         _ = try await schema("import", "--file", try file(Self.library))
@@ -435,15 +510,26 @@ import Testing
         #expect(try await schema("deploy").status == 0)
         try await edit(["removeField": "room", "recordType": "Shelf"])
         let different = try await schema("diff")
-        #expect(different.status == 1 && different.output.hasSuffix("~ type Shelf\n    - room STRING\n"), "\(different.output)")
+        #expect(
+            different.status == 1 && different.output.hasSuffix("~ type Shelf\n    - room STRING\n"),
+            "\(different.output)")
         for arguments in [["deploy"], ["deploy", "--yes"]] {
             let refused = try await Command.run(["schema"] + arguments + Self.container + ["--data", path("data")])
-            #expect(refused.status == 1 && refused.errors.contains("field 'room' STRING of type 'Shelf' is not in development"), "\(refused.errors)")
+            #expect(
+                refused.status == 1
+                    && refused.errors.contains("field 'room' STRING of type 'Shelf' is not in development"),
+                "\(refused.errors)")
         }
         let dry = try await schema("deploy", "--dry-run")
-        #expect(dry.status == 1 && dry.output.contains("\nThe schema can't be deployed, because production never loses or changes types and fields: "), "\(dry.output)")
+        #expect(
+            dry.status == 1
+                && dry.output.contains(
+                    "\nThe schema can't be deployed, because production never loses or changes types and fields: "),
+            "\(dry.output)")
         #expect(try await schema("deploy", "--dry-run", "--json").outputJSON["canRun"] == false)
-        #expect(try await schema("export", "--environment", "production", "--json").outputJSON["schema"] == .string(Self.exported))
+        #expect(
+            try await schema("export", "--environment", "production", "--json").outputJSON["schema"]
+                == .string(Self.exported))
         // Importing the file again is enough.
         #expect(try await schema("import", "--file", path("schema.ckdb")).status == 0)
         #expect(try await schema("deploy").status == 0)
@@ -454,16 +540,22 @@ import Testing
     /// Files that were made for CloudKit. They are not part of the project; without them the test does nothing.
     @Test func filesOfOthersComeBack() async throws {
         let folder = Command.package.deletingLastPathComponent().appending(path: "shared/schemas")
-        let files = ((try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []).filter { $0.pathExtension == "ckdb" }
+        let files = ((try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? [])
+            .filter { $0.pathExtension == "ckdb" }
         if files.isEmpty { print("No schema files at \(folder.path(percentEncoded: false)): they are not tried") }
         for file in files {
             let name = file.path(percentEncoded: false)
-            let place = ["--container", "iCloud.com.example.\(file.deletingPathExtension().lastPathComponent)", "--data", path("data")]
+            let place = [
+                "--container", "iCloud.com.example.\(file.deletingPathExtension().lastPathComponent)", "--data",
+                path("data"),
+            ]
             #expect(try await Command.run(["schema", "validate", "--file", name]).status == 0)
             #expect(try await Command.run(["schema", "import", "--file", name] + place).status == 0)
             let exported = try await Command.run(["schema", "export"] + place).output
             _ = try self.file(exported, "again.ckdb")
-            #expect(try await Command.run(["schema", "import", "--file", path("again.ckdb")] + place).output.contains("has the schema of"))
+            #expect(
+                try await Command.run(["schema", "import", "--file", path("again.ckdb")] + place).output.contains(
+                    "has the schema of"))
             #expect(try await Command.run(["schema", "export"] + place).output == exported)
             #expect(try await Command.run(["schema", "diff", "--file", name] + place).status == 0)
         }

@@ -32,7 +32,8 @@ import Testing
 
     @Test(arguments: StandIn.Credentials.allCases)
     func noCredentialIsAnywhereElse(credentials: StandIn.Credentials) async throws {
-        let imported = try importing("ATL,Atlanta\nBER,Berlin\n", into: StandIn.container, credentials, of: StandIn.user)
+        let imported = try importing(
+            "ATL,Atlanta\nBER,Berlin\n", into: StandIn.container, credentials, of: StandIn.user)
         #expect(try await Command.run(imported + ["--data", StandIn.path("origin", in: folder)]).status == 0)
         try await StandIn.addIndexes(to: "Airport", in: folder)
         let said = Said()
@@ -52,11 +53,15 @@ import Testing
             waiting.signal(SIGTERM)
             said.note(await waiting.rest().joined(), await waiting.end().errors)
 
-            let written = try FileManager.default.subpathsOfDirectory(atPath: data).filter { !$0.hasPrefix("accounts.sqlite") }
+            let written = try FileManager.default.subpathsOfDirectory(atPath: data).filter {
+                !$0.hasPrefix("accounts.sqlite")
+            }
             #expect(written.contains { $0.hasSuffix("/development.sqlite") })
             for name in written { said.note((try? Data(contentsOf: URL(filePath: "\(data)/\(name)"))) ?? Data()) }
             let unreserved = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
-            for secret in fixed + tokens + tokens.compactMap({ $0.addingPercentEncoding(withAllowedCharacters: unreserved) }) {
+            for secret in fixed + tokens
+                + tokens.compactMap({ $0.addingPercentEncoding(withAllowedCharacters: unreserved) })
+            {
                 #expect(said.bytes.range(of: Data(secret.utf8)) == nil, "\(secret)")
             }
         }
@@ -65,31 +70,40 @@ import Testing
     private static let mirror = ["mirror", StandIn.container, "--public-types", "Airport"]
 
     /// The arguments of an import.
-    private func importing(_ rows: String, into container: String, _ credentials: StandIn.Credentials, of user: String) throws -> [String] {
+    private func importing(_ rows: String, into container: String, _ credentials: StandIn.Credentials, of user: String)
+        throws -> [String]
+    {
         let file = try folder.write("iata,name\n\(rows)", to: "rows.csv").path(percentEncoded: false)
         let place = (credentials == .signIn ? ["--zone", "Flights"] : ["--database", "public"]) + ["--user", user]
         return ["import", file, "--type", "Airport", "--name-field", "iata", "--container", container] + place
     }
 
     /// Connects, mirrors, pushes and shows pages, also with refusals.
-    private func use(_ standIn: StandIn, _ credentials: StandIn.Credentials, at address: String, _ said: Said) async throws {
+    private func use(_ standIn: StandIn, _ credentials: StandIn.Credentials, at address: String, _ said: Said)
+        async throws
+    {
         let connected = try await standIn.connect(with: credentials, at: address, ["--show-signature"])
         #expect(connected.status == 0, "\(connected.errors)")
         said.note(connected.output, connected.errors)
         try await said.run(["connections", "--json"], in: data)
         for _ in 0..<4 { try await said.run(Self.mirror, in: data) }
-        try await said.run(importing("DEN,Denver\n", into: StandIn.copy, credentials, of: standIn.connectedUser()), in: data)
+        try await said.run(
+            importing("DEN,Denver\n", into: StandIn.copy, credentials, of: standIn.connectedUser()), in: data)
         let pushed = try await said.run(["push", StandIn.container, "--yes"], in: data)
         #expect(pushed.status == 0 && pushed.errors.contains("1 sent"), "\(pushed.errors)")
         let log = try folder.write("", to: "log")
         let server = try await Server(["--data", data, "--log-level", "debug"], log: log)
         for name in try FileManager.default.contentsOfDirectory(atPath: data) where name.hasPrefix("accounts.sqlite") {
-            let permissions = try FileManager.default.attributesOfItem(atPath: "\(data)/\(name)")[.posixPermissions] as? NSNumber
+            let permissions =
+                try FileManager.default.attributesOfItem(atPath: "\(data)/\(name)")[.posixPermissions] as? NSNumber
             #expect(permissions?.intValue == 0o600, "\(name)")
         }
         try await visit(server, said)
         let root = "/database/1/\(StandIn.container)/development/\(credentials == .signIn ? "private" : "public")/"
-        for (action, body) in [("records/lookup", #"{"records":[{"recordName":"ATL"}]}"#), ("records/query", #"{"query":{"recordType":"Airport"}}"#), ("records/none", "{}")] {
+        for (action, body) in [
+            ("records/lookup", #"{"records":[{"recordName":"ATL"}]}"#),
+            ("records/query", #"{"query":{"recordType":"Airport"}}"#), ("records/none", "{}"),
+        ] {
             said.note(try await server.exchange("POST", root + action, body).text)
         }
         #expect(await server.end() == 0)
@@ -106,7 +120,9 @@ import Testing
 
     /// Shows the pages that the start page and the container's pages lead to, and the lists of the services.
     private func visit(_ server: Server, _ said: Said) async throws {
-        var (next, seen) = (["/", "/skylight/1/accounts/connections", "/skylight/1/requests", "/metrics"], Set<String>())
+        var (next, seen) = (
+            ["/", "/skylight/1/accounts/connections", "/skylight/1/requests", "/metrics"], Set<String>()
+        )
         for scope in ["private", "public"] {
             let page = "/c/\(StandIn.container)/development/\(scope)"
             // There is no index for it.
@@ -117,7 +133,9 @@ import Testing
             guard seen.insert(path).inserted else { continue }
             let text = try await server.exchange("GET", path).text
             said.note(text)
-            next += text.matches(of: /href="(\/[^"#]*)"/).map { String($0.1).replacing("&amp;", with: "&") }.filter { $0.contains("/\(StandIn.container)/") }
+            next += text.matches(of: /href="(\/[^"#]*)"/).map { String($0.1).replacing("&amp;", with: "&") }.filter {
+                $0.contains("/\(StandIn.container)/")
+            }
         }
         #expect(seen.count > 15)
     }
@@ -125,7 +143,9 @@ import Testing
     /// The web auth tokens of requests and answers, as servers write them.
     private static func webAuthTokens(in heads: String) -> [String] {
         let sent = heads.matches(of: /ckWebAuthToken=([^& ]+)/).compactMap { String($0.1).removingPercentEncoding }
-        let received = heads.split(whereSeparator: \.isNewline).compactMap { $0.wholeMatch(of: /(?i)x-apple-cloudkit-web-auth-token: *(.+)/).map { String($0.1) } }
+        let received = heads.split(whereSeparator: \.isNewline).compactMap {
+            $0.wholeMatch(of: /(?i)x-apple-cloudkit-web-auth-token: *(.+)/).map { String($0.1) }
+        }
         return Set(sent + received).sorted()
     }
 }

@@ -34,8 +34,11 @@ import Testing
 
     @Test func standsInForICloud() async throws {
         let server = try await Server(["--ephemeral", "--protocol-only"])
-        #expect(try await server.post("/database/1/iCloud.com.example.New/development/private/zones/list", [:]).status == 200)
-        let (_, health) = try await URLSession.shared.data(from: try #require(URL(string: server.address + "/skylight/1/health")))
+        #expect(
+            try await server.post("/database/1/iCloud.com.example.New/development/private/zones/list", [:]).status
+                == 200)
+        let (_, health) = try await URLSession.shared.data(
+            from: try #require(URL(string: server.address + "/skylight/1/health")))
         #expect((health as? HTTPURLResponse)?.statusCode == 404)
         #expect(await server.end() == 0)
     }
@@ -47,7 +50,9 @@ import Testing
 
     @Test func theAddressCanBeJSON() async throws {
         let server = try await Server(["--ephemeral", "--json", "--hostname", "::1"])
-        guard case .object(let line) = try JSONReader.value(of: server.firstLine), case .string(let address)? = line["address"] else {
+        guard case .object(let line) = try JSONReader.value(of: server.firstLine),
+            case .string(let address)? = line["address"]
+        else {
             Issue.record("The line is no JSON: \(server.firstLine)")
             return
         }
@@ -56,15 +61,20 @@ import Testing
     }
 
     @Test(arguments: [
-        ["--ephemeral", "--data", "x"], ["--port", "65536"], ["--templates", "/no/such/folder"], ["--log-level", "loud"],
-        ["--token-lifetime", "0"], ["--token-lifetime", "often"], ["--asset-size-limit", "0"], ["--asset-size-limit", "many"], ["--transfer-memory", "much"],
-        ["--asset-size-limit", "9999999TB"], ["--asset-grace", "-1"], ["--asset-grace", "1 week"], ["--asset-grace", "99999999d"],
+        ["--ephemeral", "--data", "x"], ["--port", "65536"], ["--templates", "/no/such/folder"],
+        ["--log-level", "loud"],
+        ["--token-lifetime", "0"], ["--token-lifetime", "often"], ["--asset-size-limit", "0"],
+        ["--asset-size-limit", "many"], ["--transfer-memory", "much"],
+        ["--asset-size-limit", "9999999TB"], ["--asset-grace", "-1"], ["--asset-grace", "1 week"],
+        ["--asset-grace", "99999999d"],
     ])
     func optionsThatCannotWork(arguments: [String]) async throws {
         #expect(try await Command.run(["serve"] + arguments).status == 64)
     }
 
-    @Test(arguments: ["129TB", "140737488355329", "9223372036854775807"]) func aSizeLimitBeyondAllFiles(limit: String) async throws {
+    @Test(arguments: ["129TB", "140737488355329", "9223372036854775807"]) func aSizeLimitBeyondAllFiles(limit: String)
+        async throws
+    {
         let result = try await Command.run(["serve", "--ephemeral", "--port", "0", "--asset-size-limit", limit])
         #expect(result.status == 64)
         #expect(result.errors.contains("--asset-size-limit is a size of at most 128 TB"), "\(result.errors)")
@@ -73,7 +83,9 @@ import Testing
     @Test(arguments: ["1MB", "129TB"]) func memoryForTransfersBeyondItsBounds(size: String) async throws {
         let result = try await Command.run(["serve", "--ephemeral", "--port", "0", "--transfer-memory", size])
         #expect(result.status == 64)
-        #expect(result.errors.contains("--transfer-memory is a size of at least 64 MB and at most 128 TB"), "\(result.errors)")
+        #expect(
+            result.errors.contains("--transfer-memory is a size of at least 64 MB and at most 128 TB"),
+            "\(result.errors)")
     }
 
     @Test func aPortInUse() async throws {
@@ -100,14 +112,19 @@ import Testing
 
     @Test func theDemoIsFilledOnceAndKept() async throws {
         func records() async throws -> JSONObject {
-            try await Command.run(["zone", "list", "--container", "iCloud.com.example.Chat", "--json"], environment: ["SKYLIGHT_DATA": data]).outputJSON
+            try await Command.run(
+                ["zone", "list", "--container", "iCloud.com.example.Chat", "--json"],
+                environment: ["SKYLIGHT_DATA": data]
+            ).outputJSON
         }
         let first = try await Server(["--demo"], environment: ["SKYLIGHT_DATA": data])
         let query: JSONValue = [
             "zoneID": ["zoneName": "Chats"], "resultsLimit": 3,
             "query": ["recordType": "Message", "sortBy": [["fieldName": "sentAt", "ascending": false]]],
         ]
-        let answer = try await first.post("/database/1/iCloud.com.example.Chat/development/private/records/query", query).answer
+        let answer = try await first.post(
+            "/database/1/iCloud.com.example.Chat/development/private/records/query", query
+        ).answer
         guard case .array(let found)? = answer["records"] else {
             Issue.record("No records: \(answer)")
             return

@@ -23,7 +23,8 @@ final class Server {
         let line = await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
                 var line: [UInt8] = []
-                while let byte = try? output.fileHandleForReading.read(upToCount: 1)?.first, byte != UInt8(ascii: "\n") { line.append(byte) }
+                while let byte = try? output.fileHandleForReading.read(upToCount: 1)?.first, byte != UInt8(ascii: "\n")
+                { line.append(byte) }
                 continuation.resume(returning: String(decoding: line, as: UTF8.self))
             }
         }
@@ -49,30 +50,41 @@ final class Server {
     }
 
     /// Uploads a file for a field of a record and saves the record with it, like any client.
-    func save(_ bytes: [UInt8], named name: String?, in record: String, field: String = "file", container: String, zone: String = "_defaultZone") async throws {
+    func save(
+        _ bytes: [UInt8], named name: String?, in record: String, field: String = "file", container: String,
+        zone: String = "_defaultZone"
+    ) async throws {
         let database = "/database/1/\(container)/development/private/"
         let zoneID: JSONValue = ["zoneName": .string(zone)]
         let token: JSONValue = ["recordType": "Note", "fieldName": .string(field), "recordName": .string(record)]
         let granted = try await post(database + "assets/upload", ["zoneID": zoneID, "tokens": .array([token])])
-        guard case .array(let tokens)? = granted.answer["tokens"], case .object(let grant)? = tokens.first, case .string(let url)? = grant["url"] else {
+        guard case .array(let tokens)? = granted.answer["tokens"], case .object(let grant)? = tokens.first,
+            case .string(let url)? = grant["url"]
+        else {
             throw CocoaError(.coderReadCorrupt)
         }
         let uploaded = try await upload(bytes, named: name, to: url)
         let asset = try #require(uploaded.answer["singleFile"], "\(uploaded)")
         let operation: JSONValue = [
             "operationType": "forceReplace",
-            "record": ["recordName": .string(record), "recordType": "Note", "fields": .object(JSONObject([.init(name: Name(field), value: ["value": asset])]))],
+            "record": [
+                "recordName": .string(record), "recordType": "Note",
+                "fields": .object(JSONObject([.init(name: Name(field), value: ["value": asset])])),
+            ],
         ]
         let saved = try await post(database + "records/modify", ["zoneID": zoneID, "operations": .array([operation])])
         #expect(saved.status == 200 && !"\(saved.answer)".contains("serverErrorCode"), "\(saved.answer)")
     }
 
     /// Sends bytes to an upload address.
-    func upload(_ bytes: [UInt8], named name: String?, to url: String) async throws -> (status: Int, answer: JSONObject) {
+    func upload(_ bytes: [UInt8], named name: String?, to url: String) async throws -> (status: Int, answer: JSONObject)
+    {
         var request = URLRequest(url: try #require(URL(string: url)))
         request.httpMethod = "POST"
         request.httpBody = Data(bytes)
-        if let name = name?.addingPercentEncoding(withAllowedCharacters: .alphanumerics) { request.setValue(name, forHTTPHeaderField: "X-Skylight-File-Name") }
+        if let name = name?.addingPercentEncoding(withAllowedCharacters: .alphanumerics) {
+            request.setValue(name, forHTTPHeaderField: "X-Skylight-File-Name")
+        }
         return try await answer(to: request)
     }
 
@@ -97,7 +109,8 @@ final class Server {
 
     private func answer(to request: URLRequest) async throws -> (status: Int, answer: JSONObject) {
         let (data, response) = try await URLSession.shared.data(for: request)
-        guard case .object(let object) = try JSONReader.value(of: Array(data)), let http = response as? HTTPURLResponse else {
+        guard case .object(let object) = try JSONReader.value(of: Array(data)), let http = response as? HTTPURLResponse
+        else {
             throw CocoaError(.coderReadCorrupt)
         }
         return (http.statusCode, object)

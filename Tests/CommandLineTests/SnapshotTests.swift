@@ -15,13 +15,17 @@ import Testing
 
     private func path(_ name: String) -> String { folder.url.appending(path: name).path(percentEncoded: false) }
 
-    private func run(_ arguments: [String], data: String = "data", in container: [String] = container) async throws -> Command.Result {
+    private func run(_ arguments: [String], data: String = "data", in container: [String] = container) async throws
+        -> Command.Result
+    {
         try await Command.run(arguments + container + ["--data", path(data)])
     }
 
     private func importRows(_ rows: String, _ user: String = "developer") async throws {
         let file = try folder.write(rows, to: "rows.ndjson").path(percentEncoded: false)
-        let result = try await run(["import", file, "--type", "T", "--zone", "Z", "--name-field", "name", "--user", user])
+        let result = try await run([
+            "import", file, "--type", "T", "--zone", "Z", "--name-field", "name", "--user", user,
+        ])
         #expect(result.status == 0, "\(result.errors)")
     }
 
@@ -39,19 +43,25 @@ import Testing
 
         let compared = try await run(["snapshot", "compare", "First state"])
         #expect(compared.status == 1, "\(compared.errors)")
-        #expect(compared.output.contains("T: 1 added, 1 changed\n  + c in Z of developer\n  ~ b in Z of developer: n\n"), "\(compared.output)")
+        #expect(
+            compared.output.contains("T: 1 added, 1 changed\n  + c in Z of developer\n  ~ b in Z of developer: n\n"),
+            "\(compared.output)")
         #expect(compared.output.contains("+ word STRING"))
 
         let asked = try await run(["snapshot", "restore", "First state", "--json"])
         #expect(asked.status == 64)
         #expect(try asked.errorJSON["code"] == "CONFIRMATION_NEEDED")
-        guard case .object(let records)? = try asked.errorJSON["records"] else { return #expect(Bool(false), "No counts: \(asked.errors)") }
+        guard case .object(let records)? = try asked.errorJSON["records"] else {
+            return #expect(Bool(false), "No counts: \(asked.errors)")
+        }
         #expect(records["changed"] == 1 && records["removed"] == 1 && records["added"] == 0)
         #expect(try await export() != before)
 
         let restored = try await run(["snapshot", "restore", "First state", "--yes"])
         #expect(restored.status == 0, "\(restored.errors)")
-        #expect(restored.output.contains("1 record saved, 1 deleted") && restored.output.contains("clients fetch everything again"), "\(restored.output)")
+        #expect(
+            restored.output.contains("1 record saved, 1 deleted")
+                && restored.output.contains("clients fetch everything again"), "\(restored.output)")
         #expect(restored.output.contains("The state before is the snapshot 'Before restoring First state'."))
         #expect(try await export() == before)
         let same = try await run(["snapshot", "compare", "First state"])
@@ -73,7 +83,8 @@ import Testing
         #expect(try await run(["snapshot", "save", "Failing"]).status == 0)
         let written = try await run(["snapshot", "export", "Failing", "--output", path("failing.tar")])
         #expect(written.status == 0, "\(written.errors)")
-        let piped = try await Command.run(["snapshot", "export", "Failing", "--output", "/dev/stdout", "--data", path("data")] + Self.container)
+        let piped = try await Command.run(
+            ["snapshot", "export", "Failing", "--output", "/dev/stdout", "--data", path("data")] + Self.container)
         #expect(piped.status == 0 && !piped.output.isEmpty)
         let opened = try await run(["snapshot", "import", path("failing.tar")], data: "other", in: [])
         #expect(opened.status == 0, "\(opened.errors)")
@@ -89,8 +100,11 @@ import Testing
     }
 
     @Test(arguments: [
-        (["save", ""], Int32(64), "'name' is empty"), (["save", String(repeating: "x", count: 101)], 64, "at most 100"), (["compare", "None"], 66, "There is no snapshot 'None'"),
-        (["restore", "None", "--yes"], 1, "there are none yet"), (["save", "x", "--environment", "production"], 1, "has no production environment"),
+        (["save", ""], Int32(64), "'name' is empty"),
+        (["save", String(repeating: "x", count: 101)], 64, "at most 100"),
+        (["compare", "None"], 66, "There is no snapshot 'None'"),
+        (["restore", "None", "--yes"], 1, "there are none yet"),
+        (["save", "x", "--environment", "production"], 1, "has no production environment"),
         (["list", "--url", "http://127.0.0.1:1"], 64, "a server's address does not tell its folder"),
     ])
     func mistakesAreNamed(arguments: [String], status: Int32, message: String) async throws {

@@ -5,8 +5,8 @@ import Records
 import TestSupport
 import Testing
 
-/// A server process in the place of iCloud, with the folder `origin` open: it requires credentials, and has nothing but CloudKit's protocol. The folder
-/// `data` is of the commands that connect to it.
+/// A server process in the place of iCloud, with the folder `origin` open: it requires credentials, and has nothing but
+/// CloudKit's protocol. The folder `data` is of the commands that connect to it.
 struct StandIn {
     enum Credentials: Sendable, CaseIterable {
         case serverKey, signIn
@@ -35,17 +35,26 @@ struct StandIn {
         let apiToken = try await line(["token", "create-api", "--callback", callback + "/"] + place)
         let userToken = try await line(["token", "create-web-auth", "--user", user, "--keep-signed-in"] + place)
         let server = try await Server(["--data", path("origin", in: folder), "--auth", "required", "--protocol-only"])
-        try await body(StandIn(folder: folder, server: server, keyID: keyID, key: key, apiToken: apiToken, userToken: userToken, callback: callback))
+        try await body(
+            StandIn(
+                folder: folder, server: server, keyID: keyID, key: key, apiToken: apiToken, userToken: userToken,
+                callback: callback))
         #expect(await server.end() == 0)
     }
 
-    static func path(_ name: String, in folder: TemporaryFolder) -> String { folder.url.appending(path: name).path(percentEncoded: false) }
+    static func path(_ name: String, in folder: TemporaryFolder) -> String {
+        folder.url.appending(path: name).path(percentEncoded: false)
+    }
 
     /// Adds the indexes of a type that a mirror needs, before the server starts.
     static func addIndexes(to type: String, in folder: TemporaryFolder) async throws {
         let file = try folder.write(
-            #"DEFINE SCHEMA RECORD TYPE \#(type) ( "___modTime" TIMESTAMP QUERYABLE SORTABLE, "___recordID" REFERENCE QUERYABLE );"#, to: "indexes.ckdb")
-        let options = ["--merge", "--file", file.path(percentEncoded: false), "--container", container, "--data", path("origin", in: folder)]
+            #"DEFINE SCHEMA RECORD TYPE \#(type) ( "___modTime" TIMESTAMP QUERYABLE SORTABLE, "___recordID" REFERENCE QUERYABLE );"#,
+            to: "indexes.ckdb")
+        let options = [
+            "--merge", "--file", file.path(percentEncoded: false), "--container", container, "--data",
+            path("origin", in: folder),
+        ]
         let result = try await Command.run(["schema", "import"] + options)
         #expect(result.status == 0, "\(result.errors)")
     }
@@ -67,7 +76,9 @@ struct StandIn {
     var data: String { Self.path("data", in: folder) }
     var port: Int { server.address.split(separator: ":").last.flatMap { Int($0) } ?? 0 }
 
-    func keyFile() throws -> String { try folder.write(key.pemRepresentation, to: "key.pem").path(percentEncoded: false) }
+    func keyFile() throws -> String {
+        try folder.write(key.pemRepresentation, to: "key.pem").path(percentEncoded: false)
+    }
 
     // MARK: Connecting
 
@@ -75,12 +86,15 @@ struct StandIn {
     /// - Parameters:
     ///   - address: of the server, or of a proxy.
     ///   - options: more of `skylight connect`.
-    func connect(with credentials: Credentials = .serverKey, at address: String? = nil, _ options: [String] = []) async throws -> Command.Result {
+    func connect(with credentials: Credentials = .serverKey, at address: String? = nil, _ options: [String] = [])
+        async throws -> Command.Result
+    {
         let arguments = ["connect", Self.container, "--data", data, "--server", address ?? server.address] + options
         switch credentials {
         case .serverKey: return try await Command.run(arguments + ["--key-id", keyID, "--key", keyFile()])
         case .signIn:
-            let process = try RunningProcess(arguments + ["--api-token", apiToken, "--callback", callback, "--no-browser"])
+            let process = try RunningProcess(
+                arguments + ["--api-token", apiToken, "--callback", callback, "--no-browser"])
             try await signIn()
             let output = await process.rest().map { "\($0)\n" }.joined()
             let (status, errors) = await process.end()
@@ -100,7 +114,8 @@ struct StandIn {
         let address = String(found.1).replacing("&amp;", with: "&")
         #expect(try await server.exchange("GET", address).text.contains("asks you to sign in"))
         let ticket = try #require(address.split(separator: "ticket=").last)
-        let end = try await server.exchange("POST", String(address.prefix { $0 != "?" }), "ticket=\(ticket)&user=\(Self.user)")
+        let end = try await server.exchange(
+            "POST", String(address.prefix { $0 != "?" }), "ticket=\(ticket)&user=\(Self.user)")
         #expect(end.status == 200 && end.text.contains("You are signed in"), "\(end.text)")
     }
 
@@ -118,9 +133,11 @@ struct StandIn {
     /// Changes records of the origin as another client of the same user.
     func modify(_ operations: [JSONValue], in zone: String? = nil) async throws {
         let token = userToken.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
-        let target = "/database/1/\(Self.container)/development/\(zone == nil ? "public" : "private")/records/modify?ckAPIToken=\(apiToken)&ckWebAuthToken=\(token)"
+        let target =
+            "/database/1/\(Self.container)/development/\(zone == nil ? "public" : "private")/records/modify?ckAPIToken=\(apiToken)&ckWebAuthToken=\(token)"
         let zoneID: JSONValue = ["zoneName": .string(zone ?? "_defaultZone")]
-        let saved = try await server.post(target, ["zoneID": zoneID, "operations": .array(operations), "atomic": false])
+        let saved = try await server.post(
+            target, ["zoneID": zoneID, "operations": .array(operations), "atomic": false])
         #expect(saved.status == 200 && !"\(saved.answer)".contains("serverErrorCode"), "\(saved.answer)")
     }
 }

@@ -19,7 +19,8 @@ import Testing
     }
 
     private func save(_ names: [String]) async throws {
-        let file = try folder.write("k\n" + names.map { $0 + "\n" }.joined(), to: "rows.csv").path(percentEncoded: false)
+        let file = try folder.write("k\n" + names.map { $0 + "\n" }.joined(), to: "rows.csv").path(
+            percentEncoded: false)
         let result = try await run(["import", file, "--type", "T", "--name-field", "k", "--zone", "Z"])
         #expect(result.status == 0, "\(result.errors)")
     }
@@ -27,12 +28,20 @@ import Testing
     @Test func aSubscriptionIsMadeListedAndDeleted() async throws {
         try await save(["a"])
         #expect(try await run(["subscriptions", "list"]).output.contains("no subscriptions"))
-        #expect(try await run(["subscriptions", "create", "new", "--type", "T", "--on", "create", "--on", "delete", "--alert", "New"]).status == 0)
+        #expect(
+            try await run([
+                "subscriptions", "create", "new", "--type", "T", "--on", "create", "--on", "delete", "--alert", "New",
+            ]).status == 0)
         #expect(try await run(["subscriptions", "create", "zone", "--zone", "Z"]).status == 0)
         let file = try folder.write(
-            #"{"subscriptionID":"other","subscriptionType":"database","recordType":"T","notificationInfo":{"soundName":"default"}}"#, to: "s.json")
-        let saved = try await run(["subscriptions", "create", "file", "--from", file.path(percentEncoded: false), "--json"])
-        #expect(saved.output.contains(#""subscriptionID":"file""#) && saved.output.contains(#""soundName":"default""#), "\(saved.errors)")
+            #"{"subscriptionID":"other","subscriptionType":"database","recordType":"T","notificationInfo":{"soundName":"default"}}"#,
+            to: "s.json")
+        let saved = try await run([
+            "subscriptions", "create", "file", "--from", file.path(percentEncoded: false), "--json",
+        ])
+        #expect(
+            saved.output.contains(#""subscriptionID":"file""#) && saved.output.contains(#""soundName":"default""#),
+            "\(saved.errors)")
         let listed = try await run(["subscriptions", "list"]).output.split(separator: "\n")
         #expect(listed.count == 4)
         #expect(listed.contains { $0.contains(/^file +database +all +T +every change +silent/) })
@@ -45,9 +54,12 @@ import Testing
     }
 
     @Test(arguments: [
-        (["create", "x", "--on", "create"], Int32(64), "add --type"), (["create", "x", "--once"], 64, "add --type and --on"),
-        (["create", "x", "--from", "f", "--zone", "Z"], 64, "remove the other options"), (["create", "x", "--from", "/none"], 66, "can't be read"),
-        (["create", "x", "--zone", "None"], 1, "Zone does not exist"), (["create", "x", "--database", "public"], 1, "exist in private and shared databases"),
+        (["create", "x", "--on", "create"], Int32(64), "add --type"),
+        (["create", "x", "--once"], 64, "add --type and --on"),
+        (["create", "x", "--from", "f", "--zone", "Z"], 64, "remove the other options"),
+        (["create", "x", "--from", "/none"], 66, "can't be read"),
+        (["create", "x", "--zone", "None"], 1, "Zone does not exist"),
+        (["create", "x", "--database", "public"], 1, "exist in private and shared databases"),
     ])
     func whatIsNoSubscription(arguments: [String], status: Int32, message: String) async throws {
         try await save(["a"])
@@ -59,10 +71,13 @@ import Testing
         try await save(["a"])
         #expect(try await run(["notifications"]).status == 64)
         #expect(try await run(["notifications", "--follow"]).errors.contains("no running server"))
-        #expect(try await run(["subscriptions", "create", "q", "--type", "T", "--on", "create", "--on", "update"]).status == 0)
+        #expect(
+            try await run(["subscriptions", "create", "q", "--type", "T", "--on", "create", "--on", "update"]).status
+                == 0)
         let server = try await Server(["--data", data])
         try await save(["b"])
-        let follower = try RunningProcess(["notifications", "--follow", "--since", "0", "--data", data] + Self.container)
+        let follower = try RunningProcess(
+            ["notifications", "--follow", "--since", "0", "--data", data] + Self.container)
         #expect(await follower.nextLine() == "q  private  Z  create b")
         try await save(["a"])
         #expect(await follower.nextLine() == "q  private  Z  update a")
@@ -73,9 +88,12 @@ import Testing
         #expect(rest.count == 1 && Int64(number) != nil)
         // Later ones come first. With --json each is what a device gets.
         try await save(["c"])
-        let second = try RunningProcess(["notifications", "--follow", "--json", "--since", String(number), "--data", data] + Self.container)
+        let second = try RunningProcess(
+            ["notifications", "--follow", "--json", "--since", String(number), "--data", data] + Self.container)
         let line = try #require(await second.nextLine())
-        guard case .object(let payload) = try JSONReader.value(of: line), case .object(let ck)? = payload["ck"], case .object(let told)? = ck["qry"] else {
+        guard case .object(let payload) = try JSONReader.value(of: line), case .object(let ck)? = payload["ck"],
+            case .object(let told)? = ck["qry"]
+        else {
             Issue.record("not a notification: \(line)")
             return
         }

@@ -23,12 +23,16 @@ struct AccessStage: Sendable {
 
     /// - Parameter password: the administrator's; `nil` for none.
     static func run(
-        _ mode: AccessControl.Mode = .required, password: String? = password, isSecure: Bool = false, _ body: @Sendable (AccessStage) async throws -> Void
+        _ mode: AccessControl.Mode = .required, password: String? = password, isSecure: Bool = false,
+        _ body: @Sendable (AccessStage) async throws -> Void
     ) async throws {
         let engine = InMemoryRecordEngine()
         // Delays after wrong passwords would slow the tests down, so they are skipped.
         let accounts = try Accounts(file: nil) { _ in }
-        if let password { try await accounts.setAdministratorPassword(password, cost: PasswordHashing.Cost(rounds: 16, blockSize: 8, parallelism: 1)) }
+        if let password {
+            try await accounts.setAdministratorPassword(
+                password, cost: PasswordHashing.Cost(rounds: 16, blockSize: 8, parallelism: 1))
+        }
         let folder = try TemporaryFolder()
         let container = try #require(ContainerID("iCloud.com.example.App"))
         let address = DatabaseAddress(container: container, environment: .development, scope: .private)
@@ -38,9 +42,12 @@ struct AccessStage: Sendable {
         router.addGuards(trusting: .loopback, isSecure: isSecure)
         try Console(
             engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine),
-            access: AccessControl(mode, accounts: accounts, instanceSecret: "of this run"), templatesFolder: nil, publicFolder: nil
+            access: AccessControl(mode, accounts: accounts, instanceSecret: "of this run"), templatesFolder: nil,
+            publicFolder: nil
         ).addRoutes(to: router)
-        try await Application(router: router).test(.router) { client in try await body(AccessStage(client: client, accounts: accounts)) }
+        try await Application(router: router).test(.router) { client in
+            try await body(AccessStage(client: client, accounts: accounts))
+        }
     }
 
     func get(_ path: String, _ headers: HTTPFields = [:]) async throws -> TestResponse {

@@ -42,7 +42,9 @@ import Testing
 
         func save(_ record: Name, _ fields: [Name: FieldInput]) async throws {
             let operation = RecordOperation(.forceUpdate, recordName: record, recordType: "Note", fields: fields)
-            for result in try await database.modify(ModifyRequest([operation], zoneID: AssetPageTests.zone)) { _ = try result.get() }
+            for result in try await database.modify(ModifyRequest([operation], zoneID: AssetPageTests.zone)) {
+                _ = try result.get()
+            }
         }
     }
 
@@ -58,7 +60,8 @@ import Testing
         let store = try await assets.store(container, .development)
         let router = Routes()
         router.addGuards(trusting: .loopback)
-        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
+        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)
+            .addRoutes(to: router)
         try await Application(router: router).test(.router) { client in
             try await body(Stage(client: client, database: database, store: store))
         }
@@ -70,7 +73,10 @@ import Testing
             let asset = try await stage.upload("hello", named: "greeting.txt", to: "one", "file")
             try await stage.save("one", ["file": FieldInput(.asset(asset)), "title": FieldInput(.string("x"))])
             let fetched = try await stage.page("fetch?zone=Notes&names=one")
-            #expect(fetched.contains(/<a href="\/assets\/iCloud\.com\.example\.App\/development\/download\/[^"\/]+\/greeting\.txt" download="greeting\.txt">greeting\.txt<\/a> <span class="faint">5 bytes<\/span>/))
+            #expect(
+                fetched.contains(
+                    /<a href="\/assets\/iCloud\.com\.example\.App\/development\/download\/[^"\/]+\/greeting\.txt" download="greeting\.txt">greeting\.txt<\/a> <span class="faint">5 bytes<\/span>/
+                ))
             #expect(!fetched.contains("data-fetching"))
             let feed = try await stage.page("record?zone=Notes&name=one")
             #expect(feed.contains("\(asset.fileChecksum)</code>"))
@@ -83,7 +89,8 @@ import Testing
             let one = try await stage.upload("hello", named: "greeting.txt", to: "one", "file")
             try await stage.save("one", ["file": FieldInput(.asset(one))])
             let parts = [
-                try await stage.upload("first", named: "1.txt", to: "many", "files"), try await stage.upload("second!", named: "2.txt", to: "many", "files"),
+                try await stage.upload("first", named: "1.txt", to: "many", "files"),
+                try await stage.upload("second!", named: "2.txt", to: "many", "files"),
             ]
             try await stage.save("many", ["files": FieldInput(.list(parts.map { .asset($0) }, of: .asset))])
             try await stage.save("none", ["title": FieldInput(.string("x"))])
@@ -127,12 +134,16 @@ import Testing
         }
     }
 
-    @Test(arguments: ["\"><script>alert(1)</script>.html", "a\r\nb\u{202E}gpj.exe", "../../etc/passwd", "'\"\u{301}<i>", ""])
+    @Test(arguments: [
+        "\"><script>alert(1)</script>.html", "a\r\nb\u{202E}gpj.exe", "../../etc/passwd", "'\"\u{301}<i>", "",
+    ])
     func namesOfFilesAreShownAndNeverInterpreted(name: String) async throws {
         try await withStage { stage in
             let asset = try await stage.upload("<script>alert(1)</script>", named: name, to: "one", "file")
             try await stage.save("one", ["file": FieldInput(.asset(asset))])
-            for path in ["fetch?zone=Notes&names=one", "fetch?zone=Notes&assets=with&names=one", "record?zone=Notes&name=one"] {
+            for path in [
+                "fetch?zone=Notes&names=one", "fetch?zone=Notes&assets=with&names=one", "record?zone=Notes&name=one",
+            ] {
                 let page = try await stage.page(path)
                 #expect(!page.contains("<script>alert") && !page.contains("\u{202E}") && !page.contains("<i>"))
                 for match in page.matches(of: /download="([^"]*)"/) {

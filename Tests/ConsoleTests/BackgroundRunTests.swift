@@ -7,11 +7,15 @@ import Testing
 /// Background work: how it ends, and how much may run.
 @Suite struct BackgroundRunTests {
     private static let place: Place? = ContainerID("iCloud.com.example.App").map { container in
-        Place(address: DatabaseAddress(container: container, environment: .development, scope: .private), user: nil, zone: .unspecified)
+        Place(
+            address: DatabaseAddress(container: container, environment: .development, scope: .private), user: nil,
+            zone: .unspecified)
     }
 
     private func run(_ total: Int = 1) throws -> BackgroundRun {
-        BackgroundRun(heading: "Work", verb: "done", total: total, place: try #require(Self.place), back: Frame.Link(text: "Back", href: "/"))
+        BackgroundRun(
+            heading: "Work", verb: "done", total: total, place: try #require(Self.place),
+            back: Frame.Link(text: "Back", href: "/"))
     }
 
     private func ending(_ run: BackgroundRun) async throws -> BackgroundRun.Ending? {
@@ -63,7 +67,9 @@ import Testing
         let runs = BackgroundRuns()
         let place = try #require(Self.place)
         func check() -> BackgroundRun {
-            BackgroundRun(heading: "Check", verb: "checked", total: 0, place: place, back: Frame.Link(text: "Check", href: "/"), check: CheckFindings())
+            BackgroundRun(
+                heading: "Check", verb: "checked", total: 0, place: place, back: Frame.Link(text: "Check", href: "/"),
+                check: CheckFindings())
         }
         let (first, second, third) = (check(), check(), check())
         try runs.start(first, Self.endless)
@@ -84,7 +90,9 @@ import Testing
         for number in 0..<(BackgroundRun.problemLimit + 5) {
             run.add(BackgroundRun.Problem(subject: "record \(number)", href: nil, code: nil, reason: "no"))
         }
-        #expect(run.now.problemCount == BackgroundRun.problemLimit + 5 && run.now.problems.count == BackgroundRun.problemLimit)
+        #expect(
+            run.now.problemCount == BackgroundRun.problemLimit + 5
+                && run.now.problems.count == BackgroundRun.problemLimit)
         #expect(run.now.problems.first?.subject == "record 0")
     }
 }

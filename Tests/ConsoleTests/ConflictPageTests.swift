@@ -14,7 +14,8 @@ import Testing
         let page = try await stage.page("record/edit?zone=Notes&name=note")
         var changes: [String: String?] = [:]
         for (field, text) in typing {
-            let number = try #require(page.firstMatch(of: try Regex("name=\"field(\\d+)\" value=\"\(field)\""))?.output[1].substring)
+            let number = try #require(
+                page.firstMatch(of: try Regex("name=\"field(\\d+)\" value=\"\(field)\""))?.output[1].substring)
             changes["text-\(number)-1"] = text
         }
         try await stage.save("note", saving)
@@ -23,29 +24,36 @@ import Testing
     }
 
     private func row(_ field: String, _ page: String) throws -> String {
-        String(try #require(page.firstMatch(of: try Regex("name=\"field(\\d+)\" value=\"\(field)\""))?.output[1].substring))
+        String(
+            try #require(page.firstMatch(of: try Regex("name=\"field(\\d+)\" value=\"\(field)\""))?.output[1].substring)
+        )
     }
 
     @Test func changesOfDifferentFieldsFitTogether() async throws {
         try await EditStage.run { stage in
             let page = try await conflict(stage, typing: ["title": "mine"], saving: ["rank": .int64(2)])
-            #expect(page.contains("The two saves changed different fields") && page.contains("changed by you") && page.contains("changed on the server"))
+            #expect(
+                page.contains("The two saves changed different fields") && page.contains("changed by you")
+                    && page.contains("changed on the server"))
             #expect(!page.contains("name=\"field3\""), "the field that nobody changed is not asked for")
             _ = try stage.location(try await stage.send("record/resolve", of: page, button: ("do", "save")))
-            #expect(try await stage.values("note") == ["title": .string("mine"), "rank": .int64(2), "weight": .double(0.5)])
+            #expect(
+                try await stage.values("note") == ["title": .string("mine"), "rank": .int64(2), "weight": .double(0.5)])
         }
     }
 
     @Test(arguments: [("mine", "mine"), ("was", "before"), ("theirs", "theirs")])
     func aFieldThatBothChangedIsChosen(pick: String, title: String) async throws {
         try await EditStage.run { stage in
-            let page = try await conflict(stage, typing: ["title": "mine"], saving: ["title": .string("theirs"), "rank": .int64(2)])
+            let page = try await conflict(
+                stage, typing: ["title": "mine"], saving: ["title": .string("theirs"), "rank": .int64(2)])
             #expect(page.contains("1 field was changed on both sides"))
             let number = try row("title", page)
             let unchosen = try await stage.send("record/resolve", of: page, button: ("do", "save"))
             #expect(unchosen.status == .badRequest)
             #expect(try await stage.values("note")["title"] == .string("theirs"))
-            _ = try stage.location(try await stage.send("record/resolve", of: page, ["pick\(number)": pick], button: ("do", "save")))
+            _ = try stage.location(
+                try await stage.send("record/resolve", of: page, ["pick\(number)": pick], button: ("do", "save")))
             #expect(try await stage.values("note")["title"] == .string(title))
             #expect(try await stage.values("note")["rank"] == .int64(2))
         }
@@ -54,12 +62,15 @@ import Testing
     @Test func oneButtonChoosesYours() async throws {
         try await EditStage.run { stage in
             let page = try await conflict(
-                stage, typing: ["title": "mine", "weight": "2"], saving: ["title": .string("theirs"), "rank": .int64(2), "weight": .double(3)])
+                stage, typing: ["title": "mine", "weight": "2"],
+                saving: ["title": .string("theirs"), "rank": .int64(2), "weight": .double(3)])
             #expect(page.contains("Save with mine where both changed"))
             // A field that has a choice keeps it.
             _ = try stage.location(
-                try await stage.send("record/resolve", of: page, ["pick\(try row("weight", page))": "theirs"], button: ("do", "mine")))
-            #expect(try await stage.values("note") == ["title": .string("mine"), "rank": .int64(2), "weight": .double(3)])
+                try await stage.send(
+                    "record/resolve", of: page, ["pick\(try row("weight", page))": "theirs"], button: ("do", "mine")))
+            #expect(
+                try await stage.values("note") == ["title": .string("mine"), "rank": .int64(2), "weight": .double(3)])
             let merged = try await conflict(stage, typing: ["title": "mine"], saving: ["rank": .int64(7)])
             #expect(!merged.contains("Save with mine where both changed"))
         }
@@ -69,44 +80,57 @@ import Testing
         try await EditStage.run { stage in
             let page = try await conflict(stage, typing: ["title": "mine"], saving: ["title": .string("theirs")])
             try await stage.save("note", ["title": .string("third")])
-            let again = try await stage.send("record/resolve", of: page, ["pick\(try row("title", page))": "mine"], button: ("do", "save"))
+            let again = try await stage.send(
+                "record/resolve", of: page, ["pick\(try row("title", page))": "mine"], button: ("do", "save"))
             let second = EditStage.text(again)
             for text in ["mine", "theirs", "third"] { #expect(second.contains(text), "\(text)") }
             _ = try stage.location(
-                try await stage.send("record/resolve", of: second, ["pick\(try row("title", second))": "mine"], button: ("do", "save")))
+                try await stage.send(
+                    "record/resolve", of: second, ["pick\(try row("title", second))": "mine"], button: ("do", "save")))
             #expect(try await stage.values("note")["title"] == .string("mine"))
         }
     }
 
     @Test func editingGoesOnWithWhatWasChosen() async throws {
         try await EditStage.run { stage in
-            let page = try await conflict(stage, typing: ["title": "mine"], saving: ["title": .string("theirs"), "rank": .int64(9)])
-            let form = EditStage.text(try await stage.send("record/resolve", of: page, ["pick\(try row("title", page))": "mine"], button: ("do", "edit")))
+            let page = try await conflict(
+                stage, typing: ["title": "mine"], saving: ["title": .string("theirs"), "rank": .int64(9)])
+            let form = EditStage.text(
+                try await stage.send(
+                    "record/resolve", of: page, ["pick\(try row("title", page))": "mine"], button: ("do", "edit")))
             #expect(form.contains("\nmine</textarea>"))
             #expect(try await stage.values("note")["title"] == .string("theirs"))
             _ = try stage.location(try await stage.send("record/save", of: form))
-            #expect(try await stage.values("note") == ["title": .string("mine"), "rank": .int64(9), "weight": .double(0.5)])
+            #expect(
+                try await stage.values("note") == ["title": .string("mine"), "rank": .int64(9), "weight": .double(0.5)])
         }
     }
 
     @Test func aFieldThatOneClearedIsAChange() async throws {
         try await EditStage.run { stage in
-            let page = try await conflict(stage, typing: ["title": "", "rank": "3"], saving: ["weight": .double(2), "rank": .int64(2)])
+            let page = try await conflict(
+                stage, typing: ["title": "", "rank": "3"], saving: ["weight": .double(2), "rank": .int64(2)])
             #expect(page.contains("changed by you") && page.contains("1 field was changed on both sides"))
             let rank = try row("rank", page)
-            _ = try stage.location(try await stage.send("record/resolve", of: page, ["pick\(rank)": "mine"], button: ("do", "save")))
+            _ = try stage.location(
+                try await stage.send("record/resolve", of: page, ["pick\(rank)": "mine"], button: ("do", "save")))
             #expect(try await stage.values("note") == ["rank": .int64(3), "weight": .double(2)])
         }
     }
 
-    /// Values that inputs cannot represent are kept byte for byte: other line endings, white space, times after the year 9999.
+    /// Values that inputs cannot represent are kept byte for byte: other line endings, white space, times after the
+    /// year 9999.
     @Test func whatIsChosenIsSavedAsItIs() async throws {
         try await EditStage.run { stage in
-            let was: [Name: FieldValue] = ["title": .string("  "), "secret": .string("a\r\nb"), "due": .timestamp(Timestamp(milliseconds: 300_000_000_000_000))]
+            let was: [Name: FieldValue] = [
+                "title": .string("  "), "secret": .string("a\r\nb"),
+                "due": .timestamp(Timestamp(milliseconds: 300_000_000_000_000)),
+            ]
             try await stage.save("odd", was)
             let form = try await stage.page("record/edit?zone=Notes&name=odd")
             let number = try row("rank", form)
-            try await stage.save("odd", ["title": .string("x"), "secret": .string("y"), "due": .timestamp(Timestamp(milliseconds: 0))])
+            try await stage.save(
+                "odd", ["title": .string("x"), "secret": .string("y"), "due": .timestamp(Timestamp(milliseconds: 0))])
             let page = EditStage.text(try await stage.send("record/save", of: form, ["text-\(number)-1": "1"]))
             var picks: [String: String?] = [:]
             for field in ["title", "secret", "due"] { picks["pick\(try row(field, page))"] = "was" }
@@ -128,7 +152,8 @@ import Testing
             _ = try await stage.database().modify(ModifyRequest([moved], zoneID: EditStage.notes))
             let late = EditStage.text(try await stage.send("record/save", of: page, ["parent": "b"]))
             let number = try row("___parent", late)
-            _ = try stage.location(try await stage.send("record/resolve", of: late, ["pick\(number)": "mine"], button: ("do", "save")))
+            _ = try stage.location(
+                try await stage.send("record/resolve", of: late, ["pick\(number)": "mine"], button: ("do", "save")))
             #expect(try await stage.record("note").parent == "b")
         }
     }

@@ -17,8 +17,12 @@ import Testing
         try await ConnectedStage.run { stage in
             let before = stage.requestCount
             let start = try await stage.page("/")
-            #expect(start.contains(ConnectedStage.container) && start.contains("<span class=\"pill has\">iCloud</span>") && start.contains("development, writable"))
-            for path in ["requests", "sync", "errors", "keys", "mirror"] { _ = try await stage.get("\(ConnectedStage.there)/\(path)") }
+            #expect(
+                start.contains(ConnectedStage.container) && start.contains("<span class=\"pill has\">iCloud</span>")
+                    && start.contains("development, writable"))
+            for path in ["requests", "sync", "errors", "keys", "mirror"] {
+                _ = try await stage.get("\(ConnectedStage.there)/\(path)")
+            }
             _ = try await stage.page("/connect")
             _ = try await stage.get("/find?q=nothing")
             #expect(stage.requestCount == before)
@@ -39,7 +43,8 @@ import Testing
         }
         try await ConnectedStage.run(.production, isWritable: false) { stage in
             let page = try await stage.page("/c/\(ConnectedStage.container)/production/private/zones")
-            #expect(page.contains("<strong>iCloud · production · read-only</strong>") && !page.contains(">development</a>"))
+            #expect(
+                page.contains("<strong>iCloud · production · read-only</strong>") && !page.contains(">development</a>"))
         }
     }
 
@@ -47,7 +52,9 @@ import Testing
         try await ConnectedStage.run { stage in
             _ = try await stage.post("/containers", [("container", "iCloud.com.example.Local")])
             let page = try await stage.page("/c/iCloud.com.example.Local/development/private/zones")
-            #expect(!page.contains("<strong>iCloud ·") && page.contains("iCloud.com.example.Real <span class=\"pill has\">iCloud</span>"))
+            #expect(
+                !page.contains("<strong>iCloud ·")
+                    && page.contains("iCloud.com.example.Real <span class=\"pill has\">iCloud</span>"))
         }
     }
 
@@ -57,10 +64,13 @@ import Testing
             try await stage.accounts.connect(
                 ContainerConnection(
                     container: connection.container, environment: .development, address: stage.address,
-                    credentials: .webAuth(apiToken: "0123456789abcdef", webAuthToken: "nothing"), userRecordName: stage.user))
+                    credentials: .webAuth(apiToken: "0123456789abcdef", webAuthToken: "nothing"),
+                    userRecordName: stage.user))
             let answer = try await stage.get("\(ConnectedStage.there)/query")
             let page = EditStage.text(answer)
-            #expect(answer.status.code >= 400 && page.contains("<strong>iCloud · development · writable</strong>") && page.contains("/mirror"))
+            #expect(
+                answer.status.code >= 400 && page.contains("<strong>iCloud · development · writable</strong>")
+                    && page.contains("/mirror"))
             #expect(!page.contains("0123456789abcdef"))
         }
     }
@@ -71,8 +81,12 @@ import Testing
         try await ConnectedStage.run { stage in
             let form = try await stage.page("record/edit?zone=Notes&name=note")
             let number = try #require(form.firstMatch(of: /name="field(\d+)" value="title"/)?.output.1)
-            let question = EditStage.text(try await stage.send("record/save", of: form, ["text-\(number)-1": "after <b>"], button: ("do", "save")))
-            #expect(question.contains("Change \(ConnectedStage.container) (development) in iCloud?") && question.contains("Nothing has been changed yet"))
+            let question = EditStage.text(
+                try await stage.send("record/save", of: form, ["text-\(number)-1": "after <b>"], button: ("do", "save"))
+            )
+            #expect(
+                question.contains("Change \(ConnectedStage.container) (development) in iCloud?")
+                    && question.contains("Nothing has been changed yet"))
             #expect(try await stage.values("note")["title"] == .string("before"))
             // Pages of other sites can tell the names of containers, and that is no leave.
             for name in [ConnectedStage.container, "\(ConnectedStage.container) (development)"] {
@@ -93,9 +107,12 @@ import Testing
             #expect(try await stage.there().zones().contains { $0.zoneID.zoneName == "Other" })
             let deletion = try await stage.page("record/delete?zone=Notes&name=note")
             #expect(try await stage.exists("note"))
-            let after = try await stage.page(try stage.location(try await stage.sendAndConfirm("record/delete", of: deletion)))
+            let after = try await stage.page(
+                try stage.location(try await stage.sendAndConfirm("record/delete", of: deletion)))
             #expect(try await !stage.exists("note"))
-            #expect(after.contains("The record is deleted.") && after.contains("the deletion can’t be undone") && !after.contains("NOT_FOUND"))
+            #expect(
+                after.contains("The record is deleted.") && after.contains("the deletion can’t be undone")
+                    && !after.contains("NOT_FOUND"))
             #expect(try await stage.page("record?zone=Notes&name=note").contains("NOT_FOUND"))
         }
     }
@@ -105,7 +122,9 @@ import Testing
             _ = try await stage.there().edit([.addIndexes(.queryable, of: .system(.recordID), in: "Note")])
             let container = try #require(ContainerID(ConnectedStage.container))
             let engine = try #require(try stage.containers.connected(container, .development))
-            engine.learnIndexes(from: try Schema(text: "DEFINE SCHEMA RECORD TYPE Note ( \"___recordID\" REFERENCE QUERYABLE, title STRING );"))
+            engine.learnIndexes(
+                from: try Schema(
+                    text: "DEFINE SCHEMA RECORD TYPE Note ( \"___recordID\" REFERENCE QUERYABLE, title STRING );"))
             let dry = try await stage.page("bulk?zone=Notes&type=Note&change=delete&dry=1")
             let question = EditStage.text(try await stage.send("bulk/run", of: dry))
             #expect(question.contains("Change \(ConnectedStage.container) (development) in iCloud?"))
@@ -118,13 +137,17 @@ import Testing
     @Test func aCopyOfAZoneIsLeftToTheMirror() async throws {
         try await ConnectedStage.run { stage in
             let page = EditStage.text(try await stage.get("\(ConnectedStage.there)/zone/copy?zone=Notes"))
-            #expect(page.contains("CloudKit doesn't provide this") && page.contains("<a href=\"\(ConnectedStage.there)/mirror"))
+            #expect(
+                page.contains("CloudKit doesn't provide this")
+                    && page.contains("<a href=\"\(ConnectedStage.there)/mirror"))
         }
     }
 
     @Test(arguments: [false, true]) func aNewRecordIsOfferedWhereItCanBeSaved(isWritable: Bool) async throws {
         try await ConnectedStage.run(.production, isWritable: isWritable) { stage in
-            for result in try await stage.there(.production).modifyZones([.create(ConnectedStage.notes)]) { _ = try result.get() }
+            for result in try await stage.there(.production).modifyZones([.create(ConnectedStage.notes)]) {
+                _ = try result.get()
+            }
             let page = try await stage.page("/c/\(ConnectedStage.container)/production/private/changes?zone=Notes")
             #expect(page.contains("The zone has no records.") && page.contains("/record/new") == isWritable)
         }
@@ -134,7 +157,8 @@ import Testing
         try await ConnectedStage.run(.production, isWritable: false) { stage in
             let id = try #require(stage.accounts.connections().first?.id)
             for more in [[], [("change-in-icloud", id)]] {
-                let answer = try await stage.post("/c/\(ConnectedStage.container)/production/private/zones/create", [("zoneName", "Other")] + more)
+                let answer = try await stage.post(
+                    "/c/\(ConnectedStage.container)/production/private/zones/create", [("zoneName", "Other")] + more)
                 #expect(EditStage.text(answer).contains("is connected read-only") && answer.status == .forbidden)
             }
             #expect(try await stage.there(.production).zones().allSatisfy(\.zoneID.isDefault))
@@ -160,7 +184,8 @@ import Testing
             #expect(try await stage.page("query?zone=Notes").contains("Which record type?"))
             let refused = try await stage.page("query?zone=Notes&type=Note")
             #expect(refused.contains("is not marked") && refused.contains("missing. iCloud refused a query for it"))
-            let schema = "DEFINE SCHEMA RECORD TYPE Note ( \"___recordID\" REFERENCE QUERYABLE, title STRING QUERYABLE );"
+            let schema =
+                "DEFINE SCHEMA RECORD TYPE Note ( \"___recordID\" REFERENCE QUERYABLE, title STRING QUERYABLE );"
             let container = try #require(ContainerID(ConnectedStage.container))
             let engine = try #require(try stage.containers.connected(container, .development))
             engine.learnIndexes(from: try Schema(text: schema))
@@ -190,7 +215,9 @@ import Testing
         try await ConnectedStage.run { stage in
             for path in ["history", "explain?type=Note&zone=Notes", "advice"] {
                 let page = EditStage.text(try await stage.get("\(ConnectedStage.there)/\(path)"))
-                #expect(page.contains("CloudKit doesn't provide this") && page.contains("<a href=\"\(ConnectedStage.there)/mirror"), "\(path)")
+                #expect(
+                    page.contains("CloudKit doesn't provide this")
+                        && page.contains("<a href=\"\(ConnectedStage.there)/mirror"), "\(path)")
             }
         }
     }

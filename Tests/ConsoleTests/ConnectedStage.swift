@@ -60,22 +60,28 @@ struct ConnectedStage: Sendable {
         let log = RequestLog()
         let routes = Routes()
         routes.addGuards(trusting: .loopback, tokensOf: originAccounts, protocolOnly: true)
-        WebServices(engine: engine, accounts: originAccounts, assets: assets, log: log, access: AccessControl(.required, accounts: originAccounts))
-            .addRoutes(to: routes)
+        WebServices(
+            engine: engine, accounts: originAccounts, assets: assets, log: log,
+            access: AccessControl(.required, accounts: originAccounts)
+        )
+        .addRoutes(to: routes)
         try await LoopbackServer.run(routes, server: .guardedHTTP1(uploadLimit: assets.sizeLimit)) { [apiTokens] port in
             let accounts = try Accounts(file: nil) { _ in }
             let containers = ContainersByEngine(
-                local: InMemoryRecordEngine(), accounts: accounts, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                local: InMemoryRecordEngine(), accounts: accounts,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             let ownAssets = AssetStores(folder: folder.url.appending(path: "own"), engine: containers)
             let router = Routes()
             router.addGuards(trusting: .loopback)
             try Console(
                 engine: containers, connections: containers, accounts: accounts, assets: ownAssets,
-                access: AccessControl(mode, accounts: accounts, instanceSecret: "of this run"), templatesFolder: nil, publicFolder: nil
+                access: AccessControl(mode, accounts: accounts, instanceSecret: "of this run"), templatesFolder: nil,
+                publicFolder: nil
             ).addRoutes(to: router)
             try await Application(router: router).test(.router) { client in
                 let stage = ConnectedStage(
-                    client: client, accounts: accounts, containers: containers, address: "http://127.0.0.1:\(port)", originAccounts: originAccounts,
+                    client: client, accounts: accounts, containers: containers, address: "http://127.0.0.1:\(port)",
+                    originAccounts: originAccounts,
                     origin: engine, user: user, apiTokens: apiTokens, log: log)
                 try await stage.fill()
                 if let environment { try await accounts.connect(stage.connection(environment, isWritable: isWritable)) }
@@ -98,11 +104,13 @@ struct ConnectedStage: Sendable {
     func there(_ environment: Records.Environment = .development) async throws -> any RecordDatabase {
         let container = try #require(ContainerID(Self.container))
         return try await origin.database(
-            DatabaseAddress(container: container, environment: environment, scope: .private), as: Caller(userRecordName: user))
+            DatabaseAddress(container: container, environment: environment, scope: .private),
+            as: Caller(userRecordName: user))
     }
 
     func save(_ name: Name, _ fields: [Name: FieldValue]) async throws {
-        let operation = RecordOperation(.forceUpdate, recordName: name, recordType: "Note", fields: fields.mapValues { FieldInput($0) })
+        let operation = RecordOperation(
+            .forceUpdate, recordName: name, recordType: "Note", fields: fields.mapValues { FieldInput($0) })
         for result in try await there().modify(ModifyRequest([operation], zoneID: Self.notes)) { _ = try result.get() }
     }
 
@@ -110,7 +118,8 @@ struct ConnectedStage: Sendable {
     func saveFile(_ name: Name, _ bytes: [UInt8]) async throws {
         let container = try #require(ContainerID(Self.container))
         let engine = try #require(try containers.connected(container, .development))
-        let database = try engine.database(DatabaseAddress(container: engine.connection.container, environment: .development, scope: .private))
+        let database = try engine.database(
+            DatabaseAddress(container: engine.connection.container, environment: .development, scope: .private))
         let slot = AssetSlot(recordType: "Photo", fieldName: "file", recordName: name)
         let grant = try #require(try await database.grantUploads([slot], in: Self.notes).first).get()
         let asset = try await database.upload(size: Int64(bytes.count), with: grant) {
@@ -119,27 +128,36 @@ struct ConnectedStage: Sendable {
                 continuation.finish()
             }
         }
-        let operation = RecordOperation(.create, recordName: name, recordType: "Photo", fields: ["file": FieldInput(.asset(asset))])
+        let operation = RecordOperation(
+            .create, recordName: name, recordType: "Photo", fields: ["file": FieldInput(.asset(asset))])
         for result in try await database.modify(ModifyRequest([operation], zoneID: Self.notes)) { _ = try result.get() }
     }
 
     func record(_ name: Name) async throws -> StoredRecord {
-        try #require(try await there().fetch([RecordID(recordName: name, zoneID: Self.notes)], desiredKeys: nil).first).get()
+        try #require(try await there().fetch([RecordID(recordName: name, zoneID: Self.notes)], desiredKeys: nil).first)
+            .get()
     }
 
     func values(_ name: Name) async throws -> [Name: FieldValue] {
-        Dictionary(try await record(name).fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        Dictionary(
+            try await record(name).fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first }
+        )
     }
 
     func exists(_ name: Name) async throws -> Bool {
-        guard case .success? = try await there().fetch([RecordID(recordName: name, zoneID: Self.notes)], desiredKeys: []).first else { return false }
+        guard
+            case .success? = try await there().fetch([RecordID(recordName: name, zoneID: Self.notes)], desiredKeys: [])
+                .first
+        else { return false }
         return true
     }
 
     /// The number of requests that the stand-in got.
     var requestCount: Int64 { log.cursor }
 
-    func apiToken(_ environment: Records.Environment = .development) throws -> String { try #require(apiTokens[environment]) }
+    func apiToken(_ environment: Records.Environment = .development) throws -> String {
+        try #require(apiTokens[environment])
+    }
 
     /// A token of a user who has just signed in.
     func webAuthToken(_ environment: Records.Environment = .development) async throws -> String {
@@ -149,10 +167,14 @@ struct ConnectedStage: Sendable {
         ).token
     }
 
-    func connection(_ environment: Records.Environment = .development, isWritable: Bool = true) async throws -> ContainerConnection {
+    func connection(_ environment: Records.Environment = .development, isWritable: Bool = true) async throws
+        -> ContainerConnection
+    {
         ContainerConnection(
             container: try #require(ContainerID(Self.container)), environment: environment, address: address,
-            credentials: .webAuth(apiToken: try apiToken(environment), webAuthToken: try await webAuthToken(environment)), userRecordName: user,
+            credentials: .webAuth(
+                apiToken: try apiToken(environment), webAuthToken: try await webAuthToken(environment)),
+            userRecordName: user,
             isWritable: isWritable)
     }
 
@@ -160,7 +182,8 @@ struct ConnectedStage: Sendable {
     func key() async throws -> (id: String, pem: String) {
         let key = P256.Signing.PrivateKey()
         let registered = try await originAccounts.registerServerKey(
-            pem: key.publicKey.pemRepresentation, named: "test", container: try #require(ContainerID(Self.container)), environment: .development)
+            pem: key.publicKey.pemRepresentation, named: "test", container: try #require(ContainerID(Self.container)),
+            environment: .development)
         return (registered.keyID, key.pemRepresentation)
     }
 
@@ -178,8 +201,11 @@ struct ConnectedStage: Sendable {
     }
 
     func post(_ path: String, _ fields: [(String, String)], _ headers: HTTPFields = [:]) async throws -> TestResponse {
-        let body = fields.map { "\(PercentEncoding.encoded($0.0))=\(PercentEncoding.encoded($0.1))" }.joined(separator: "&")
-        return try await client.execute(uri: path, method: .post, headers: headers, body: ByteBuffer(string: body)) { $0 }
+        let body = fields.map { "\(PercentEncoding.encoded($0.0))=\(PercentEncoding.encoded($0.1))" }.joined(
+            separator: "&")
+        return try await client.execute(uri: path, method: .post, headers: headers, body: ByteBuffer(string: body)) {
+            $0
+        }
     }
 
     /// Sends a form of a page, with some changed inputs and one pressed button.

@@ -8,7 +8,9 @@ import Testing
 /// The page Clients, and the explanation on a record's page if a client did not receive the record.
 @Suite struct DeliveryPageTests {
     /// The result for a client in the panel of a record, with its reason.
-    private func answer(_ stage: RequestStage, _ name: String, record: String = "wanted") async throws -> (verdict: String, because: String) {
+    private func answer(_ stage: RequestStage, _ name: String, record: String = "wanted") async throws -> (
+        verdict: String, because: String
+    ) {
         let page = try await stage.page("record?zone=Notes&name=\(record)")
         let panel = try #require(page.firstMatch(of: /<section class="tabbed deliveries"[\s\S]*?<\/section>/)).output
         let rows = panel.split(separator: "<tr>").filter { $0.contains(">\(name)</a>") }
@@ -64,16 +66,24 @@ import Testing
     @Test func aClientThatNeverPullsIsNamed() async throws {
         try await RequestStage.with { stage in
             try await stage.save("wanted")
-            stage.note(stage.request("records/query", from: "asker"), answered: #"{"records":[{"recordName":"other","recordType":"Note"}]}"#)
+            stage.note(
+                stage.request("records/query", from: "asker"),
+                answered: #"{"records":[{"recordName":"other","recordType":"Note"}]}"#)
             let (verdict, because) = try await answer(stage, "asker")
             #expect(verdict == "no" && because.contains("It never pulled"))
-            #expect(try await stage.page("clients").contains("It never fetched changes. Its requests: 1 records/query."))
+            #expect(
+                try await stage.page("clients").contains("It never fetched changes. Its requests: 1 records/query."))
             // A reference to the record does not count as delivery.
-            stage.note(stage.request("records/query", from: "asker"), answered: #"{"records":[{"recordName":"other","recordType":"Note","fields":{"to":{"value":{"recordName":"wanted","action":"NONE"}}}}]}"#)
+            stage.note(
+                stage.request("records/query", from: "asker"),
+                answered:
+                    #"{"records":[{"recordName":"other","recordType":"Note","fields":{"to":{"value":{"recordName":"wanted","action":"NONE"}}}}]}"#
+            )
             #expect(try await answer(stage, "asker").verdict == "no")
             var found = stage.request("records/query", from: "asker")
             found.zoneIDs = [RequestStage.zone]
-            let request = stage.note(found, answered: #"{"records":[{"recordName":"wanted","recordType":"Note","fields":{}}]}"#)
+            let request = stage.note(
+                found, answered: #"{"records":[{"recordName":"wanted","recordType":"Note","fields":{}}]}"#)
             let (verdictNow, becauseNow) = try await answer(stage, "asker")
             #expect(verdictNow == "yes" && becauseNow.contains("id=\(request.id)"))
         }
@@ -88,7 +98,10 @@ import Testing
                 request.zoneIDs = [RequestStage.zone]
                 request.itemErrors = refusal.map { [ServedRequest.ItemError($0, name: "wanted")] } ?? []
                 return stage.note(
-                    request, answered: #"{"records":[{"recordName":"wanted","recordType":"Note","fields":{},"recordChangeTag":"\#(record.recordChangeTag)"}]}"#)
+                    request,
+                    answered:
+                        #"{"records":[{"recordName":"wanted","recordType":"Note","fields":{},"recordChangeTag":"\#(record.recordChangeTag)"}]}"#
+                )
             }
             let first = try await stage.save("wanted")
             // A refused save can return the record of the server. The client did not save that.
@@ -96,7 +109,9 @@ import Testing
             #expect(try await answer(stage, "writer").verdict == "no")
             let request = noted(first)
             let (verdict, because) = try await answer(stage, "writer")
-            #expect(verdict == "yes" && because.contains("It saved this version itself") && because.contains("id=\(request.id)"))
+            #expect(
+                verdict == "yes" && because.contains("It saved this version itself")
+                    && because.contains("id=\(request.id)"))
             // Its pull is another matter.
             #expect(because.contains("It did not fetch all pages") && because.contains("the record at"))
             // A later version is not the one it saved.
@@ -111,7 +126,9 @@ import Testing
             try await stage.pull(from: "late")
             try await stage.save("wanted")
             let (verdict, because) = try await answer(stage, "late")
-            #expect(verdict == "no" && because.contains("It has not pulled since") && because.contains("It may have an earlier version"))
+            #expect(
+                verdict == "no" && because.contains("It has not pulled since")
+                    && because.contains("It may have an earlier version"))
             try await stage.save("new")
             let other = try await answer(stage, "late", record: "new")
             #expect(other.because.contains("It has not pulled since") && !other.because.contains("earlier version"))
@@ -205,7 +222,11 @@ import Testing
                 var request = stage.request("records/query", from: "asker \(number)")
                 request.zoneIDs = [RequestStage.zone]
                 request.started = Timestamp(milliseconds: request.started.milliseconds + Int64(number))
-                stage.note(request, answered: #"{"records":[{"recordName":"\#(number % 2 == 0 ? "wanted" : "other")","recordType":"Note","fields":{}}]}"#)
+                stage.note(
+                    request,
+                    answered:
+                        #"{"records":[{"recordName":"\#(number % 2 == 0 ? "wanted" : "other")","recordType":"Note","fields":{}}]}"#
+                )
             }
             let latest = try #require(stage.log.latest(2).last)
             #expect(try await answer(stage, "asker 59").verdict == "no")

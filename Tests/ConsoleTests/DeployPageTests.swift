@@ -19,10 +19,14 @@ import Testing
         try await SchemaStage.run { stage in
             #expect(try await stage.get("compare").headers[.location] == "\(SchemaStage.there)/deploy")
             let plan = try await stage.page("deploy")
-            #expect(plan.contains("RECORD TYPE Item (") && plan.contains("    shelf STRING QUERYABLE") && plan.contains("author REFERENCE"))
+            #expect(
+                plan.contains("RECORD TYPE Item (") && plan.contains("    shelf STRING QUERYABLE")
+                    && plan.contains("author REFERENCE"))
             #expect(plan.contains("have <b>1 difference</b>"))
             // The button comes before a list that may be long.
-            let (button, list) = (plan.firstRange(of: ">Deploy to production</button>"), plan.firstRange(of: "<table class=\"sides\">"))
+            let (button, list) = (
+                plan.firstRange(of: ">Deploy to production</button>"), plan.firstRange(of: "<table class=\"sides\">")
+            )
             #expect(try #require(button).lowerBound < #require(list).lowerBound)
             let answer = try await stage.press("Deploy to production", on: plan)
             #expect(answer.status == .seeOther)
@@ -33,29 +37,42 @@ import Testing
             #expect(!done.contains(">Deploy to production</button>"))
             #expect(try await stage.page("deploy", in: "production").contains("have the same schema"))
             let query = try await stage.page("query", in: "production")
-            #expect(query.contains("The schema is deployed. There are no records yet.") && query.contains("/record/new?type=Item\">New record</a>"))
+            #expect(
+                query.contains("The schema is deployed. There are no records yet.")
+                    && query.contains("/record/new?type=Item\">New record</a>"))
             // Somebody who asks for a type reads about the type.
             let asked = try await stage.page("query?type=Item&filter1=shelf&is1=EQUALS&value1=left", in: "production")
-            #expect(asked.contains("No Item matches") && asked.contains(">New record</a>") && !asked.contains("no records yet"))
+            #expect(
+                asked.contains("No Item matches") && asked.contains(">New record</a>")
+                    && !asked.contains("no records yet"))
         }
     }
 
     @Test func permanentPartsAreListedBesideTheButton() async throws {
         try await SchemaStage.run { stage in
             let plan = try await stage.page("deploy")
-            #expect(plan.contains("1 record type becomes permanent.") && plan.contains("<b>Item</b>") && plan.contains("type with 4 fields, created in the schema just now"))
-            let (words, button) = (plan.firstRange(of: "becomes permanent"), plan.firstRange(of: ">Deploy to production</button>"))
+            #expect(
+                plan.contains("1 record type becomes permanent.") && plan.contains("<b>Item</b>")
+                    && plan.contains("type with 4 fields, created in the schema just now"))
+            let (words, button) = (
+                plan.firstRange(of: "becomes permanent"), plan.firstRange(of: ">Deploy to production</button>")
+            )
             #expect(try #require(words).lowerBound < #require(button).lowerBound)
             _ = try await stage.press("Deploy to production", on: plan)
             #expect(try await !stage.page("deploy").contains("permanent"))
             // A save with a misspelt field, and one with a misspelt type.
             let development = try await stage.database(.development)
             for (type, field): (Name, Name) in [("Item", "titel"), ("Itme", "title")] {
-                let operation = RecordOperation(.forceUpdate, recordName: "x-\(type)", recordType: type, fields: [field: FieldInput(.string("t"))])
-                for result in try await development.modify(ModifyRequest([operation], zoneID: .default)) { _ = try result.get() }
+                let operation = RecordOperation(
+                    .forceUpdate, recordName: "x-\(type)", recordType: type, fields: [field: FieldInput(.string("t"))])
+                for result in try await development.modify(ModifyRequest([operation], zoneID: .default)) {
+                    _ = try result.get()
+                }
             }
             let slips = try await stage.page("deploy")
-            #expect(slips.contains("1 record type and 1 field become permanent.") && slips.contains("type with 1 field, created by a request just now"))
+            #expect(
+                slips.contains("1 record type and 1 field become permanent.")
+                    && slips.contains("type with 1 field, created by a request just now"))
             #expect(slips.contains("<b>Item.titel</b>") && slips.contains("STRING, created by a request just now"))
             // An index is no addition.
             _ = try await stage.press("Deploy to production", on: slips)
@@ -77,13 +94,18 @@ import Testing
             let development = try await stage.database(.development)
             _ = try await stage.database(.production).deploy(try await development.schema(), waitingForIndexes: true)
             _ = try await development.edit([
-                .setIndexes([], of: .custom("shelf"), in: "Item"), .setIndexes(.sortable, of: .custom("year"), in: "Item"),
-                .addType(RecordType(name: "Item", fields: ["pages": FieldDefinition(type: .int64)])), .addRole("Editor"),
+                .setIndexes([], of: .custom("shelf"), in: "Item"),
+                .setIndexes(.sortable, of: .custom("year"), in: "Item"),
+                .addType(RecordType(name: "Item", fields: ["pages": FieldDefinition(type: .int64)])),
+                .addRole("Editor"),
                 .addCompositeIndex(CompositeIndex(filter: .custom("author"), sort: .custom("year")), in: "Item"),
             ])
             let page = try await stage.page("deploy")
             #expect(page.contains("4 differences"))
-            for line in ["shelf STRING QUERYABLE</code>", "shelf STRING</code>", "year INT64 SORTABLE</code>", "pages INT64</code>", "CREATE ROLE Editor</code>"] {
+            for line in [
+                "shelf STRING QUERYABLE</code>", "shelf STRING</code>", "year INT64 SORTABLE</code>",
+                "pages INT64</code>", "CREATE ROLE Editor</code>",
+            ] {
                 #expect(page.contains(line), "\(line)")
             }
             #expect(!page.contains("title STRING"))
@@ -103,7 +125,9 @@ import Testing
             _ = try await stage.database(.production).deploy(try await development.schema(), waitingForIndexes: true)
             _ = try await development.edit([.removeRole("Editor")])
             let page = try await stage.page("deploy")
-            #expect(page.contains("A deployment leaves this role in production.") && page.contains("There is nothing to deploy"))
+            #expect(
+                page.contains("A deployment leaves this role in production.")
+                    && page.contains("There is nothing to deploy"))
             #expect(!page.contains(">Deploy to production</button>"))
         }
     }
@@ -118,7 +142,8 @@ import Testing
             #expect(page.contains("Development no longer has Item.year INT64"))
             #expect(page.contains("A deployment can&#39;t delete this from production"))
             #expect(!page.contains(">Deploy to production</button>"))
-            let fingerprint = SchemaFingerprint.text(from: try await development.schema(), to: try await stage.database(.production).schema())
+            let fingerprint = SchemaFingerprint.text(
+                from: try await development.schema(), to: try await stage.database(.production).schema())
             #expect(try await stage.post("deploy", "fingerprint=\(fingerprint)").status == .badRequest)
             #expect(try await stage.type("Item", in: .production)?.fields["year"] != nil)
         }
@@ -143,19 +168,26 @@ import Testing
     @Test func whatIsExportedIsImportedWithNothingToDo() async throws {
         try await SchemaStage.run { stage in
             let answer = try await stage.get("schema/export")
-            #expect(answer.headers[.contentDisposition] == "attachment; filename=\"iCloud.com.example.App-development.ckdb\"")
+            #expect(
+                answer.headers[.contentDisposition]
+                    == "attachment; filename=\"iCloud.com.example.App-development.ckdb\"")
             let schema = try await stage.database(.development).schema()
             #expect(text(answer) == schema.text)
             let page = text(try await stage.send("schema/import", [("text", "")], file: text(answer)))
             #expect(page.contains("Nothing to import"))
             // Browsers send CRLF line endings.
-            #expect(text(try await stage.send("schema/import", [("text", text(answer).replacing("\n", with: "\r\n"))])).contains("Nothing to import"))
+            #expect(
+                text(try await stage.send("schema/import", [("text", text(answer).replacing("\n", with: "\r\n"))]))
+                    .contains("Nothing to import"))
         }
     }
 
     @Test func aWrongLineHasACaret() async throws {
         try await SchemaStage.run { stage in
-            let page = text(try await stage.send("schema/import", [("text", "DEFINE SCHEMA\n    RECORD TYPE Item (\n        title STRNG\n    );\n")]))
+            let page = text(
+                try await stage.send(
+                    "schema/import", [("text", "DEFINE SCHEMA\n    RECORD TYPE Item (\n        title STRNG\n    );\n")])
+            )
             #expect(page.contains("line 3, column 15"))
             #expect(page.contains("        title STRNG\n              ^</pre>"))
             #expect(page.contains(">\nDEFINE SCHEMA\n    RECORD TYPE Item"))
@@ -175,7 +207,8 @@ import Testing
             #expect(text(unasked).contains("Confirm the deletion") && text(unasked).contains(">Import</button>"))
             #expect(text(unasked).contains("author STRING, year INT64);"))
             #expect(try await stage.type("Item")?.fields["shelf"] != nil)
-            let done = try await stage.send("schema/apply", [("text", file), ("fingerprint", String(fingerprint)), ("accept", "1")])
+            let done = try await stage.send(
+                "schema/apply", [("text", file), ("fingerprint", String(fingerprint)), ("accept", "1")])
             #expect(done.status == .seeOther)
             let type = try #require(try await stage.type("Item"))
             #expect(type.fields["shelf"] == nil && type.fields["author"]?.type == .string)
@@ -194,8 +227,12 @@ import Testing
             #expect(try await stage.send("schema/apply", sent).status == .seeOther)
             #expect(try await stage.type("Item")?.fields.count == 5)
             #expect(try await stage.type("Box") != nil)
-            let conflict = text(try await stage.send("schema/import", [("text", "DEFINE SCHEMA\nRECORD TYPE Item (year STRING);"), ("merge", "1")]))
-            #expect(conflict.contains("INT64") && conflict.contains("BAD_REQUEST") && !conflict.contains(">Import</button>"))
+            let conflict = text(
+                try await stage.send(
+                    "schema/import", [("text", "DEFINE SCHEMA\nRECORD TYPE Item (year STRING);"), ("merge", "1")]))
+            #expect(
+                conflict.contains("INT64") && conflict.contains("BAD_REQUEST") && !conflict.contains(">Import</button>")
+            )
         }
     }
 
@@ -205,22 +242,33 @@ import Testing
             let page = text(try await stage.send("schema/import", [("text", file), ("merge", "1")]))
             let fingerprint = try #require(page.firstMatch(of: /name="fingerprint" value="([^"]*)"/)?.output.1)
             _ = try await stage.database(.development).edit([.addType(RecordType(name: "Late"))])
-            let stale = text(try await stage.send("schema/apply", [("text", file), ("merge", "1"), ("fingerprint", String(fingerprint))]))
+            let stale = text(
+                try await stage.send(
+                    "schema/apply", [("text", file), ("merge", "1"), ("fingerprint", String(fingerprint))]))
             #expect(stale.contains("the schema changed after the plan was shown"))
             #expect(try await stage.type("Box") == nil)
             // An invalid schema is reported as such, not as an outdated preview.
-            for text in ["DEFINE SCHEMA\nRECORD TYPE Box (size INT65);", "DEFINE SCHEMA\nRECORD TYPE Item (year STRING);"] {
-                let answer = self.text(try await stage.send("schema/apply", [("text", text), ("merge", "1"), ("fingerprint", String(fingerprint))]))
-                #expect(!answer.contains("changed since") && !answer.contains(">Import</button>") && answer.contains("role=\"alert\""))
+            for text in [
+                "DEFINE SCHEMA\nRECORD TYPE Box (size INT65);", "DEFINE SCHEMA\nRECORD TYPE Item (year STRING);",
+            ] {
+                let answer = self.text(
+                    try await stage.send(
+                        "schema/apply", [("text", text), ("merge", "1"), ("fingerprint", String(fingerprint))]))
+                #expect(
+                    !answer.contains("changed since") && !answer.contains(">Import</button>")
+                        && answer.contains("role=\"alert\""))
             }
         }
     }
 
     @Test func anotherSpellingIsShown() async throws {
         try await SchemaStage.run { stage in
-            let file = "DEFINE SCHEMA\nRECORD TYPE Item (author REFERENCE, shelf STRING QUERYABLE, title STRING, year NUMBER PREFERRED AS INT64);"
+            let file =
+                "DEFINE SCHEMA\nRECORD TYPE Item (author REFERENCE, shelf STRING QUERYABLE, title STRING, year NUMBER PREFERRED AS INT64);"
             let page = text(try await stage.send("schema/import", [("text", file)]))
-            #expect(page.contains("year INT64</code>") && page.contains("year NUMBER PREFERRED AS INT64</code>") && page.contains(">Import</button>"))
+            #expect(
+                page.contains("year INT64</code>") && page.contains("year NUMBER PREFERRED AS INT64</code>")
+                    && page.contains(">Import</button>"))
             let fingerprint = try #require(page.firstMatch(of: /name="fingerprint" value="([^"]*)"/)?.output.1)
             let sent = [("text", file), ("fingerprint", String(fingerprint))]
             #expect(try await stage.send("schema/apply", sent).status == .seeOther)
@@ -232,7 +280,9 @@ import Testing
         try await SchemaStage.run { stage in
             let file = "DEFINE SCHEMA\n" + String(repeating: "// nothing\n", count: SchemaText.serverLimit / 11 + 1)
             let page = text(try await stage.send("schema/import", [("text", "")], file: file))
-            #expect(page.contains("is 2 MiB here") && !page.contains("The text is not a valid schema") && page.utf8.count < 100_000)
+            #expect(
+                page.contains("is 2 MiB here") && !page.contains("The text is not a valid schema")
+                    && page.utf8.count < 100_000)
         }
     }
 
@@ -256,7 +306,9 @@ import Testing
                 #expect(answer.contains("Nothing was reset"))
             }
             #expect(try await stage.type("Item") != nil)
-            #expect(try await stage.post("reset", "container=iCloud.com.example.App", in: "production").status == .forbidden)
+            #expect(
+                try await stage.post("reset", "container=iCloud.com.example.App", in: "production").status == .forbidden
+            )
             let answer = try await stage.post("reset", "container=iCloud.com.example.App")
             #expect(answer.status == .seeOther)
             #expect(try await stage.type("Item") == nil)
@@ -268,7 +320,9 @@ import Testing
     @Test func nothingChangesOnGet() async throws {
         try await SchemaStage.run { stage in
             let before = try await stage.database(.development).schema()
-            for path in ["deploy?fingerprint=1", "reset?container=iCloud.com.example.App", "schema?text=DEFINE%20SCHEMA"] { _ = try await stage.page(path) }
+            for path in [
+                "deploy?fingerprint=1", "reset?container=iCloud.com.example.App", "schema?text=DEFINE%20SCHEMA",
+            ] { _ = try await stage.page(path) }
             for path in ["schema/import", "schema/apply"] { #expect(try await stage.get(path).status == .notFound) }
             #expect(try await stage.database(.development).schema() == before)
         }
@@ -277,7 +331,8 @@ import Testing
     // MARK: Forms with files
 
     @Test func aFormIsReadPartByPart() throws {
-        let text = "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n2\r\n--B\r\n"
+        let text =
+            "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n2\r\n--B\r\n"
             + "content-disposition: form-data; name=\"f\"; filename=\"x%22y.txt\"\r\nContent-Type: text/plain\r\n\r\nx--B\r\r\n--B--\r\nafter"
         let parts = MultipartForm(Array(text.utf8), boundary: "B").parts
         #expect(parts.map(\.name) == ["a", "f"])
@@ -286,7 +341,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("multipart/form-data; boundary=abc", "abc"), ("Multipart/Form-Data; charset=x; Boundary=\"a b\"", "a b"), ("multipart/form-data", nil),
+        ("multipart/form-data; boundary=abc", "abc"), ("Multipart/Form-Data; charset=x; Boundary=\"a b\"", "a b"),
+        ("multipart/form-data", nil),
         ("application/x-www-form-urlencoded", nil), ("multipart/form-data; boundary=", nil), (nil, nil),
     ])
     func boundariesAreFound(header: String?, boundary: String?) {
@@ -300,9 +356,15 @@ import Testing
         #expect(MultipartForm(Array("--B\r\n\r\n--B\r\n--B\r\n--B".utf8), boundary: "B").parts.isEmpty)
         // A boundary prefix at every position, and one that restarts within itself.
         let nearly = String(repeating: "\r\n-", count: 1 << 18)
-        #expect(MultipartForm(Array("--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\(nearly)\r\n--B--".utf8), boundary: "B").parts.count == 1)
+        #expect(
+            MultipartForm(
+                Array("--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n\(nearly)\r\n--B--".utf8), boundary: "B"
+            ).parts.count == 1)
         let anew = "----a\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\r\n----a--"
         #expect(MultipartForm(Array(anew.utf8), boundary: "--a").parts.first?.bytes == Array("1\r".utf8))
-        #expect(MultipartForm(Array(repeating: UInt8(ascii: "-"), count: 1 << 20), boundary: String(repeating: "-", count: 70)).parts.isEmpty)
+        #expect(
+            MultipartForm(
+                Array(repeating: UInt8(ascii: "-"), count: 1 << 20), boundary: String(repeating: "-", count: 70)
+            ).parts.isEmpty)
     }
 }

@@ -13,7 +13,8 @@ import Records
 import TestSupport
 import Testing
 
-/// A console over a container with a zone Notes and a type Note, which has a field of every type. The client runs no scripts.
+/// A console over a container with a zone Notes and a type Note, which has a field of every type. The client runs no
+/// scripts.
 struct EditStage: Sendable {
     static let there = "/c/iCloud.com.example.App/development/private"
     static let notes = ZoneID(zoneName: "Notes")
@@ -24,7 +25,9 @@ struct EditStage: Sendable {
     let assets: AssetStores
     private let caller: Caller
 
-    static func run(memory: MemoryBudget = MemoryBudget(), _ body: @Sendable (EditStage) async throws -> Void) async throws {
+    static func run(memory: MemoryBudget = MemoryBudget(), _ body: @Sendable (EditStage) async throws -> Void)
+        async throws
+    {
         let engine = InMemoryRecordEngine()
         let accounts = try Accounts(file: nil)
         let folder = try TemporaryFolder()
@@ -32,7 +35,8 @@ struct EditStage: Sendable {
         let assets = AssetStores(folder: folder.url, engine: engine)
         let router = Routes()
         router.addGuards(trusting: .loopback, memory: memory)
-        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
+        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)
+            .addRoutes(to: router)
         try await Application(router: router).test(.router) { client in
             let stage = EditStage(client: client, engine: engine, accounts: accounts, assets: assets, caller: caller)
             try await stage.fill()
@@ -43,13 +47,18 @@ struct EditStage: Sendable {
     private func fill() async throws {
         let database = try await database()
         var fields: [Name: FieldDefinition] = [
-            "title": FieldDefinition(type: .string, indexes: [.queryable, .sortable]), "rank": FieldDefinition(type: .int64, indexes: [.queryable, .sortable]),
-            "weight": FieldDefinition(type: .double), "due": FieldDefinition(type: .timestamp), "place": FieldDefinition(type: .location),
-            "room": FieldDefinition(type: .reference), "data": FieldDefinition(type: .bytes), "tags": FieldDefinition(type: .list(.string)),
+            "title": FieldDefinition(type: .string, indexes: [.queryable, .sortable]),
+            "rank": FieldDefinition(type: .int64, indexes: [.queryable, .sortable]),
+            "weight": FieldDefinition(type: .double), "due": FieldDefinition(type: .timestamp),
+            "place": FieldDefinition(type: .location),
+            "room": FieldDefinition(type: .reference), "data": FieldDefinition(type: .bytes),
+            "tags": FieldDefinition(type: .list(.string)),
             "file": FieldDefinition(type: .asset),
         ]
         fields["secret"] = FieldDefinition(type: FieldType(.string, isEncrypted: true))
-        _ = try await database.edit([.addType(RecordType(name: "Note", fields: fields, systemIndexes: [.recordID: .queryable]))])
+        _ = try await database.edit([
+            .addType(RecordType(name: "Note", fields: fields, systemIndexes: [.recordID: .queryable]))
+        ])
         _ = try await database.modifyZones([.create(Self.notes), .create(ZoneID(zoneName: "Other"))])
         _ = try await self.database(.production).deploy(database.schema(), waitingForIndexes: true)
     }
@@ -66,7 +75,10 @@ struct EditStage: Sendable {
     func save(_ name: Name, _ fields: [Name: FieldValue], in zoneID: ZoneID = notes) async throws -> StoredRecord {
         let inputs = Dictionary(uniqueKeysWithValues: fields.map { ($0, FieldInput($1, isEncrypted: $0 == "secret")) })
         let operation = RecordOperation(.forceUpdate, recordName: name, recordType: "Note", fields: inputs)
-        guard case .saved(let record)? = try await database().modify(ModifyRequest([operation], zoneID: zoneID)).first?.get() else { throw Missing() }
+        guard
+            case .saved(let record)? = try await database().modify(ModifyRequest([operation], zoneID: zoneID)).first?
+                .get()
+        else { throw Missing() }
         return record
     }
 
@@ -74,7 +86,8 @@ struct EditStage: Sendable {
     func restore(_ name: Name, below parent: Name) async throws {
         let signature = Signature(timestamp: .now(), userRecordName: caller.userRecordName, deviceID: "")
         let operation = RecordOperation(
-            .forceUpdate, recordName: name, recordType: "Note", parent: .record(parent), provenance: Provenance(created: signature, modified: signature))
+            .forceUpdate, recordName: name, recordType: "Note", parent: .record(parent),
+            provenance: Provenance(created: signature, modified: signature))
         _ = try await database().modify(ModifyRequest([operation], zoneID: Self.notes)).first?.get()
     }
 
@@ -124,7 +137,8 @@ struct EditStage: Sendable {
 
     /// Sends a form of a page, with some changed inputs and one pressed button.
     func send(
-        _ path: String, of page: String, _ changes: [String: String?] = [:], button: (name: String, value: String)? = nil
+        _ path: String, of page: String, _ changes: [String: String?] = [:],
+        button: (name: String, value: String)? = nil
     ) async throws -> TestResponse {
         let form = try #require(HTMLForm(page, sentTo: path), "There is no form for \(path)")
         var fields = form.fields.compactMap { name, value -> (String, String)? in
@@ -135,7 +149,8 @@ struct EditStage: Sendable {
             if let value, !form.fields.contains(where: { $0.0 == name }) { fields.append((name, value)) }
         }
         if let button { fields.append(button) }
-        let body = fields.map { "\(PercentEncoding.encoded($0.0))=\(PercentEncoding.encoded($0.1))" }.joined(separator: "&")
+        let body = fields.map { "\(PercentEncoding.encoded($0.0))=\(PercentEncoding.encoded($0.1))" }.joined(
+            separator: "&")
         if form.isGet {
             return try await client.execute(uri: "\(form.action)?\(body)", method: .get) { $0 }
         }

@@ -6,19 +6,27 @@ import Testing
 @testable import Console
 @testable import RecordPages
 
-/// Text for consumers that read bytes: a special character keeps its meaning for them, even if a combining character follows.
+/// Text for consumers that read bytes: a special character keeps its meaning for them, even if a combining character
+/// follows.
 @Suite struct EscapingTests {
     /// Characters that combine with the previous or the next one into one of Swift's characters.
-    private static let joining: [Unicode.Scalar] = ["\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}", "\u{600}", "\u{903}", "\u{1F3FD}", "\n", "\r"]
+    private static let joining: [Unicode.Scalar] = [
+        "\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}", "\u{600}", "\u{903}", "\u{1F3FD}", "\n", "\r",
+    ]
     private static let marks: [Unicode.Scalar] = [
-        "'", "\"", "\\", "<", ">", "&", "`", "$", "(", ")", ";", "|", "%", ",", "=", "+", "/", "?", "#", " ", "*", "~", "!", "{", "-", "a", "é", "\u{A0}",
+        "'", "\"", "\\", "<", ">", "&", "`", "$", "(", ")", ";", "|", "%", ",", "=", "+", "/", "?", "#", " ", "*", "~",
+        "!", "{", "-", "a", "é", "\u{A0}",
     ]
 
     /// Texts of special characters, with and without combining ones.
     private static let texts: [String] = {
         var random = SeededRandom(seed: 13)
         let short = marks.flatMap { mark in joining.flatMap { [[mark, $0], [$0, mark], [mark, $0, mark]] } }
-        let long = (0..<300).map { _ in (0..<Int.random(in: 1...12, using: &random)).compactMap { _ in (marks + joining).randomElement(using: &random) } }
+        let long = (0..<300).map { _ in
+            (0..<Int.random(in: 1...12, using: &random)).compactMap { _ in
+                (marks + joining).randomElement(using: &random)
+            }
+        }
         return (short + long).map { scalars in String(String.UnicodeScalarView(scalars)) }
     }()
 
@@ -34,7 +42,10 @@ import Testing
         let mark = /<i data-u="[0-9A-F]+">|<\/i>/.matchingSemantics(.unicodeScalar)
         for (type, text) in EscapedHTML.allCases.flatMap({ type in Self.texts.map { (type, $0) } }) {
             let escaped = type.escapeText(text).replacing(mark, with: "")
-            #expect(!escaped.utf8.contains { [UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""), UInt8(ascii: "'")].contains($0) })
+            #expect(
+                !escaped.utf8.contains {
+                    [UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""), UInt8(ascii: "'")].contains($0)
+                })
             if type != .plain { #expect(Array(Self.unescapedHTML(escaped).utf8) == Array(text.utf8)) }
         }
     }
@@ -71,14 +82,19 @@ import Testing
     }
 
     /// A zone or type name from another user must not inject code into copied commands.
-    @Test(arguments: ["it's", "a'\u{301}; touch pwned; '\u{301}", "$(touch pwned)", "`touch pwned`", "a\u{301}'\u{200D}|sh", "-x", "Household"])
+    @Test(arguments: [
+        "it's", "a'\u{301}; touch pwned; '\u{301}", "$(touch pwned)", "`touch pwned`", "a\u{301}'\u{200D}|sh", "-x",
+        "Household",
+    ])
     func commandsToCopyHoldNamesAsWords(name: String) async throws {
         try await EditStage.run { stage in
             let check = try await stage.page("check?zone=\(PercentEncoding.encoded(name))")
             let command = try #require(check.firstMatch(of: /(?s)<code>(skylight check .*?)<\/code>/)).output.1
             #expect(try bytes(Shell.words(of: Self.unescapedHTML(command)).suffix(2)) == bytes(["--zone", name]))
             let importing = try await stage.page("importing?type=\(PercentEncoding.encoded(name))")
-            let line = try #require(importing.firstMatch(of: /(?s)<code data-copy-source>(skylight import FILE .*?)<\/code>/)).output.1
+            let line = try #require(
+                importing.firstMatch(of: /(?s)<code data-copy-source>(skylight import FILE .*?)<\/code>/)
+            ).output.1
             #expect(try bytes(Shell.words(of: Self.unescapedHTML(line)).suffix(2)) == bytes(["--type", name]))
         }
     }
@@ -89,7 +105,9 @@ import Testing
     private static func ends(of literal: [UInt8]) -> [Int] {
         var (ends, index) = ([Int](), 1)
         while index < literal.count {
-            if literal[index] == UInt8(ascii: "\\") { index += 2 } else {
+            if literal[index] == UInt8(ascii: "\\") {
+                index += 2
+            } else {
                 if literal[index] == UInt8(ascii: "\"") { ends.append(index) }
                 index += 1
             }
@@ -100,6 +118,8 @@ import Testing
     private static func unescapedHTML(_ text: some StringProtocol) -> String {
         // A copy of the text is without the marks of what nobody could see.
         let text = String(text).replacing(/<i data-u="[0-9A-F]+">|<\/i>/.matchingSemantics(.unicodeScalar), with: "")
-        return [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")].reduce(String(text)) { $0.replacingBytes(of: $1.0, with: $1.1) }
+        return [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")].reduce(String(text)) {
+            $0.replacingBytes(of: $1.0, with: $1.1)
+        }
     }
 }

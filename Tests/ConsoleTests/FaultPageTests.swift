@@ -19,7 +19,9 @@ import Testing
     private static let there = "/c/iCloud.com.example.App/development/private"
 
     /// - Parameter kind: only a live server knows the addresses of its clients.
-    private func withConsole(_ kind: TestingSetup = .live, _ body: @Sendable (any TestClientProtocol, FaultInjection) async throws -> Void) async throws {
+    private func withConsole(
+        _ kind: TestingSetup = .live, _ body: @Sendable (any TestClientProtocol, FaultInjection) async throws -> Void
+    ) async throws {
         let engine = InMemoryRecordEngine()
         let accounts = try Accounts(file: nil)
         let folder = try TemporaryFolder()
@@ -31,15 +33,21 @@ import Testing
         _ = try await database.modifyZones([.create(ZoneID(zoneName: "<Notes>"))])
         let router = Routes()
         router.addGuards(trusting: .loopback)
-        try Console(engine: engine, accounts: accounts, assets: assets, faults: faults, templatesFolder: nil, publicFolder: nil)
-            .addRoutes(to: router)
+        try Console(
+            engine: engine, accounts: accounts, assets: assets, faults: faults, templatesFolder: nil, publicFolder: nil
+        )
+        .addRoutes(to: router)
         try await Application(router: router).test(kind) { client in try await body(client, faults) }
     }
 
-    private func post(_ path: String, _ form: String, _ client: any TestClientProtocol, referer: String? = nil) async throws -> TestResponse {
+    private func post(_ path: String, _ form: String, _ client: any TestClientProtocol, referer: String? = nil)
+        async throws -> TestResponse
+    {
         var headers = HTTPFields()
         headers[.referer] = referer
-        return try await client.execute(uri: path, method: .post, headers: headers, body: ByteBuffer(string: form)) { $0 }
+        return try await client.execute(uri: path, method: .post, headers: headers, body: ByteBuffer(string: form)) {
+            $0
+        }
     }
 
     private func page(_ path: String, _ client: any TestClientProtocol) async throws -> String {
@@ -49,18 +57,23 @@ import Testing
     @Test func activeRehearsalsAreShownOnEveryPage() async throws {
         try await withConsole { client, faults in
             #expect(!(try await page("/", client)).contains("Active rehearsals"))
-            let answer = try await post("\(Self.there)/rehearsals/start", "start=throttled&count=3&where=zone:%3CNotes%3E", client)
+            let answer = try await post(
+                "\(Self.there)/rehearsals/start", "start=throttled&count=3&where=zone:%3CNotes%3E", client)
             #expect(answer.status == .seeOther)
             let area = FaultArea(
-                container: ContainerID("iCloud.com.example.App"), environment: .development, scope: .private, zoneID: ZoneID(zoneName: "<Notes>"))
+                container: ContainerID("iCloud.com.example.App"), environment: .development, scope: .private,
+                zoneID: ZoneID(zoneName: "<Notes>"))
             #expect(faults.running.map(\.area) == [area])
             #expect(faults.running.map(\.remaining) == [3])
-            for path in ["/", "/nothing", "\(Self.there)/query", "\(Self.there)/rehearsals", "\(Self.there)/zone?zone=nowhere"] {
+            for path in [
+                "/", "/nothing", "\(Self.there)/query", "\(Self.there)/rehearsals", "\(Self.there)/zone?zone=nowhere",
+            ] {
                 let html = try await page(path, client)
                 #expect(html.contains("Active rehearsals"), "\(path)")
                 #expect(html.contains("zone &lt;Notes&gt;") && !html.contains("<Notes>"), "\(path)")
             }
-            let stop = "stop=throttled&container=iCloud.com.example.App&environment=development&database=private&inZone="
+            let stop =
+                "stop=throttled&container=iCloud.com.example.App&environment=development&database=private&inZone="
             #expect(try await post("\(Self.there)/rehearsals/stop", stop + "Others", client).status == .seeOther)
             #expect(faults.running.count == 1)
             #expect(try await post("\(Self.there)/rehearsals/stop", stop + "%3CNotes%3E", client).status == .seeOther)
@@ -70,18 +83,30 @@ import Testing
 
     /// The one form of the page sends the fields of all rehearsals, whichever it starts.
     @Test(arguments: [
-        ("quota-exceeded", "quota-exceeded=2"), ("partial-failure", "partial-failure=2;every=3;code=QUOTA_EXCEEDED"), ("sign-in-expired", "sign-in-expired=2"),
+        ("quota-exceeded", "quota-exceeded=2"), ("partial-failure", "partial-failure=2;every=3;code=QUOTA_EXCEEDED"),
+        ("sign-in-expired", "sign-in-expired=2"),
         ("asset-gone", "asset-gone=2"), ("pages-of-one", "pages-of-one"),
     ])
     func theFormStartsEach(name: String, setting: String) async throws {
         try await withConsole { client, faults in
             let html = try await page("\(Self.there)/rehearsals", client)
-            #expect(html.contains("name=\"start\" value=\"\(name)\"") && html.contains("name=\"every\" value=\"2\"") && html.contains("<option value=\"CONFLICT\" selected>"))
-            #expect(try await post("\(Self.there)/rehearsals/start", "start=\(name)&where=container&count=2&every=3&code=QUOTA_EXCEEDED", client).status == .seeOther)
+            #expect(
+                html.contains("name=\"start\" value=\"\(name)\"") && html.contains("name=\"every\" value=\"2\"")
+                    && html.contains("<option value=\"CONFLICT\" selected>"))
+            #expect(
+                try await post(
+                    "\(Self.there)/rehearsals/start",
+                    "start=\(name)&where=container&count=2&every=3&code=QUOTA_EXCEEDED", client
+                ).status == .seeOther)
             let running = try #require(faults.running.first)
-            #expect(try FaultSetting(running.fault, count: running.remaining, every: running.items?.every, code: running.items?.code.rawValue) == FaultSetting(setting))
+            #expect(
+                try FaultSetting(
+                    running.fault, count: running.remaining, every: running.items?.every,
+                    code: running.items?.code.rawValue) == FaultSetting(setting))
             for path in ["rehearsals", "query"] {
-                #expect(try await page("\(Self.there)/\(path)", client).contains("1 of 3 items with QUOTA_EXCEEDED") == (name == "partial-failure"))
+                #expect(
+                    try await page("\(Self.there)/\(path)", client).contains("1 of 3 items with QUOTA_EXCEEDED")
+                        == (name == "partial-failure"))
             }
         }
     }
@@ -90,8 +115,14 @@ import Testing
         try await withConsole { client, faults in
             try faults.start(FaultSetting(.conflict))
             let html = try await page("\(Self.there)/rehearsals", client)
-            #expect(html.contains("<form id=\"stop-0\"") && html.contains("<button form=\"stop-0\" aria-label=\"Stop \(InjectedFault.conflict.title)\">Stop</button>"))
-            #expect(!html.contains("name=\"start\" value=\"conflict\"") && html.contains("name=\"start\" value=\"throttled\""))
+            #expect(
+                html.contains("<form id=\"stop-0\"")
+                    && html.contains(
+                        "<button form=\"stop-0\" aria-label=\"Stop \(InjectedFault.conflict.title)\">Stop</button>")
+            )
+            #expect(
+                !html.contains("name=\"start\" value=\"conflict\"")
+                    && html.contains("name=\"start\" value=\"throttled\""))
         }
     }
 
@@ -110,8 +141,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "start=nothing", "start=throttled&count=x", "start=throttled&count=0", "start=throttled&where=nowhere", "start=purge-zone", "start=reset-zone&of=",
-        "start=reset-zone&of=nowhere", "", "start=partial-failure&every=0", "start=partial-failure&every=x", "start=partial-failure&code=NONE",
+        "start=nothing", "start=throttled&count=x", "start=throttled&count=0", "start=throttled&where=nowhere",
+        "start=purge-zone", "start=reset-zone&of=",
+        "start=reset-zone&of=nowhere", "", "start=partial-failure&every=0", "start=partial-failure&every=x",
+        "start=partial-failure&code=NONE",
         "start=asset-gone&where=database",
     ])
     func whatCanNotBeIsRefused(form: String) async throws {
@@ -134,7 +167,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("127.0.0.1", true), ("127.255.0.9", true), ("::1", true), ("::ffff:127.0.0.1", true), ("128.0.0.1", false), ("10.0.0.127", false),
+        ("127.0.0.1", true), ("127.255.0.9", true), ("::1", true), ("::ffff:127.0.0.1", true), ("128.0.0.1", false),
+        ("10.0.0.127", false),
         ("::2", false), ("fe80::1", false), ("::ffff:10.0.0.1", false), ("0.0.0.0", false),
     ])
     func loopbackIsThisMachine(address: String, isHere: Bool) throws {

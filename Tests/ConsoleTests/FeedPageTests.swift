@@ -10,7 +10,9 @@ import Testing
 @Suite struct FeedPageTests {
     private static func delete(_ name: Name, _ stage: RequestStage) async throws {
         let operation = RecordOperation(.forceDelete, recordName: name)
-        for result in try await stage.database.modify(ModifyRequest([operation], zoneID: RequestStage.zone)) { _ = try result.get() }
+        for result in try await stage.database.modify(ModifyRequest([operation], zoneID: RequestStage.zone)) {
+            _ = try result.get()
+        }
     }
 
     private static func now(_ stage: RequestStage) async throws -> String {
@@ -21,21 +23,29 @@ import Testing
     private static func names(_ page: String, isAgain: Bool = false) -> [String] {
         let parts = page.components(separatedBy: "<section class=\"again\"")
         let part = isAgain ? (parts.count > 1 ? parts[1] : "") : parts[0]
-        return part.matches(of: #/<th scope="row" class="name"><a href="[^"]*" title="([^"]*)"/#).map { String($0.output.1) }
+        return part.matches(of: #/<th scope="row" class="name"><a href="[^"]*" title="([^"]*)"/#).map {
+            String($0.output.1)
+        }
     }
 
     private static func link(_ text: String, in page: String) -> String? {
-        page.matches(of: #/<a [^>]*href="([^"]*)"[^>]*>([^<]*)</a>/#).first { $0.output.2.utf8.elementsEqual(text.utf8) }
-            .map { String($0.output.1).replacing("&amp;", with: "&").replacing("\(RequestStage.there)/", with: "") }
+        page.matches(of: #/<a [^>]*href="([^"]*)"[^>]*>([^<]*)</a>/#).first {
+            $0.output.2.utf8.elementsEqual(text.utf8)
+        }
+        .map { String($0.output.1).replacing("&amp;", with: "&").replacing("\(RequestStage.there)/", with: "") }
     }
 
     /// Records whose modification is older than their place in the feed, as restored, mirrored and imported ones are.
     private static func restore(_ dates: [(name: Name, day: Int64)], _ stage: RequestStage) async throws {
         for (name, day) in dates {
-            let signature = Signature(timestamp: Timestamp(milliseconds: day * 86_400_000), userRecordName: "_ada", deviceID: "old")
+            let signature = Signature(
+                timestamp: Timestamp(milliseconds: day * 86_400_000), userRecordName: "_ada", deviceID: "old")
             let operation = RecordOperation(
-                .forceUpdate, recordName: name, recordType: "Note", fields: ["rank": FieldInput(.int64(1))], provenance: Provenance(created: signature, modified: signature))
-            for result in try await stage.database.modify(ModifyRequest([operation], zoneID: RequestStage.zone)) { _ = try result.get() }
+                .forceUpdate, recordName: name, recordType: "Note", fields: ["rank": FieldInput(.int64(1))],
+                provenance: Provenance(created: signature, modified: signature))
+            for result in try await stage.database.modify(ModifyRequest([operation], zoneID: RequestStage.zone)) {
+                _ = try result.get()
+            }
         }
     }
 
@@ -43,12 +53,17 @@ import Testing
     func anAxisOfTimesThatRunBackwardsShowsPositions(days: [Int64]) async throws {
         try await RequestStage.with { stage in
             try await Self.restore(zip(["a", "b", "c"] as [Name], days).map { ($0, $1) }, stage)
-            let first = try #require(await stage.database.position(of: RecordID(recordName: "a", zoneID: RequestStage.zone))).latest
+            let first = try #require(
+                await stage.database.position(of: RecordID(recordName: "a", zoneID: RequestStage.zone))
+            ).latest
             for path in ["changes?zone=Notes", "token?token=\(try await Self.now(stage))"] {
                 let page = try await stage.page(path)
-                let figure = String(try #require(page.split(separator: "<figure class=\"timeline\"").last).prefix { $0 != "\u{0}" })
+                let figure = String(
+                    try #require(page.split(separator: "<figure class=\"timeline\"").last).prefix { $0 != "\u{0}" })
                 let drawing = try #require(figure.components(separatedBy: "</svg>").first)
-                let ticks = drawing.matches(of: #/<text class="[a-z]+" x="[^"]*" y="82"[^>]*>([^<]*)</#).map { String($0.output.1) }
+                let ticks = drawing.matches(of: #/<text class="[a-z]+" x="[^"]*" y="82"[^>]*>([^<]*)</#).map {
+                    String($0.output.1)
+                }
                 #expect(ticks == ["position \(first)", "\(first + 1)", "\(first + 2)"], "\(path)")
                 #expect(!drawing.contains(" UTC"), "\(path)")
             }
@@ -59,7 +74,9 @@ import Testing
         try await RequestStage.with { stage in
             try await Self.restore([("a", 17_000), ("b", 18_000), ("c", 19_000)], stage)
             let page = try await stage.page("changes?zone=Notes")
-            #expect(page.contains(">2016-07-18</text>") && page.contains(">2019-04-14</text>") && page.contains(", from 2016-07-18 "))
+            #expect(
+                page.contains(">2016-07-18</text>") && page.contains(">2019-04-14</text>")
+                    && page.contains(", from 2016-07-18 "))
         }
     }
 
@@ -67,13 +84,20 @@ import Testing
         try await RequestStage.with { stage in
             try await Self.restore([("parent", 19_000)], stage)
             let child = RecordOperation(
-                .create, recordName: "child", recordType: "Note", fields: ["of": FieldInput(.reference(Reference(recordName: "parent", action: .none)))])
-            for result in try await stage.database.modify(ModifyRequest([child], zoneID: RequestStage.zone)) { _ = try result.get() }
+                .create, recordName: "child", recordType: "Note",
+                fields: ["of": FieldInput(.reference(Reference(recordName: "parent", action: .none)))])
+            for result in try await stage.database.modify(ModifyRequest([child], zoneID: RequestStage.zone)) {
+                _ = try result.get()
+            }
             #expect(try await !stage.page("changes?zone=Notes").contains("of comes later"))
             try await stage.save("between")
             try await Self.restore([("parent", 18_000)], stage)
-            let position = try #require(await stage.database.position(of: RecordID(recordName: "parent", zoneID: RequestStage.zone))).latest
-            #expect(try await stage.page("changes?zone=Notes&limit=1").contains("parent, its of, was saved again later, at position \(position), further down the feed"))
+            let position = try #require(
+                await stage.database.position(of: RecordID(recordName: "parent", zoneID: RequestStage.zone))
+            ).latest
+            #expect(
+                try await stage.page("changes?zone=Notes&limit=1").contains(
+                    "parent, its of, was saved again later, at position \(position), further down the feed"))
         }
     }
 
@@ -86,13 +110,15 @@ import Testing
             let question = "changes?zone=Notes&since=1&token=\(first)&upto=\(second)"
             let all = try await stage.page(question)
             #expect(Self.names(all) == ["d", "a", "f", "c"] && all.contains("Nothing changed after the second token"))
-            #expect(all.contains("nothing more up to the token") && !all.contains("data-follow") && all.contains(second))
+            #expect(
+                all.contains("nothing more up to the token") && !all.contains("data-follow") && all.contains(second))
             for name: Name in ["a", "e"] { try await stage.save(name) }
             for name: Name in ["b", "f"] { try await Self.delete(name, stage) }
             let page = try await stage.page(question)
             #expect(Self.names(page) == ["d", "c"])
             #expect(page.contains("4 records changed after the second token"))
-            // The journal tells which records changed between the tokens and again later. b was only deleted later, and e was created later.
+            // The journal tells which records changed between the tokens and again later. b was only deleted later, and
+            // e was created later.
             #expect(Self.names(page, isAgain: true) == ["a", "f"])
             #expect(page.contains("From the journal: 2 also changed between the tokens, 2 only later."))
             let rest = try #require(Self.link("Fetch later changes", in: page))
@@ -116,7 +142,9 @@ import Testing
                 try await stage.save(name)
                 try await RequestStage.nextMillisecond()
             }
-            func kinds(_ page: String) -> [String] { page.matches(of: /<span class="kind [a-z]*">([^<]*)</).map { String($0.output.1) } }
+            func kinds(_ page: String) -> [String] {
+                page.matches(of: /<span class="kind [a-z]*">([^<]*)</).map { String($0.output.1) }
+            }
             #expect(try await kinds(stage.page("changes?zone=Notes")) == ["created", "modified", "modified"])
             let first = try await stage.page("changes?zone=Notes&limit=1")
             let next = try #require(Self.link("Next page ›", in: first))
@@ -125,7 +153,8 @@ import Testing
             let now = try await Self.now(stage)
             #expect(first.contains("data-start=\"\(now)\"") && first.contains(">Start from now</a>"))
             // Since a token, the kind is what happened after it.
-            #expect(try await kinds(stage.page("changes?zone=Notes&since=1&token=\(token)")) == ["modified", "created"])
+            #expect(
+                try await kinds(stage.page("changes?zone=Notes&since=1&token=\(token)")) == ["modified", "created"])
         }
     }
 
@@ -175,8 +204,11 @@ import Testing
             try await stage.save("brief")
             try await Self.delete("brief", stage)
             let page = try await stage.page("changes?zone=Notes&since=1&token=\(first)&upto=\(second)")
-            #expect(page.contains("0 also changed between the tokens, 1 only later, 1 have no journal entries from that time"))
-            #expect(Self.names(page, isAgain: true) == ["old"] && page.contains("<span class=\"faint\">not kept</span>"))
+            #expect(
+                page.contains(
+                    "0 also changed between the tokens, 1 only later, 1 have no journal entries from that time"))
+            #expect(
+                Self.names(page, isAgain: true) == ["old"] && page.contains("<span class=\"faint\">not kept</span>"))
         }
     }
 
@@ -188,9 +220,12 @@ import Testing
             for name: Name in ["c", "d"] { try await stage.save(name) }
             let second = try await Self.now(stage)
             try await stage.save("x", in: ZoneID(zoneName: "Other"))
-            let other = try #require(await stage.database.fetchZones([ZoneID(zoneName: "Other")])[0].get().syncToken).text
+            let other = try #require(await stage.database.fetchZones([ZoneID(zoneName: "Other")])[0].get().syncToken)
+                .text
             let ofDatabase = try await stage.database.databaseChanges(DatabaseChangesRequest()).syncToken.text
-            let reverse = try await stage.database.zoneChanges(ZoneChangesRequest(RequestStage.zone, limit: PageLimit(records: 1), reverse: true)).syncToken.text
+            let reverse = try await stage.database.zoneChanges(
+                ZoneChangesRequest(RequestStage.zone, limit: PageLimit(records: 1), reverse: true)
+            ).syncToken.text
             func page(_ upto: String, since: String = first) async throws -> String {
                 let page = try await stage.page("changes?zone=Notes&since=1&token=\(since)&upto=\(upto)")
                 #expect(Self.names(page).isEmpty && page.contains("role=\"alert\""))
@@ -203,11 +238,15 @@ import Testing
                 let ended = try await page(strange)
                 #expect(ended.contains(">A</text>") && !ended.contains(">B</text>") && !ended.contains("the token B"))
                 let begun = try await page(second, since: strange)
-                #expect(!begun.contains(">A</text>") && begun.contains(">B</text>") && !begun.contains("class=\"had\"") && !begun.contains("the token A"))
+                #expect(
+                    !begun.contains(">A</text>") && begun.contains(">B</text>") && !begun.contains("class=\"had\"")
+                        && !begun.contains("the token A"))
             }
             #expect(try await page(String(second.prefix(20))).contains("is not from this server, or is damaged"))
             #expect(try await page(reverse).contains("The second token is from a page of a newest-first pull"))
-            #expect(try await page(second, since: reverse).contains("The first token is from a page of a newest-first pull"))
+            #expect(
+                try await page(second, since: reverse).contains("The first token is from a page of a newest-first pull")
+            )
             // With two invalid tokens, the error is about the first.
             #expect(try await page(second, since: other).contains("Unknown sync continuation type"))
             let swapped = try await page(first, since: second)
@@ -219,24 +258,33 @@ import Testing
             #expect(broken.contains("Unknown sync continuation type") && broken.contains("role=\"alert\""))
             try await stage.database.expireTokens()
             let expired = try await stage.page("changes?zone=Notes&upto=\(second)")
-            #expect(expired.contains("has expired: all earlier tokens were expired") && expired.contains("Show changes up to now"))
+            #expect(
+                expired.contains("has expired: all earlier tokens were expired")
+                    && expired.contains("Show changes up to now"))
         }
     }
 
     @Test func aPageOfAnUnfinishedPullEndsWhereItStands() async throws {
         try await RequestStage.with { stage in
             for number in 0..<40 { try await stage.save(Name("r\(number)")) }
-            let first = try await stage.database.zoneChanges(ZoneChangesRequest(RequestStage.zone, limit: PageLimit(records: 30)))
+            let first = try await stage.database.zoneChanges(
+                ZoneChangesRequest(RequestStage.zone, limit: PageLimit(records: 30)))
             let position = try #require(first.changes.last?.position)
             let page = try await stage.page("changes?zone=Notes&upto=\(first.syncToken.text)")
             #expect(Self.names(page) == (0..<30).map { "r\($0)" })
-            #expect(page.contains("token B at \(position)") && page.contains("</b> up to \(position), ") && page.contains("a page of an unfinished pull"))
+            #expect(
+                page.contains("token B at \(position)") && page.contains("</b> up to \(position), ")
+                    && page.contains("a page of an unfinished pull"))
             // A pull from there continues after the token, wherever it began.
             let since = try await stage.page("changes?zone=Notes&since=1&token=\(first.syncToken.text)")
-            #expect(since.contains("token A at \(position)") && since.contains("</b> your token: \(position) (page of a pull that began at 0)"))
+            #expect(
+                since.contains("token A at \(position)")
+                    && since.contains("</b> your token: \(position) (page of a pull that began at 0)"))
             #expect(since.contains("Changes of Notes after \(position)"))
             let told = try await stage.page("token?token=\(first.syncToken.text)")
-            #expect(told.contains("This token is valid, but its pull is not finished") && told.contains("class=\"note warn\""))
+            #expect(
+                told.contains("This token is valid, but its pull is not finished")
+                    && told.contains("class=\"note warn\""))
             #expect(told.contains("the first pull stopped between pages (moreComing was true)"))
         }
     }
@@ -257,9 +305,13 @@ import Testing
             let rooms = try await stage.page("\(question)&type=Room")
             #expect(rooms.contains("No changes of type Room between the two tokens."))
             let empty = try await stage.page("changes?zone=Notes&type=Other")
-            #expect(empty.contains("The zone has no records of type Other.") && empty.contains("/record/new?zone=Notes&amp;type=Other\">New record</a>"))
+            #expect(
+                empty.contains("The zone has no records of type Other.")
+                    && empty.contains("/record/new?zone=Notes&amp;type=Other\">New record</a>"))
             let late = try await Self.now(stage)
-            #expect(try await stage.page("changes?zone=Notes&since=1&token=\(late)&type=Note").contains("No changes of type Note since the token."))
+            #expect(
+                try await stage.page("changes?zone=Notes&since=1&token=\(late)&type=Note").contains(
+                    "No changes of type Note since the token."))
         }
     }
 
@@ -269,7 +321,8 @@ import Testing
             let second = try await Self.now(stage)
             for number in 0..<30 { try await stage.save(Name("r\(number)")) }
             let page = try await stage.page("changes?zone=Notes&upto=\(second)")
-            #expect(page.contains("30 records changed after the second token") && Self.names(page, isAgain: true).isEmpty)
+            #expect(
+                page.contains("30 records changed after the second token") && Self.names(page, isAgain: true).isEmpty)
             let list = try await stage.page(#require(Self.link("List them", in: page)))
             #expect(Self.names(list, isAgain: true).count == 30)
         }
@@ -281,11 +334,13 @@ import Testing
             for name: Name in ["r69", "r3"] { try await Self.delete(name, stage) }
             let page = try await stage.page("changes?zone=Notes")
             #expect(page.contains("role=\"img\" aria-label=\"Timeline of the feed: 70 changes from position"))
-            let links = page.matches(of: #/<li><a href="([^"]*)" data-stretch="\d+">[^<]*</a> <span>(\d+) changes?</span>/#)
+            let links = page.matches(
+                of: #/<li><a href="([^"]*)" data-stretch="\d+">[^<]*</a> <span>(\d+) changes?</span>/#)
             #expect(links.count > 10)
             var total = 0
             for link in links {
-                let path = String(link.output.1).replacing("&amp;", with: "&").replacing("\(RequestStage.there)/", with: "")
+                let path = String(link.output.1).replacing("&amp;", with: "&").replacing(
+                    "\(RequestStage.there)/", with: "")
                 let count = try #require(Int(link.output.2))
                 #expect(try await Self.names(stage.page(path)).count == count)
                 total += count
@@ -308,10 +363,13 @@ import Testing
             #expect(page.contains("Ada’s iPhone</a>, at") && page.contains("10 changes behind"))
             #expect(page.contains("Ada’s Mac</a>, has everything"))
             let zoomed = try await stage.page(#require(Self.link("Zoom in", in: page)))
-            #expect(zoomed.contains("Timeline of the feed: 5 changes") && Self.names(zoomed) == (0..<5).map { "b\($0)" })
+            #expect(
+                zoomed.contains("Timeline of the feed: 5 changes") && Self.names(zoomed) == (0..<5).map { "b\($0)" })
             // Its pages keep the range.
             let half = try await stage.page("changes?zone=Notes&since=1&token=\(first)&upto=\(second)&zoom=1&limit=3")
-            #expect(try await stage.page(#require(Self.link("Next page ›", in: half))).contains("Timeline of the feed: 5 changes"))
+            #expect(
+                try await stage.page(#require(Self.link("Next page ›", in: half))).contains(
+                    "Timeline of the feed: 5 changes"))
             let whole = try await stage.page(#require(Self.link("Show the whole zone", in: zoomed)))
             #expect(whole.contains("Timeline of the feed: 50 changes"))
             let empty = try await stage.page("changes?user=grace&zone=Notes")
@@ -325,7 +383,9 @@ import Testing
             for name: Name in ["Lost", "Purged", "Again"] {
                 _ = try await stage.database.modifyZones([.create(ZoneID(zoneName: name))])
             }
-            for name: Name in ["Lost", "Again"] { _ = try await stage.database.modifyZones([.delete(ZoneID(zoneName: name))]) }
+            for name: Name in ["Lost", "Again"] {
+                _ = try await stage.database.modifyZones([.delete(ZoneID(zoneName: name))])
+            }
             _ = try await stage.database.modifyZones([.create(ZoneID(zoneName: "Again"))])
             try await stage.database.purge(ZoneID(zoneName: "Purged"))
             let page = try await stage.page("zones")
@@ -334,8 +394,12 @@ import Testing
             }
             let parts = page.components(separatedBy: "<h2 id=\"gone\">")
             let gone = parts.count > 1 ? parts[1] : ""
-            #expect(gone.contains("<th scope=\"row\">Lost</th>") && gone.contains("<th scope=\"row\">Purged</th>") && !gone.contains("<th scope=\"row\">Again"))
-            #expect(parts[0].contains("_defaultZone") && parts[0].contains("title=\"The database’s changes never list the zone"))
+            #expect(
+                gone.contains("<th scope=\"row\">Lost</th>") && gone.contains("<th scope=\"row\">Purged</th>")
+                    && !gone.contains("<th scope=\"row\">Again"))
+            #expect(
+                parts[0].contains("_defaultZone")
+                    && parts[0].contains("title=\"The database’s changes never list the zone"))
             #expect(try await parts[0].contains(Self.now(stage)))
             let changes = try await stage.page("changes?zone=")
             #expect(changes.contains("2 zones were deleted"))

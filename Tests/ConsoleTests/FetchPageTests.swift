@@ -22,8 +22,11 @@ import Testing
                 #expect(page.contains("<b>4 records</b> found") && page.contains("1 not found"))
                 // One name has a record in each zone.
                 #expect(page.contains(">4 records found, 1 not found<"))
-                #expect(page.contains("record?zone=Other&amp;name=far") && page.contains("record?zone=Notes&amp;name=note"))
-                #expect(page.contains("record?zone=Other&amp;name=both") && page.contains("record?zone=Notes&amp;name=both"))
+                #expect(
+                    page.contains("record?zone=Other&amp;name=far") && page.contains("record?zone=Notes&amp;name=note"))
+                #expect(
+                    page.contains("record?zone=Other&amp;name=both") && page.contains("record?zone=Notes&amp;name=both")
+                )
                 if shape != "&assets=with" { #expect(page.contains(">zone<") && page.contains("Other</")) }
             }
             // In one zone, the zone is not repeated on each line.
@@ -38,7 +41,9 @@ import Testing
             try await stage.save("far", [:], in: Self.other)
             try await stage.save("gone", ["title": .string("x")])
             let deletion = RecordOperation(.forceDelete, recordName: "gone")
-            for result in try await stage.database().modify(ModifyRequest([deletion], zoneID: EditStage.notes)) { _ = try result.get() }
+            for result in try await stage.database().modify(ModifyRequest([deletion], zoneID: EditStage.notes)) {
+                _ = try result.get()
+            }
             let page = try await stage.page("fetch?zone=Notes&names=far%0Agone%0Anobody\(shape)")
             #expect(page.contains(">in Other</a>") && page.contains("record?zone=Other&amp;name=far"))
             #expect(page.contains(/>deleted [^<]* by Developer<\/a>/) && page.matches(of: />restore<\/a>/).count == 1)
@@ -57,12 +62,22 @@ import Testing
             try await stage.save("far", [:], in: Self.other)
             try await stage.save("gone", ["title": .string("x")])
             let deletion = RecordOperation(.forceDelete, recordName: "gone")
-            for result in try await stage.database().modify(ModifyRequest([deletion], zoneID: EditStage.notes)) { _ = try result.get() }
+            for result in try await stage.database().modify(ModifyRequest([deletion], zoneID: EditStage.notes)) {
+                _ = try result.get()
+            }
             let far = try await stage.page("record?zone=Notes&name=far")
-            #expect(far.contains("A record with this name: <a href=\"\(EditStage.there)/record?zone=Other&amp;name=far\">in Other</a>") && !far.contains("It may have been deleted"))
+            #expect(
+                far.contains(
+                    "A record with this name: <a href=\"\(EditStage.there)/record?zone=Other&amp;name=far\">in Other</a>"
+                ) && !far.contains("It may have been deleted"))
             let gone = try await stage.page("record?zone=Other&name=gone")
-            #expect(gone.contains(/A record with this name: <a href="[^"]*">deleted in Notes [^<]* by Developer<\/a> \(<a href="[^"]*record\/restore/))
-            #expect(try await stage.page("record?zone=Notes&name=nobody").contains("It may have been deleted, or be in another zone or database."))
+            #expect(
+                gone.contains(
+                    /A record with this name: <a href="[^"]*">deleted in Notes [^<]* by Developer<\/a> \(<a href="[^"]*record\/restore/
+                ))
+            #expect(
+                try await stage.page("record?zone=Notes&name=nobody").contains(
+                    "It may have been deleted, or be in another zone or database."))
         }
     }
 

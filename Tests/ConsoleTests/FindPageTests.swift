@@ -14,7 +14,9 @@ import Testing
 
     /// The text and the address of each result.
     private func found(_ page: String) -> [String: String] {
-        let items = page.matches(of: /<li><a href="([^"]*)"><bdi>([^<]*)<\/bdi>/).map { (String($0.output.2), $0.output.1.replacing("&amp;", with: "&")) }
+        let items = page.matches(of: /<li><a href="([^"]*)"><bdi>([^<]*)<\/bdi>/).map {
+            (String($0.output.2), $0.output.1.replacing("&amp;", with: "&"))
+        }
         return Dictionary(items.map { ($0.0, String($0.1)) }, uniquingKeysWith: { first, _ in first })
     }
 
@@ -33,7 +35,9 @@ import Testing
             #expect(try await list("oth", stage)["Other"] == "\(Self.there)/changes?zone=Other")
             #expect(try await list("index", stage)["Indexes"] == "\(Self.there)/indexes")
             #expect(try await list("new+rec", stage)["New record"] == "\(Self.there)/record/new")
-            #expect(try await list("PRODUCTION", stage)["Switch to production"] == "/c/iCloud.com.example.App/production/private/query")
+            #expect(
+                try await list("PRODUCTION", stage)["Switch to production"]
+                    == "/c/iCloud.com.example.App/production/private/query")
             #expect(try await list("example.app", stage)["iCloud.com.example.App"] == "\(Self.there)/query")
             #expect(try await list("develop", stage)["Developer"] == "\(Self.there)/zones")
             #expect(try await list("zzz", stage).isEmpty)
@@ -44,8 +48,14 @@ import Testing
     @Test func fewRecordsOfATypeAreNotHiddenByManyOfAnother() async throws {
         try await EditStage.run { stage in
             func save(_ count: Int, _ type: Name, _ name: String, _ title: String) async throws {
-                let operations = (0..<count).map { RecordOperation(.create, recordName: Name("\(name)\($0)"), recordType: type, fields: ["title": FieldInput(.string("\(title) \($0)"))]) }
-                for result in try await stage.database().modify(ModifyRequest(operations, zoneID: EditStage.notes)) { _ = try result.get() }
+                let operations = (0..<count).map {
+                    RecordOperation(
+                        .create, recordName: Name("\(name)\($0)"), recordType: type,
+                        fields: ["title": FieldInput(.string("\(title) \($0)"))])
+                }
+                for result in try await stage.database().modify(ModifyRequest(operations, zoneID: EditStage.notes)) {
+                    _ = try result.get()
+                }
             }
             // In the order of their names, all of the first type come before the second.
             try await save(120, "Message", "m", "Let us have lunch")
@@ -71,12 +81,15 @@ import Testing
         try await EditStage.run { stage in
             try await stage.save("Milk-1", ["title": .string("Oats")])
             for (text, location) in [
-                ("Milk-1", "record?zone=Notes&name=Milk-1"), ("Note", "type?type=Note"), ("Other", "changes?zone=Other"), ("developer", "zones"),
+                ("Milk-1", "record?zone=Notes&name=Milk-1"), ("Note", "type?type=Note"),
+                ("Other", "changes?zone=Other"), ("developer", "zones"),
             ] {
                 let answer = try await stage.get("find?q=\(text)")
                 #expect(answer.status == .seeOther && answer.headers[.location] == "\(Self.there)/\(location)")
             }
-            #expect(try await stage.get("/find?q=Milk-1").headers[.location] == "\(Self.there)/record?zone=Notes&name=Milk-1")
+            #expect(
+                try await stage.get("/find?q=Milk-1").headers[.location]
+                    == "\(Self.there)/record?zone=Notes&name=Milk-1")
             // The list stays on the page, with the exact match first.
             try await stage.save("Milk-10", [:])
             let page = try await stage.page("find/list?q=milk-1")
@@ -91,7 +104,9 @@ import Testing
     @Test func withoutATextPagesAndActionsAreListed() async throws {
         try await EditStage.run { stage in
             let all = found(try await stage.page("find"))
-            #expect(all["Query"] == "\(Self.there)/query" && all["Tokens"] == "\(Self.there)/token" && all["New zone"] != nil && all["Notes"] != nil)
+            #expect(
+                all["Query"] == "\(Self.there)/query" && all["Tokens"] == "\(Self.there)/token"
+                    && all["New zone"] != nil && all["Notes"] != nil)
             #expect(all["Not sent"] == nil && all["Developer"] == nil)
             let start = found(try await stage.page("/find/list?q=app"))
             #expect(start == ["iCloud.com.example.App": "\(Self.there)/query"])
@@ -105,7 +120,9 @@ import Testing
             for path in ["find", "/find"] {
                 let answer = try await stage.get("\(path)?q=\(text.replacing("=", with: "%3D"))")
                 let location = try #require(answer.headers[.location])
-                #expect(answer.status == .seeOther && location.contains("/token?kind=") && !location.contains("0a0a") && !location.contains("54__"))
+                #expect(
+                    answer.status == .seeOther && location.contains("/token?kind=") && !location.contains("0a0a")
+                        && !location.contains("54__"))
             }
         }
     }
@@ -114,26 +131,39 @@ import Testing
         try await EditStage.run { stage in
             try await stage.save("a", [:])
             let token = try #require(try await stage.database().zones().compactMap(\.syncToken).first).text
-            #expect(try await list(token, stage)["Explain this change token"]?.hasPrefix("\(Self.there)/token?token=") == true)
+            #expect(
+                try await list(token, stage)["Explain this change token"]?.hasPrefix("\(Self.there)/token?token=")
+                    == true)
         }
     }
 
     @Test func aTokenOfAnyPlaceOfThisServerIsExplainedThere() async throws {
         try await RequestStage.with { stage in
             let container = try #require(ContainerID("iCloud.com.example.Other"))
-            for (environment, user) in [(Environment.development, Name?.none), (.production, nil), (.development, try stage.accounts.caller(named: "grace", deviceID: nil).userRecordName)] {
+            for (environment, user) in [
+                (Environment.development, Name?.none), (.production, nil),
+                (.development, try stage.accounts.caller(named: "grace", deviceID: nil).userRecordName),
+            ] {
                 let address = DatabaseAddress(container: container, environment: environment, scope: .private)
-                let database = try await stage.engine.database(address, as: user.map { Caller(userRecordName: $0) } ?? stage.user)
+                let database = try await stage.engine.database(
+                    address, as: user.map { Caller(userRecordName: $0) } ?? stage.user)
                 _ = try await database.modifyZones([.create(ZoneID(zoneName: "Z"))])
                 let token = try #require(try await database.fetchZones([ZoneID(zoneName: "Z")])[0].get().syncToken).text
-                let there = "/c/iCloud.com.example.Other/\(environment.rawValue)/private/token?\(user == nil ? "" : "user=grace&")token=\(token)"
+                let there =
+                    "/c/iCloud.com.example.Other/\(environment.rawValue)/private/token?\(user == nil ? "" : "user=grace&")token=\(token)"
                 for text in [token, "%22\(token)%22,"] {
                     for path in ["\(RequestStage.there)/find?q=\(text)", "/find?q=\(text)"] {
                         let location = try await stage.client.execute(uri: path, method: .get) { $0 }.headers[.location]
-                        // The start page begins in a place of the container itself, which explains the tokens of all its databases.
-                        #expect(location == there || path.hasPrefix("/find") && location?.hasSuffix("token=\(token)") == true, "\(path): \(location ?? "")")
+                        // The start page begins in a place of the container itself, which explains the tokens of all
+                        // its databases.
+                        #expect(
+                            location == there
+                                || path.hasPrefix("/find") && location?.hasSuffix("token=\(token)") == true,
+                            "\(path): \(location ?? "")")
                     }
-                    #expect(try await stage.page("find/list?q=\(text)").contains("Explain this change token, from iCloud.com.example.Other, \(environment.rawValue)"))
+                    #expect(
+                        try await stage.page("find/list?q=\(text)").contains(
+                            "Explain this change token, from iCloud.com.example.Other, \(environment.rawValue)"))
                 }
                 let cut = try await stage.page("find/list?q=\(token.prefix(30))")
                 #expect(cut.contains("cut short: 22 of 36 bytes"))
@@ -145,8 +175,12 @@ import Testing
         try await EditStage.run { stage in
             let database = try await stage.database()
             for start in stride(from: 0, to: 6000, by: 200) {
-                let operations = (start..<(start + 200)).map { RecordOperation(.create, recordName: Name("r\($0 + 10_000)"), recordType: "Note") }
-                for result in try await database.modify(ModifyRequest(operations, zoneID: EditStage.notes)) { _ = try result.get() }
+                let operations = (start..<(start + 200)).map {
+                    RecordOperation(.create, recordName: Name("r\($0 + 10_000)"), recordType: "Note")
+                }
+                for result in try await database.modify(ModifyRequest(operations, zoneID: EditStage.notes)) {
+                    _ = try result.get()
+                }
             }
             let page = try await stage.page("find/list?q=r15999")
             #expect(found(page)["r15999"] != nil, "a whole name is found")

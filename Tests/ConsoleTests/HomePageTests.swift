@@ -29,7 +29,8 @@ import Testing
         let router = Routes()
         router.addGuards(trusting: .loopback)
         try Console(
-            engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine), log: log, loadDemo: loadDemo, templatesFolder: nil,
+            engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine), log: log,
+            loadDemo: loadDemo, templatesFolder: nil,
             publicFolder: nil
         ).addRoutes(to: router)
         try await Application(router: router).test(.router) { client in try await body(client, engine) }
@@ -49,7 +50,8 @@ import Testing
 
     private func request(_ client: ClientIdentity, to address: DatabaseAddress?) -> ServedRequest {
         var request = ServedRequest(
-            id: "11111111-2222-3333-4444-555555555555", started: .now(), method: "POST", target: "/", operation: "records/modify", client: client)
+            id: "11111111-2222-3333-4444-555555555555", started: .now(), method: "POST", target: "/",
+            operation: "records/modify", client: client)
         request.status = 200
         request.address = address
         return request
@@ -59,21 +61,30 @@ import Testing
         let loads = Mutex(0)
         try await withConsole(loadDemo: { loads.withLock { $0 += 1 } }) { client, engine in
             let text = try await page(client)
-            #expect(text.contains("<h1>A local CloudKit server</h1>") && text.contains("Waiting for your first request"))
-            #expect(text.contains("Load demo data") && text.contains("Import a schema (.ckdb)") && text.contains("Import a file"))
+            #expect(
+                text.contains("<h1>A local CloudKit server</h1>") && text.contains("Waiting for your first request"))
+            #expect(
+                text.contains("Load demo data") && text.contains("Import a schema (.ckdb)")
+                    && text.contains("Import a file"))
             let loaded = try await post("/demo", "", client)
             #expect(loaded.status == .seeOther && loaded.headers[.location] == "/" && loads.withLock { $0 } == 1)
-            for (then, path) in [("schema", "schema"), ("importing", "importing"), ("query", "query"), ("users", "query")] {
+            for (then, path) in [
+                ("schema", "schema"), ("importing", "importing"), ("query", "query"), ("users", "query"),
+            ] {
                 let container = "iCloud.com.example.\(then)"
                 let made = try await post("/containers", "container=\(container)&then=\(then)", client)
-                #expect(made.status == .seeOther && made.headers[.location] == "/c/\(container)/development/private/\(path)")
+                #expect(
+                    made.status == .seeOther && made.headers[.location] == "/c/\(container)/development/private/\(path)"
+                )
                 let location = try #require(made.headers[.location])
                 #expect(try await client.execute(uri: location, method: .get) { $0.status } == .ok)
             }
             #expect(try await engine.containers().count == 4)
             let refused = try await post("/containers", "container=foo+bar&then=schema", client)
             let again = String(buffer: refused.body)
-            #expect(refused.status == .badRequest && again.contains("value=\"foo bar\"") && again.contains("A container name starts with iCloud."))
+            #expect(
+                refused.status == .badRequest && again.contains("value=\"foo bar\"")
+                    && again.contains("A container name starts with iCloud."))
             let full = try await page(client)
             #expect(!full.contains("Load demo data") && full.contains(">iCloud.com.example.schema</a>"))
         }
@@ -90,19 +101,28 @@ import Testing
     @Test func everyClientHasAFirstRequest() async throws {
         try await withConsole { client, engine in
             let empty = try await page(client)
-            for title in ["curl", "CloudKit JS", "Swift, RemoteRecords", "Python, pyicloud"] { #expect(empty.contains("<summary>\(title)</summary>")) }
+            for title in ["curl", "CloudKit JS", "Swift, RemoteRecords", "Python, pyicloud"] {
+                #expect(empty.contains("<summary>\(title)</summary>"))
+            }
             #expect(empty.matches(of: /iCloud\.com\.example\.App\/development\/private/).count == 2)
-            #expect(empty.contains("operationType") && empty.contains("database.saveRecords(") && empty.contains("database.save(note)"))
+            #expect(
+                empty.contains("operationType") && empty.contains("database.saveRecords(")
+                    && empty.contains("database.save(note)"))
             // A container with records that can be listed is queried.
             let container = try #require(ContainerID("iCloud.com.example.Full"))
             let address = DatabaseAddress(container: container, environment: .development, scope: .private)
             let database = try await engine.database(address, as: Accounts(file: nil).caller(named: nil, deviceID: nil))
-            let save = RecordOperation(.create, recordName: "a", recordType: "Song", fields: ["title": FieldInput(.string("x"))])
+            let save = RecordOperation(
+                .create, recordName: "a", recordType: "Song", fields: ["title": FieldInput(.string("x"))])
             for result in try await database.modify(ModifyRequest([save])) { _ = try result.get() }
             _ = try await database.edit([.addIndexes([.queryable], of: .system(.recordID), in: "Song")])
             let full = try await page(client)
-            #expect(full.contains("iCloud.com.example.Full/development/private/records/query") && full.contains("recordType: &quot;Song&quot;"))
-            #expect(full.contains("Query(recordType: &quot;Song&quot;)") && full.contains("CKQueryObject(recordType=&quot;Song&quot;)"))
+            #expect(
+                full.contains("iCloud.com.example.Full/development/private/records/query")
+                    && full.contains("recordType: &quot;Song&quot;"))
+            #expect(
+                full.contains("Query(recordType: &quot;Song&quot;)")
+                    && full.contains("CKQueryObject(recordType=&quot;Song&quot;)"))
         }
     }
 
@@ -116,14 +136,20 @@ import Testing
                 log.note(request(ClientIdentity(name: name, deviceID: nil, userAgent: nil), to: address))
             }
             let waiting = try await page(client)
-            #expect(waiting.contains("data-live=") && waiting.contains("Waiting for your first request") && !waiting.contains("Received ✓"))
+            #expect(
+                waiting.contains("data-live=") && waiting.contains("Waiting for your first request")
+                    && !waiting.contains("Received ✓"))
             log.note(request(ClientIdentity(name: "<phone>", deviceID: nil, userAgent: nil), to: address))
             let unknown = try await page(client)
-            #expect(unknown.contains("Received ✓") && unknown.contains("from &lt;phone&gt;") && !unknown.contains("data-live="))
+            #expect(
+                unknown.contains("Received ✓") && unknown.contains("from &lt;phone&gt;")
+                    && !unknown.contains("data-live="))
             #expect(!unknown.contains("/requests?id="), "the container does not exist yet")
             _ = try await post("/containers", "container=\(container)", client)
             #expect(try await page(client).contains("/c/\(container)/development/private/requests?id=11111111"))
-            for _ in 0..<8 { log.note(request(ClientIdentity(name: "phone", deviceID: nil, userAgent: nil), to: address)) }
+            for _ in 0..<8 {
+                log.note(request(ClientIdentity(name: "phone", deviceID: nil, userAgent: nil), to: address))
+            }
             let many = try await page(client)
             #expect(many.matches(of: />records\/modify</).count == 5 && !many.contains("Received ✓"))
         }

@@ -11,13 +11,16 @@ import Testing
         _ stage: EditStage, _ path: String, _ fields: [(String, String)], file: (name: String, text: String)? = nil
     ) async throws -> TestResponse {
         var body = ""
-        for (name, value) in fields { body += "--B0undary\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n" }
+        for (name, value) in fields {
+            body += "--B0undary\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n"
+        }
         let (name, text) = file ?? ("", "")
         body += "--B0undary\r\nContent-Disposition: form-data; name=\"file\"; filename=\"\(name)\"\r\n"
         body += "Content-Type: application/octet-stream\r\n\r\n\(text)\r\n--B0undary--\r\n"
         let headers: HTTPFields = [.contentType: "multipart/form-data; boundary=B0undary"]
         return try await stage.client.execute(
-            uri: "\(EditStage.there)/\(path)", method: .post, headers: headers, body: ByteBuffer(string: body)) { $0 }
+            uri: "\(EditStage.there)/\(path)", method: .post, headers: headers, body: ByteBuffer(string: body)
+        ) { $0 }
     }
 
     private func upload(_ page: String) throws -> String {
@@ -42,15 +45,20 @@ import Testing
     }
 
     private static var tick: Regex<Substring> { /aria-label="Add [A-Z]+ to [a-z]+" checked/ }
-    private static let airports = "iata,elevation,opened,latitude,longitude\nSEA,433,1944-10-31,47.45,-122.31\nAMS,-11,1916-09-19,52.31,4.76\n"
+    private static let airports =
+        "iata,elevation,opened,latitude,longitude\nSEA,433,1944-10-31,47.45,-122.31\nAMS,-11,1916-09-19,52.31,4.76\n"
 
     @Test func aFileIsPreviewedAndImported() async throws {
         try await EditStage.run { stage in
             #expect(try await stage.page("importing").contains("<h1>Import</h1>"))
             let answer = try await send(
-                stage, "importing/preview", [("type", "Airport"), ("zone", "Notes"), ("format", "")], file: ("airports.csv", Self.airports))
+                stage, "importing/preview", [("type", "Airport"), ("zone", "Notes"), ("format", "")],
+                file: ("airports.csv", Self.airports))
             let page = EditStage.text(answer)
-            for text in ["airports.csv", "2 rows will become records", "INT64", "TIMESTAMP", "LOCATION", "The import creates the record type Airport."] {
+            for text in [
+                "airports.csv", "2 rows will become records", "INT64", "TIMESTAMP", "LOCATION",
+                "The import creates the record type Airport.",
+            ] {
                 #expect(page.contains(text), "\(text)")
             }
             #expect(try await stage.database().schema().types["Airport"] == nil, "a preview changes nothing")
@@ -60,29 +68,39 @@ import Testing
             let fields = chosen + [("previewed", try mark(named))]
             let begun = try await send(stage, "importing/run", fields)
             let over = try await stage.end(begun)
-            #expect(over.contains(">done<") && over.contains("<dt>saved</dt><dd>2 <small>of 2</small></dd>") && !over.contains("<dt>seen</dt>"))
-            #expect(over.contains("query.csv?zone=Notes&amp;type=Airport&amp;all=1\">Export CSV of all Airport records in zone Notes</a>"))
+            #expect(
+                over.contains(">done<") && over.contains("<dt>saved</dt><dd>2 <small>of 2</small></dd>")
+                    && !over.contains("<dt>seen</dt>"))
+            #expect(
+                over.contains(
+                    "query.csv?zone=Notes&amp;type=Airport&amp;all=1\">Export CSV of all Airport records in zone Notes</a>"
+                ))
             #expect(over.contains(/importing[^"]*" aria-current="page"/))
             let values = try await stage.values("SEA")
             #expect(values["elevation"] == .int64(433))
             #expect(values["location"] == .location(Location(latitude: 47.45, longitude: -122.31)))
             let again = try await send(stage, "importing/run", fields)
-            #expect(try stage.location(again) == stage.location(begun), "a second click leads to the import of the first")
+            #expect(
+                try stage.location(again) == stage.location(begun), "a second click leads to the import of the first")
             let kept = try await send(stage, "importing/preview", chosen)
-            #expect(EditStage.text(kept).contains("no longer stored"), "the file is not kept for longer than it is needed")
+            #expect(
+                EditStage.text(kept).contains("no longer stored"), "the file is not kept for longer than it is needed")
         }
     }
 
     /// A column that can name the records is suggested, and the user's choice counts.
     @Test(arguments: [
         ("iata,title\nSEA,Seattle Tacoma\nAMS,Schiphol\n", "iata"), ("title,code\nThe first,a\nThe second,a\n", "-"),
-        ("weight,code\n1.5,x\n2.5,y\n", "code"), ("code,title\nx,a b\n,c d\n", "-"), ("code\nx\n", "-"), ("recordName,code\na,x\nb,y\n", "recordName"),
+        ("weight,code\n1.5,x\n2.5,y\n", "code"), ("code,title\nx,a b\n,c d\n", "-"), ("code\nx\n", "-"),
+        ("recordName,code\na,x\nb,y\n", "recordName"),
     ])
     func aColumnWithDifferentValuesIsSuggestedAsTheName(text: String, column: String) async throws {
         try await EditStage.run { stage in
             let fields = [("type", "Place"), ("zone", "Notes")]
             let page = EditStage.text(try await send(stage, "importing/preview", fields, file: ("places.csv", text)))
-            #expect(page.contains("<option value=\"\(column)\" selected>") && page.contains("suggested: each row") == (column != "-"))
+            #expect(
+                page.contains("<option value=\"\(column)\" selected>")
+                    && page.contains("suggested: each row") == (column != "-"))
             let chosen = fields + [("upload", try upload(page)), ("nameField", "-")]
             let random = EditStage.text(try await send(stage, "importing/preview", chosen))
             #expect(random.contains("<option value=\"-\" selected>") && !random.contains("suggested: each row"))
@@ -93,9 +111,12 @@ import Testing
     @Test func anExportIsImportedAgain() async throws {
         try await EditStage.run { stage in
             let fields: [Name: FieldValue] = [
-                "title": .string("a \"b\", c\nd"), "rank": .int64(.max), "weight": .double(1e-7), "due": .timestamp(Timestamp(milliseconds: 1_795_888_800_123)),
-                "place": .location(Location(latitude: 52.52, longitude: 13.405)), "room": .reference(Reference(recordName: "Room/1")),
-                "data": .bytes([0, 255, 10]), "tags": .list([.string("x, y"), .string("")], of: .string), "secret": .string("hidden"),
+                "title": .string("a \"b\", c\nd"), "rank": .int64(.max), "weight": .double(1e-7),
+                "due": .timestamp(Timestamp(milliseconds: 1_795_888_800_123)),
+                "place": .location(Location(latitude: 52.52, longitude: 13.405)),
+                "room": .reference(Reference(recordName: "Room/1")),
+                "data": .bytes([0, 255, 10]), "tags": .list([.string("x, y"), .string("")], of: .string),
+                "secret": .string("hidden"),
             ]
             try await stage.save("full", fields)
             try await stage.save("empty", [:])
@@ -105,10 +126,15 @@ import Testing
             #expect(export.contains("\"52.52, 13.405\""))
             let chosen = [("type", "Note"), ("zone", "Other")]
             let page = EditStage.text(try await send(stage, "importing/preview", chosen, file: ("Note.csv", export)))
-            let note = "Left out: recordChangeTag, createdTimestamp, createdUserRecordName, modifiedTimestamp, modifiedUserRecordName: the server sets them."
-            #expect(page.contains(note) && page.contains("2 rows will become records") && !page.contains("can’t be imported"))
+            let note =
+                "Left out: recordChangeTag, createdTimestamp, createdUserRecordName, modifiedTimestamp, modifiedUserRecordName: the server sets them."
+            #expect(
+                page.contains(note) && page.contains("2 rows will become records")
+                    && !page.contains("can’t be imported"))
             #expect(page.contains("References in &#39;room&#39; get the action NONE"))
-            let begun = try await send(stage, "importing/run", chosen + [("upload", try upload(page)), ("previewed", try mark(page)), ("nameField", "recordName")])
+            let begun = try await send(
+                stage, "importing/run",
+                chosen + [("upload", try upload(page)), ("previewed", try mark(page)), ("nameField", "recordName")])
             let over = try await stage.end(begun)
             #expect(over.contains(">done<") && over.contains(note) && over.contains(">Show all Note records</a>"))
             let other = ZoneID(zoneName: "Other")
@@ -121,20 +147,27 @@ import Testing
     @Test func oneBadCellIsNamed() async throws {
         try await EditStage.run { stage in
             let rows = "code,count\na,1\nb,2\nc,none\n"
-            let page = EditStage.text(try await send(stage, "importing/preview", [("type", "Place"), ("zone", "Notes")], file: ("places.csv", rows)))
+            let page = EditStage.text(
+                try await send(
+                    stage, "importing/preview", [("type", "Place"), ("zone", "Notes")], file: ("places.csv", rows)))
             #expect(page.contains("because places.csv:4 has &#39;none&#39;"))
-            let chosen = [("type", "Place"), ("zone", "Notes"), ("upload", try upload(page)), ("previewed", try mark(page)), ("nameField", "code")]
+            let chosen = [
+                ("type", "Place"), ("zone", "Notes"), ("upload", try upload(page)), ("previewed", try mark(page)),
+                ("nameField", "code"),
+            ]
             let offered = String(try #require(page.firstMatch(of: /name="offered" value="([^"]+)"/)?.output.1))
             let fresh = EditStage.text(try await send(stage, "importing/preview", chosen + [("offered", offered)]))
             let sent = chosen.filter { $0.0 != "previewed" } + [("offered", offered), ("previewed", try mark(fresh))]
-            #expect(try await stage.end(try await send(stage, "importing/run", sent)).contains(">Show the 3 records</a>"))
+            #expect(
+                try await stage.end(try await send(stage, "importing/run", sent)).contains(">Show the 3 records</a>"))
         }
     }
 
     @Test func indexesAreTickedInThePreview() async throws {
         try await EditStage.run { stage in
             let fields = [("type", "Airport"), ("zone", "Notes")]
-            let page = EditStage.text(try await send(stage, "importing/preview", fields, file: ("airports.csv", Self.airports)))
+            let page = EditStage.text(
+                try await send(stage, "importing/preview", fields, file: ("airports.csv", Self.airports)))
             #expect(page.contains("name=\"index\" value=\"elevation:SORTABLE\" form=\"import\""))
             #expect(!page.contains("value=\"elevation:SEARCHABLE\""), "a number has no words")
             // New fields have the ticks that a save would give them, until the user chooses.
@@ -143,19 +176,30 @@ import Testing
             let none = fields + [("upload", try upload(page)), ("offered", offered)]
             #expect(EditStage.text(try await send(stage, "importing/preview", none)).matches(of: Self.tick).isEmpty)
             // The ticks of another type do not count.
-            let ofPort = [("type", "Port"), ("zone", "Notes"), ("upload", try upload(page)), ("offered", offered), ("index", "iata:SORTABLE")]
-            #expect(EditStage.text(try await send(stage, "importing/preview", ofPort)).matches(of: Self.tick).count == 8)
-            let chosen = fields + [("upload", try upload(page)), ("nameField", "iata"), ("index", "elevation:SORTABLE"), ("index", "elevation:QUERYABLE")]
+            let ofPort = [
+                ("type", "Port"), ("zone", "Notes"), ("upload", try upload(page)), ("offered", offered),
+                ("index", "iata:SORTABLE"),
+            ]
+            #expect(
+                EditStage.text(try await send(stage, "importing/preview", ofPort)).matches(of: Self.tick).count == 8)
+            let chosen =
+                fields + [
+                    ("upload", try upload(page)), ("nameField", "iata"), ("index", "elevation:SORTABLE"),
+                    ("index", "elevation:QUERYABLE"),
+                ]
             let ticked = EditStage.text(try await send(stage, "importing/preview", chosen))
             #expect(ticked.matches(of: /aria-label="Add (QUERYABLE|SORTABLE) to elevation" checked/).count == 2)
             #expect(ticked.contains("elevation QUERYABLE SORTABLE"))
             // An import with other indexes than the preview had is previewed again.
             let other = chosen.dropLast() + [("previewed", try mark(ticked))]
-            #expect(EditStage.text(try await send(stage, "importing/run", Array(other))).contains("Nothing was imported"))
+            #expect(
+                EditStage.text(try await send(stage, "importing/run", Array(other))).contains("Nothing was imported"))
             _ = try await stage.end(try await send(stage, "importing/run", chosen + [("previewed", try mark(ticked))]))
             let type = try #require(try await stage.database().schema().types["Airport"])
-            #expect(type.fields["elevation"]?.indexes == [.queryable, .sortable] && type.fields["opened"]?.indexes == [])
-            let again = EditStage.text(try await send(stage, "importing/preview", fields, file: ("airports.csv", Self.airports)))
+            #expect(
+                type.fields["elevation"]?.indexes == [.queryable, .sortable] && type.fields["opened"]?.indexes == [])
+            let again = EditStage.text(
+                try await send(stage, "importing/preview", fields, file: ("airports.csv", Self.airports)))
             #expect(!again.contains("value=\"elevation:SORTABLE\"") && again.contains("value=\"opened:SORTABLE\""))
         }
     }
@@ -165,7 +209,9 @@ import Testing
             let page = try await stage.page("importing")
             #expect(page.contains("<option value=\"\" selected>choose a zone</option>"))
             #expect(try await stage.page("importing?zone=Other").contains("<option value=\"Other\" selected>"))
-            let asked = EditStage.text(try await send(stage, "importing/preview", [("type", "Note"), ("zone", "")], file: ("a.csv", "title\nMilk\n")))
+            let asked = EditStage.text(
+                try await send(
+                    stage, "importing/preview", [("type", "Note"), ("zone", "")], file: ("a.csv", "title\nMilk\n")))
             #expect(asked.contains("Choose the zone for the records") && !asked.contains("Import 1 record"))
             // The file is kept meanwhile.
             let chosen = [("upload", try upload(asked)), ("type", "Note"), ("zone", "Notes")]
@@ -177,8 +223,14 @@ import Testing
     /// A double click imports once. With generated record names, a second import would double the records.
     @Test func aDoubleClickImportsOnce() async throws {
         try await EditStage.run { stage in
-            let page = EditStage.text(try await send(stage, "importing/preview", [("type", "Note"), ("zone", "Notes")], file: ("a.csv", "title\nMilk\n")))
-            let fields = [("upload", try upload(page)), ("type", "Note"), ("zone", "Notes"), ("nameField", "-"), ("previewed", try mark(page))]
+            let page = EditStage.text(
+                try await send(
+                    stage, "importing/preview", [("type", "Note"), ("zone", "Notes")], file: ("a.csv", "title\nMilk\n"))
+            )
+            let fields = [
+                ("upload", try upload(page)), ("type", "Note"), ("zone", "Notes"), ("nameField", "-"),
+                ("previewed", try mark(page)),
+            ]
             async let one = send(stage, "importing/run", fields)
             async let two = send(stage, "importing/run", fields)
             let (first, second) = try await (one, two)
@@ -191,21 +243,37 @@ import Testing
 
     @Test func nothingIsImportedThatWasNotShown() async throws {
         try await EditStage.run { stage in
-            let page = EditStage.text(try await send(stage, "importing/preview", [("type", "Note"), ("zone", "Notes")], file: ("a.csv", "title\nMilk\n")))
-            let shown = [("upload", try upload(page)), ("type", "Note"), ("zone", "Notes"), ("nameField", "-"), ("previewed", try mark(page))]
-            func changed(_ name: String, _ value: String) -> [(String, String)] { shown.map { $0.0 == name ? (name, value) : $0 } }
-            let another = EditStage.text(try await send(stage, "importing/run", shown, file: ("b.csv", "title\nBread\nButter\n")))
-            #expect(another.contains("Nothing was imported") && another.contains("2 rows will become records") && another.contains("<td>Bread</td>"))
+            let page = EditStage.text(
+                try await send(
+                    stage, "importing/preview", [("type", "Note"), ("zone", "Notes")], file: ("a.csv", "title\nMilk\n"))
+            )
+            let shown = [
+                ("upload", try upload(page)), ("type", "Note"), ("zone", "Notes"), ("nameField", "-"),
+                ("previewed", try mark(page)),
+            ]
+            func changed(_ name: String, _ value: String) -> [(String, String)] {
+                shown.map { $0.0 == name ? (name, value) : $0 }
+            }
+            let another = EditStage.text(
+                try await send(stage, "importing/run", shown, file: ("b.csv", "title\nBread\nButter\n")))
+            #expect(
+                another.contains("Nothing was imported") && another.contains("2 rows will become records")
+                    && another.contains("<td>Bread</td>"))
             let task = EditStage.text(try await send(stage, "importing/run", changed("type", "Task")))
             #expect(task.contains("Nothing was imported") && task.contains("The import creates the record type Task."))
-            for fields in [changed("zone", "Other"), changed("nameField", "title"), shown + [("format", "ndjson")], shown + [("text", "title\nJam")]] {
+            for fields in [
+                changed("zone", "Other"), changed("nameField", "title"), shown + [("format", "ndjson")],
+                shown + [("text", "title\nJam")],
+            ] {
                 #expect(EditStage.text(try await send(stage, "importing/run", fields)).contains("Nothing was imported"))
             }
             #expect(try await stage.database().zoneChanges(ZoneChangesRequest(EditStage.notes)).changes.isEmpty)
             #expect(try await stage.database().schema().types["Task"] == nil)
             // The import matches the updated preview.
             let fields = changed("type", "Task").dropLast() + [("previewed", try mark(task))]
-            #expect(try await stage.end(try await send(stage, "importing/run", Array(fields))).contains("<dt>saved</dt><dd>1 <small>of 1</small></dd>"))
+            #expect(
+                try await stage.end(try await send(stage, "importing/run", Array(fields))).contains(
+                    "<dt>saved</dt><dd>1 <small>of 1</small></dd>"))
         }
     }
 
@@ -214,33 +282,50 @@ import Testing
             // Enough rows that the cancellation arrives before the end, even on a slow machine.
             let count = 40_000
             let rows = "title\n" + (0..<count).map { "note \($0)\n" }.joined()
-            let page = EditStage.text(try await send(stage, "importing/preview", [("type", "Note"), ("zone", "Notes")], file: ("a.csv", rows)))
-            let fields = [("upload", try upload(page)), ("type", "Note"), ("zone", "Notes"), ("nameField", "-"), ("previewed", try mark(page))]
+            let page = EditStage.text(
+                try await send(
+                    stage, "importing/preview", [("type", "Note"), ("zone", "Notes")], file: ("a.csv", rows)))
+            let fields = [
+                ("upload", try upload(page)), ("type", "Note"), ("zone", "Notes"), ("nameField", "-"),
+                ("previewed", try mark(page)),
+            ]
             let begun = try await send(stage, "importing/run", fields)
             let run = try await stage.page(try stage.location(begun))
             _ = try await stage.send("run/cancel", of: run)
             #expect(try await stage.end(begun).contains(">cancelled<"))
-            let saved = try await stage.database().zoneChanges(ZoneChangesRequest(EditStage.notes, limit: PageLimit(records: count)))
+            let saved = try await stage.database().zoneChanges(
+                ZoneChangesRequest(EditStage.notes, limit: PageLimit(records: count)))
             #expect(saved.changes.count < count)
         }
     }
 
     @Test func badRowsAreListedAndLeftOutOnlyWhenThatIsMeant() async throws {
         try await EditStage.run { stage in
-            let text = "[{\"title\":\"a\",\"rank\":1},{\"title\":\"b\",\"rank\":\"many\"},7,{\"title\":\"d\",\"rank\":4}]"
+            let text =
+                "[{\"title\":\"a\",\"rank\":1},{\"title\":\"b\",\"rank\":\"many\"},7,{\"title\":\"d\",\"rank\":4}]"
             let answer = try await send(
-                stage, "importing/preview", [("type", "Note"), ("zone", "Notes"), ("nameField", "-")], file: ("notes.json", text))
+                stage, "importing/preview", [("type", "Note"), ("zone", "Notes"), ("nameField", "-")],
+                file: ("notes.json", text))
             let page = EditStage.text(answer)
-            #expect(page.contains("2 rows can’t be imported") && page.contains("the field &#39;rank&#39; has type INT64") && page.contains("Import 2 records"))
+            #expect(
+                page.contains("2 rows can’t be imported") && page.contains("the field &#39;rank&#39; has type INT64")
+                    && page.contains("Import 2 records"))
             // Scripts disable the button; without them it answers why nothing was imported.
-            #expect(page.contains("data-blocked") && page.contains("2 rows can’t be imported. Skip them, or correct the file."))
-            let fields = [("upload", try upload(page)), ("type", "Note"), ("zone", "Notes"), ("nameField", "-"), ("previewed", try mark(page))]
+            #expect(
+                page.contains("data-blocked")
+                    && page.contains("2 rows can’t be imported. Skip them, or correct the file."))
+            let fields = [
+                ("upload", try upload(page)), ("type", "Note"), ("zone", "Notes"), ("nameField", "-"),
+                ("previewed", try mark(page)),
+            ]
             let refused = try await send(stage, "importing/run", fields)
             #expect(EditStage.text(refused).contains("Nothing was imported"))
             let skipping = EditStage.text(try await send(stage, "importing/preview", fields + [("skip", "1")]))
             #expect(skipping.contains(">Import 2, skip 2</button>") && !skipping.contains("data-blocked"))
             let over = try await stage.end(try await send(stage, "importing/run", fields + [("skip", "1")]))
-            #expect(over.contains("<dt>saved</dt><dd>2 <small>of 2</small></dd>") && over.contains(">2 rows</dd>") && over.contains("Skipped 2 rows"))
+            #expect(
+                over.contains("<dt>saved</dt><dd>2 <small>of 2</small></dd>") && over.contains(">2 rows</dd>")
+                    && over.contains("Skipped 2 rows"))
             #expect(over.contains(">done<") && !over.contains("done, with errors"))
         }
     }
@@ -248,15 +333,25 @@ import Testing
     @Test func aColumnGetsTheTypeThatIsChosen() async throws {
         try await EditStage.run { stage in
             let form = [("type", "Item"), ("zone", "Notes"), ("nameField", "-")]
-            let page = EditStage.text(try await send(stage, "importing/preview", form, file: ("items.csv", "sku;a:b\n17;x\n1E5;y\n")))
+            let page = EditStage.text(
+                try await send(stage, "importing/preview", form, file: ("items.csv", "sku;a:b\n17;x\n1E5;y\n")))
             #expect(page.contains("is read with &#39;;&#39; between the cells."))
-            #expect(page.contains("items.csv:3 has &#39;1E5&#39;") && page.contains(#"<option value="" selected>STRING</option>"#))
-            let chosen = form + [("upload", try upload(page)), ("column", "sku:DOUBLE"), ("column", "a:b:STRING"), ("column", "gone:INT64"), ("column", "x:ASSET")]
+            #expect(
+                page.contains("items.csv:3 has &#39;1E5&#39;")
+                    && page.contains(#"<option value="" selected>STRING</option>"#))
+            let chosen =
+                form + [
+                    ("upload", try upload(page)), ("column", "sku:DOUBLE"), ("column", "a:b:STRING"),
+                    ("column", "gone:INT64"), ("column", "x:ASSET"),
+                ]
             let typed = EditStage.text(try await send(stage, "importing/preview", chosen))
-            #expect(typed.contains(#"<option value="sku:DOUBLE" selected>"#) && typed.contains(#"<option value="a:b:STRING" selected>"#))
+            #expect(
+                typed.contains(#"<option value="sku:DOUBLE" selected>"#)
+                    && typed.contains(#"<option value="a:b:STRING" selected>"#))
             let stale = EditStage.text(try await send(stage, "importing/run", chosen + [("previewed", try mark(page))]))
             #expect(stale.contains("the preview is out of date"))
-            let over = try await stage.end(try await send(stage, "importing/run", chosen + [("previewed", try mark(typed))]))
+            let over = try await stage.end(
+                try await send(stage, "importing/run", chosen + [("previewed", try mark(typed))]))
             #expect(over.contains("<dt>saved</dt><dd>2 <small>of 2</small></dd>"))
             #expect(try await stage.database().schema().types["Item"]?.fields["sku"]?.type == .double)
         }
@@ -265,29 +360,41 @@ import Testing
     @Test(arguments: [("id,v\n1\n2,3,4\n", "a.csv"), ("{\"id\"\n7\n", "a.ndjson")])
     func whereEachRowIsBadThePageNamesThem(text: String, name: String) async throws {
         try await EditStage.run { stage in
-            let page = EditStage.text(try await send(stage, "importing/preview", [("type", "Item"), ("zone", "Notes"), ("nameField", "id")], file: (name, text)))
-            #expect(page.contains("2 rows can’t be imported") && !page.contains("formaction") && !page.contains("has no values"))
+            let page = EditStage.text(
+                try await send(
+                    stage, "importing/preview", [("type", "Item"), ("zone", "Notes"), ("nameField", "id")],
+                    file: (name, text)))
+            #expect(
+                page.contains("2 rows can’t be imported") && !page.contains("formaction")
+                    && !page.contains("has no values"))
         }
     }
 
     @Test(arguments: [
-        ("title,rank\r\nMilk,1\r\n", "CSV"), ("title\trank\r\nMilk\t1\r\n", "TSV"), ("[{\"title\":\"Milk\",\"rank\":1}]", "JSON"),
+        ("title,rank\r\nMilk,1\r\n", "CSV"), ("title\trank\r\nMilk\t1\r\n", "TSV"),
+        ("[{\"title\":\"Milk\",\"rank\":1}]", "JSON"),
         ("{\"title\":\"Milk\",\"rank\":1}", "NDJSON"),
     ])
     func pastedRowsSayTheirFormatThemselves(text: String, format: String) async throws {
         try await EditStage.run { stage in
-            let page = EditStage.text(try await send(stage, "importing/preview", [("type", "Note"), ("zone", "Notes"), ("text", text)]))
-            #expect(page.contains("1 row will become records") && page.contains("selected>\(format)<") && page.contains("<td>Milk</td>"))
+            let page = EditStage.text(
+                try await send(stage, "importing/preview", [("type", "Note"), ("zone", "Notes"), ("text", text)]))
+            #expect(
+                page.contains("1 row will become records") && page.contains("selected>\(format)<")
+                    && page.contains("<td>Milk</td>"))
         }
     }
 
     @Test(arguments: [
-        ("", "Note", "There is nothing to import"), ("title\nMilk\n", "", "Enter a record type"), ("title\nMilk\n", "Users", "CloudKit&#39;s own"),
+        ("", "Note", "There is nothing to import"), ("title\nMilk\n", "", "Enter a record type"),
+        ("title\nMilk\n", "Users", "CloudKit&#39;s own"),
         ("title\nMilk\n", "9 lives", "must start with a letter"), ("\"never closed", "Note", "is not closed"),
     ])
     func unreadableFilesAreExplained(text: String, type: String, complaint: String) async throws {
         try await EditStage.run { stage in
-            let answer = try await send(stage, "importing/preview", [("type", type), ("zone", "Notes")], file: text.isEmpty ? nil : ("rows.csv", text))
+            let answer = try await send(
+                stage, "importing/preview", [("type", type), ("zone", "Notes")],
+                file: text.isEmpty ? nil : ("rows.csv", text))
             let page = EditStage.text(answer)
             #expect(page.contains(complaint))
             // The page must not reveal the path of the stored file.
@@ -299,7 +406,8 @@ import Testing
         try await EditStage.run { stage in
             for name in ["../../../etc/passwd", "..", ".", "/etc/cron.d/x", "..\\..\\x.csv", "a\u{1}b"] {
                 let fields = [("type", "Note"), ("zone", "Notes"), ("format", "csv")]
-                let page = EditStage.text(try await send(stage, "importing/preview", fields, file: (name, "title\nMilk\n")))
+                let page = EditStage.text(
+                    try await send(stage, "importing/preview", fields, file: (name, "title\nMilk\n")))
                 #expect(page.contains("1 row will become records"), "\(name)")
                 #expect(!page.contains("../") && !page.contains("/etc"), "\(name)")
             }
@@ -311,11 +419,15 @@ import Testing
             let path = EditStage.there.replacing("development", with: "production")
             let body = "type=Note&zone=_defaultZone&text=title%2Cnovel%0AMilk%2C1"
             let answer = try await stage.client.execute(
-                uri: "\(path)/importing/preview", method: .post, body: ByteBuffer(string: body)) { $0 }
+                uri: "\(path)/importing/preview", method: .post, body: ByteBuffer(string: body)
+            ) { $0 }
             let page = EditStage.text(answer)
-            #expect(page.contains("The production schema has no such type") && !page.contains(">Import 1 record</button>"))
+            #expect(
+                page.contains("The production schema has no such type") && !page.contains(">Import 1 record</button>"))
             let known = try await stage.client.execute(
-                uri: "\(path)/importing/preview", method: .post, body: ByteBuffer(string: "type=Note&zone=_defaultZone&text=title%0AMilk")) { $0 }
+                uri: "\(path)/importing/preview", method: .post,
+                body: ByteBuffer(string: "type=Note&zone=_defaultZone&text=title%0AMilk")
+            ) { $0 }
             #expect(EditStage.text(known).contains(">Import 1 record</button>"))
         }
     }

@@ -12,26 +12,43 @@ import Testing
 
 /// The page API tokens & keys, and the one that checks signatures.
 @Suite struct KeyPageTests {
-    static func pem(_ key: P256.Signing.PrivateKey = P256.Signing.PrivateKey()) -> String { key.publicKey.pemRepresentation }
+    static func pem(_ key: P256.Signing.PrivateKey = P256.Signing.PrivateKey()) -> String {
+        key.publicKey.pemRepresentation
+    }
 
     @Test func anAPITokenIsMadeShownOnceAndRevoked() async throws {
         try await KeyStage.run { stage in
             let empty = try await stage.page("keys")
-            #expect(empty.contains("None yet") && empty.contains("This server is open") && empty.contains("Nobody has signed in yet"))
+            #expect(
+                empty.contains("None yet") && empty.contains("This server is open")
+                    && empty.contains("Nobody has signed in yet"))
             let made = try await stage.post(
-                "keys/token", [("name", "Web <app>"), ("origins", "https://app.example.com\r\nhttp://localhost:3000"), ("callback", "https://app.example.com/back")])
+                "keys/token",
+                [
+                    ("name", "Web <app>"), ("origins", "https://app.example.com\r\nhttp://localhost:3000"),
+                    ("callback", "https://app.example.com/back"),
+                ])
             let page = EditStage.text(made)
             #expect(made.status == .ok && made.headers[.cacheControl] == "no-store")
-            let secret = String(try #require(page.firstMatch(of: /<code data-copy-source>([0-9a-f]{64})<\/code>/)).output.1)
+            let secret = String(
+                try #require(page.firstMatch(of: /<code data-copy-source>([0-9a-f]{64})<\/code>/)).output.1)
             let token = try #require(stage.accounts.apiToken(secret: secret))
-            #expect(token.allowedOrigins == ["https://app.example.com", "http://localhost:3000"] && token.callback == "https://app.example.com/back")
+            #expect(
+                token.allowedOrigins == ["https://app.example.com", "http://localhost:3000"]
+                    && token.callback == "https://app.example.com/back")
             #expect(page.contains("ckAPIToken=\(secret)") && page.contains("Web &lt;app&gt;"))
             let list = try await stage.page("keys")
-            #expect(!list.contains(secret) && list.contains(token.id) && list.contains("http://localhost:3000") && list.contains("Web &lt;app&gt;"))
+            #expect(
+                !list.contains(secret) && list.contains(token.id) && list.contains("http://localhost:3000")
+                    && list.contains("Web &lt;app&gt;"))
             // It belongs to one environment of one container.
-            #expect(try await !stage.page(KeyStage.there.replacing("development", with: "production") + "/keys").contains(token.id))
+            #expect(
+                try await !stage.page(KeyStage.there.replacing("development", with: "production") + "/keys").contains(
+                    token.id))
             let question = try await stage.page("keys/revoke?token=\(token.id)")
-            #expect(question.contains("Revoke the API token") && stage.accounts.apiTokens().allSatisfy { $0.revoked == nil })
+            #expect(
+                question.contains("Revoke the API token") && stage.accounts.apiTokens().allSatisfy { $0.revoked == nil }
+            )
             let revoked = try await stage.post("keys/revoke", [("token", token.id)])
             #expect(revoked.status == .seeOther)
             #expect(try await stage.page(try #require(revoked.headers[.location])).contains("The API token is revoked"))
@@ -41,10 +58,15 @@ import Testing
 
     @Test func anInvalidTokenIsRefusedBesideTheInput() async throws {
         try await KeyStage.run { stage in
-            for (origins, callback) in [("not an origin", ""), ("", "javascript:alert(1)"), ("https://a.example/path", "")] {
-                let answer = try await stage.post("keys/token", [("name", "App"), ("origins", origins), ("callback", callback)])
+            for (origins, callback) in [
+                ("not an origin", ""), ("", "javascript:alert(1)"), ("https://a.example/path", ""),
+            ] {
+                let answer = try await stage.post(
+                    "keys/token", [("name", "App"), ("origins", origins), ("callback", callback)])
                 let page = EditStage.text(answer)
-                #expect(answer.status == .badRequest && page.contains("role=\"alert\"") && page.contains("value=\"App\""), "\(origins) \(callback)")
+                #expect(
+                    answer.status == .badRequest && page.contains("role=\"alert\"") && page.contains("value=\"App\""),
+                    "\(origins) \(callback)")
             }
             #expect(stage.accounts.apiTokens().isEmpty)
         }
@@ -60,9 +82,14 @@ import Testing
             _ = try stage.accounts.caller(named: "grace", deviceID: nil)
             let page = try await stage.page("zone?zone=Notes")
             #expect(page.contains("<option value=\"grace\"") && !page.contains("<option value=\"\(user.handle)\""))
-            let refused = try await stage.post("zone/share?zone=Notes", [("with", user.handle), ("permission", "READ_ONLY")])
-            #expect(refused.status == .badRequest && EditStage.text(refused).contains("which has no shared database; choose another user"))
-            #expect(try await stage.post("zone/share?zone=Notes", [("with", "grace"), ("permission", "READ_ONLY")]).status == .seeOther)
+            let refused = try await stage.post(
+                "zone/share?zone=Notes", [("with", user.handle), ("permission", "READ_ONLY")])
+            #expect(
+                refused.status == .badRequest
+                    && EditStage.text(refused).contains("which has no shared database; choose another user"))
+            #expect(
+                try await stage.post("zone/share?zone=Notes", [("with", "grace"), ("permission", "READ_ONLY")]).status
+                    == .seeOther)
         }
     }
 
@@ -72,22 +99,28 @@ import Testing
             let answer = try await stage.post("keys/key", [("name", "Nightly"), ("pem", Self.pem(key))])
             let page = EditStage.text(answer)
             let registered = try #require(stage.accounts.serverKeys().first)
-            #expect(answer.status == .ok && page.contains(registered.keyID) && page.contains(registered.userRecordName.string))
+            #expect(
+                answer.status == .ok && page.contains(registered.keyID)
+                    && page.contains(registered.userRecordName.string))
             let list = try await stage.page("keys")
             #expect(list.contains(registered.keyID) && list.contains("Nightly"))
             // The key can also be sent as a file, which takes precedence over the text.
             let other = P256.Signing.PrivateKey()
-            let body = "--x\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nFile\r\n--x\r\nContent-Disposition: form-data; name=\"pem\"\r\n\r\n\r\n--x\r\n"
+            let body =
+                "--x\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\nFile\r\n--x\r\nContent-Disposition: form-data; name=\"pem\"\r\n\r\n\r\n--x\r\n"
                 + "Content-Disposition: form-data; name=\"file\"; filename=\"k.pem\"\r\n\r\n\(Self.pem(other))\r\n--x--\r\n"
             let sent = try await stage.client.execute(
-                uri: "\(KeyStage.there)/keys/key", method: .post, headers: [.contentType: "multipart/form-data; boundary=x"], body: .init(string: body)) { $0 }
+                uri: "\(KeyStage.there)/keys/key", method: .post,
+                headers: [.contentType: "multipart/form-data; boundary=x"], body: .init(string: body)
+            ) { $0 }
             #expect(sent.status == .ok && stage.accounts.serverKeys().count == 2)
             let refused = try await stage.post("keys/key", [("name", "Wrong"), ("pem", key.pemRepresentation)])
             #expect(refused.status == .badRequest && EditStage.text(refused).contains("private"))
             // A rejected private key is not sent back; other text is.
             let lines = key.pemRepresentation.split(separator: "\n")
             #expect(lines.count > 2 && !lines.dropFirst().dropLast().contains { EditStage.text(refused).contains($0) })
-            let misnamed = try await stage.post("keys/key", [("name", String(repeating: "n", count: 1000)), ("pem", Self.pem())])
+            let misnamed = try await stage.post(
+                "keys/key", [("name", String(repeating: "n", count: 1000)), ("pem", Self.pem())])
             #expect(misnamed.status == .badRequest && EditStage.text(misnamed).contains("BEGIN PUBLIC KEY"))
             #expect(try await stage.post("keys/key", [("name", "Wrong"), ("pem", " ")]).status == .badRequest)
             #expect(try await stage.page("keys/revoke?key=\(registered.keyID)").contains("Revoke the server key"))
@@ -102,12 +135,16 @@ import Testing
             _ = try await stage.post("/sign-in", [("ticket", stage.ticket(token: apiToken)), ("name", "Grace Hopper")])
             let session = try #require(stage.accounts.webAuthSessions().first)
             let list = try await stage.page("keys")
-            #expect(list.contains(session.id) && list.contains("Grace Hopper") && list.contains("30 minutes") && list.contains("Web app"))
+            #expect(
+                list.contains(session.id) && list.contains("Grace Hopper") && list.contains("30 minutes")
+                    && list.contains("Web app"))
             #expect(try await stage.page("keys/revoke?session=\(session.id)").contains("Sign Grace Hopper out?"))
             #expect(try await stage.post("keys/revoke", [("session", session.id)]).status == .seeOther)
             #expect(stage.accounts.webAuthSessions().first?.revoked != nil)
             #expect(try await stage.page("keys").contains("signed out <time"))
-            #expect(try await stage.page("keys/revoke?session=none", .notFound).contains("There is no such token, key or session"))
+            #expect(
+                try await stage.page("keys/revoke?session=none", .notFound).contains(
+                    "There is no such token, key or session"))
             // Credentials of another environment are not found.
             let production = KeyStage.there.replacing("development", with: "production")
             #expect(try await stage.post("\(production)/keys/revoke", [("token", apiToken.id)]).status == .notFound)
@@ -127,7 +164,9 @@ import Testing
                 let message = RequestSignature.message(date: date, body: Array(body.utf8), target: target)
                 return try key.signature(for: Data(message.utf8)).derRepresentation.base64EncodedString()
             }
-            func check(_ fields: [(String, String)]) async throws -> String { EditStage.text(try await stage.post("keys/signature", fields)) }
+            func check(_ fields: [(String, String)]) async throws -> String {
+                EditStage.text(try await stage.post("keys/signature", fields))
+            }
             let curl = """
                 curl -X POST 'http://127.0.0.1:8080\(target)' \\
                   -H 'x-apple-cloudkit-request-keyid: \(registered.keyID)' -H "X-Apple-CloudKit-Request-ISO8601Date: \(date)" \\
@@ -135,13 +174,18 @@ import Testing
                 """
             #expect(try await check([("curl", curl)]).contains("The signature is correct"))
             let parts = [("target", target), ("date", date), ("keyID", registered.keyID), ("body", body)]
-            #expect(try await check(parts + [("signature", try signature(body, target))]).contains("The signature is correct"))
-            let wrong = try await check(parts + [("signature", try signature(body, target.replacing("?a=b", with: "")))])
+            #expect(
+                try await check(parts + [("signature", try signature(body, target))]).contains(
+                    "The signature is correct"))
+            let wrong = try await check(
+                parts + [("signature", try signature(body, target.replacing("?a=b", with: "")))])
             #expect(wrong.contains("note bad diagnosis") && wrong.contains("differs") && wrong.contains("<mark>"))
             // Without a signature, the page shows the message to sign.
             let nothing = try await check([("target", target), ("date", date), ("body", body)])
             let message = RequestSignature.message(date: date, body: Array(body.utf8), target: target)
-            #expect(nothing.contains("There is no signature to check without a key ID and a signature") && nothing.replacing("&#61;", with: "=").contains(message.replacing("\"", with: "&quot;")))
+            #expect(
+                nothing.contains("There is no signature to check without a key ID and a signature")
+                    && nothing.replacing("&#61;", with: "=").contains(message.replacing("\"", with: "&quot;")))
             for fields in [[("curl", "wget x")], [("curl", "curl -d @file 'http://x/database'")], [("target", "")]] {
                 #expect(try await check(fields).contains("role=\"alert\""), "\(fields)")
             }
@@ -152,9 +196,12 @@ import Testing
         try await KeyStage.run { stage in
             for number in 0..<101 { _ = try await stage.token(named: "Token \(number)") }
             let list = try await stage.page("keys")
-            #expect(list.contains("The list shows 100 of 101") && list.contains("skylight token list") && !list.contains("skylight key list"))
+            #expect(
+                list.contains("The list shows 100 of 101") && list.contains("skylight token list")
+                    && !list.contains("skylight key list"))
             // Valid credentials come first.
-            _ = try await stage.accounts.revokeAPIToken(try #require(stage.accounts.apiTokens().first { $0.name == "Token 100" }).id)
+            _ = try await stage.accounts.revokeAPIToken(
+                try #require(stage.accounts.apiTokens().first { $0.name == "Token 100" }).id)
             let later = try await stage.page("keys")
             #expect(later.contains("Token 0 ") && !later.contains("Token 100 "))
         }
@@ -164,7 +211,8 @@ import Testing
         try await KeyStage.run(.required) { stage in
             let session = stage.accounts.openConsoleSession()
             let page = try await stage.client.execute(
-                uri: "\(KeyStage.there)/keys", method: .get, headers: [.cookie: "skylight-80=\(session.token)"]) { $0 }
+                uri: "\(KeyStage.there)/keys", method: .get, headers: [.cookie: "skylight-80=\(session.token)"]
+            ) { $0 }
             #expect(String(buffer: page.body).contains("Every request needs credentials"))
             // A user of an app is not an administrator.
             #expect(try await stage.get("/sign-in?ticket=\(PercentEncoding.encoded(stage.ticket()))").status == .ok)

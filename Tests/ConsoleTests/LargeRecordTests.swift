@@ -19,7 +19,8 @@ import Testing
 
     /// The number of the field in a form.
     private func number(_ field: String, _ page: String, sentTo path: String) throws -> String {
-        let name = try #require(HTMLForm(page, sentTo: path)?.fields.first { $0.name.hasPrefix("field") && $0.value == field }?.name)
+        let name = try #require(
+            HTMLForm(page, sentTo: path)?.fields.first { $0.name.hasPrefix("field") && $0.value == field }?.name)
         return String(name.dropFirst("field".count))
     }
 
@@ -33,15 +34,20 @@ import Testing
         try await EditStage.run { stage in
             let new = try await stage.page("record/new?zone=Notes&type=Note")
             let title = "text-\(try number("title", new, sentTo: "record/save"))-1"
-            _ = try stage.location(try await stage.send("record/save", of: new, [title: text, "name": "note"], button: ("do", "save")))
+            _ = try stage.location(
+                try await stage.send("record/save", of: new, [title: text, "name": "note"], button: ("do", "save")))
             #expect(try await isHeld(text, by: "note", stage))
             // The form carries it as it was, and as it is.
             let edit = try await stage.page("record/edit?zone=Notes&name=note")
             let other = String(text.dropLast()) + "x"
-            _ = try stage.location(try await stage.send("record/save", of: edit, ["text-\(try number("title", edit, sentTo: "record/save"))-1": other], button: ("do", "save")))
+            _ = try stage.location(
+                try await stage.send(
+                    "record/save", of: edit, ["text-\(try number("title", edit, sentTo: "record/save"))-1": other],
+                    button: ("do", "save")))
             #expect(try await isHeld(other, by: "note", stage))
             let duplicate = try await stage.page("record/duplicate?zone=Notes&name=note")
-            _ = try stage.location(try await stage.send("record/save", of: duplicate, ["name": "copy"], button: ("do", "save")))
+            _ = try stage.location(
+                try await stage.send("record/save", of: duplicate, ["name": "copy"], button: ("do", "save")))
             #expect(try await isHeld(other, by: "copy", stage))
         }
     }
@@ -53,11 +59,16 @@ import Testing
             try await stage.save("note", ["title": .string(text)])
             let edit = try await stage.page("record/edit?zone=Notes&name=note")
             try await stage.save("note", ["title": .string(theirs)])
-            let conflict = EditStage.text(try await stage.send("record/save", of: edit, ["text-\(try number("title", edit, sentTo: "record/save"))-1": mine], button: ("do", "save")))
+            let conflict = EditStage.text(
+                try await stage.send(
+                    "record/save", of: edit, ["text-\(try number("title", edit, sentTo: "record/save"))-1": mine],
+                    button: ("do", "save")))
             let pick = "pick\(try number("title", conflict, sentTo: "record/resolve"))"
-            let again = EditStage.text(try await stage.send("record/resolve", of: conflict, [pick: "mine"], button: ("do", "edit")))
+            let again = EditStage.text(
+                try await stage.send("record/resolve", of: conflict, [pick: "mine"], button: ("do", "edit")))
             #expect(again.holds("Edit "))
-            _ = try stage.location(try await stage.send("record/resolve", of: conflict, [pick: "mine"], button: ("do", "save")))
+            _ = try stage.location(
+                try await stage.send("record/resolve", of: conflict, [pick: "mine"], button: ("do", "save")))
             #expect(try await isHeld(mine, by: "note", stage))
         }
     }
@@ -72,7 +83,8 @@ import Testing
             _ = try await stage.end(try await stage.send("bulk/run", of: dry))
             for name in ["a", "b"] as [Name] { #expect(try await isHeld(text, by: name, stage)) }
             // What an address holds gets one, to keep and to send.
-            let short = try stage.location(try await stage.send("bulk", of: form, ["text-1-1": "short"], button: ("dry", "1")))
+            let short = try stage.location(
+                try await stage.send("bulk", of: form, ["text-1-1": "short"], button: ("dry", "1")))
             #expect(try await stage.page(short).contains("2 records would get another title"))
         }
     }

@@ -16,8 +16,12 @@ struct MemoryTests {
     func noRoom() async throws {
         let budget = MemoryBudget()
         try await EditStage.run(memory: budget) { stage in
-            try await stage.save("large", ["title": .string(String(repeating: "x", count: 100_000)), "rank": .int64(1)])
-            let paths = ["fetch?zone=Notes&names=large", "fetch.json?zone=Notes&names=large", "query.json?type=Note&zone=Notes", "query.json?type=Note&zone=Notes&all=1"]
+            try await stage.save(
+                "large", ["title": .string(String(repeating: "x", count: 100_000)), "rank": .int64(1)])
+            let paths = [
+                "fetch?zone=Notes&names=large", "fetch.json?zone=Notes&names=large", "query.json?type=Note&zone=Notes",
+                "query.json?type=Note&zone=Notes&all=1",
+            ]
             for path in paths {
                 budget.count(MemoryBudget.defaultLimit)
                 let refused = try await stage.get(path)
@@ -57,11 +61,14 @@ struct MemoryTests {
             try await eventually { work.count == 2 }
             try await EditStage.run(memory: budget) { stage in
                 let rows = "title\n" + String(repeating: String(repeating: "x", count: 999) + "\n", count: 1000)
-                let body = "--B0undary\r\nContent-Disposition: form-data; name=\"type\"\r\n\r\nNote\r\n--B0undary\r\n"
+                let body =
+                    "--B0undary\r\nContent-Disposition: form-data; name=\"type\"\r\n\r\nNote\r\n--B0undary\r\n"
                     + "Content-Disposition: form-data; name=\"file\"; filename=\"rows.csv\"\r\n\r\n\(rows)\r\n--B0undary--\r\n"
                 async let answer = stage.client.execute(
-                    uri: "\(EditStage.there)/importing/preview?zone=Notes", method: .post, headers: [.contentType: "multipart/form-data; boundary=B0undary"],
-                    body: ByteBuffer(string: body)) { $0 }
+                    uri: "\(EditStage.there)/importing/preview?zone=Notes", method: .post,
+                    headers: [.contentType: "multipart/form-data; boundary=B0undary"],
+                    body: ByteBuffer(string: body)
+                ) { $0 }
                 try await eventually { budget.returnedBytes >= rows.utf8.count && budget.takenBytes == 0 }
                 work.end()
                 let page = EditStage.text(try await answer)

@@ -14,7 +14,9 @@ import Testing
     @discardableResult
     private func pull(_ stage: ConnectedStage, _ changes: [String: String] = [:]) async throws -> String {
         let form = try await stage.page("mirror")
-        #expect(try stage.location(try await stage.send("mirror/start", of: form, changes)) == "\(ConnectedStage.there)/mirror")
+        #expect(
+            try stage.location(try await stage.send("mirror/start", of: form, changes))
+                == "\(ConnectedStage.there)/mirror")
         try await eventually { try await !stage.page("mirror").contains("data-live=") }
         return try await stage.page("mirror")
     }
@@ -24,7 +26,8 @@ import Testing
         let form = try await stage.page("\(ConnectedStage.mirror)/record/edit?zone=Notes&name=\(name)")
         var typed: [String: String] = [:]
         for (field, text) in changes {
-            let number = try #require(form.firstMatch(of: try Regex("name=\"field(\\d+)\" value=\"\(field)\""))?.output[1].substring)
+            let number = try #require(
+                form.firstMatch(of: try Regex("name=\"field(\\d+)\" value=\"\(field)\""))?.output[1].substring)
             typed["text-\(number)-1"] = text
         }
         let answer = try await stage.send("record/save", of: form, typed, button: ("do", "save"))
@@ -44,10 +47,15 @@ import Testing
     @Test func aMirrorIsMadeAndShowsItsPulls() async throws {
         try await ConnectedStage.run { stage in
             let done = try await pull(stage, ["types": ""])
-            #expect(done.contains("<span class=\"state good\">done</span>") && done.contains("1 saved, 0 deleted") && done.contains("Latest pulls with changes"))
+            #expect(
+                done.contains("<span class=\"state good\">done</span>") && done.contains("1 saved, 0 deleted")
+                    && done.contains("Latest pulls with changes"))
             // The mirror is the user's, who is no user of this server, and answers without an index.
-            let page = try await stage.page("\(ConnectedStage.mirror)/query?zone=Notes&type=Note&filter1=title&is1=EQUALS&value1=before")
-            #expect(page.contains("><bdi>before</bdi> <small>note</small></a>") && page.contains("<strong>Mirror</strong>") && page.contains("a copy of \(ConnectedStage.container) (development)"))
+            let page = try await stage.page(
+                "\(ConnectedStage.mirror)/query?zone=Notes&type=Note&filter1=title&is1=EQUALS&value1=before")
+            #expect(
+                page.contains("><bdi>before</bdi> <small>note</small></a>") && page.contains("<strong>Mirror</strong>")
+                    && page.contains("a copy of \(ConnectedStage.container) (development)"))
             try await stage.save("second", ["title": .string("new")])
             #expect(try await pull(stage).contains("1 saved, 0 deleted"))
             #expect(try await stage.page("\(ConnectedStage.mirror)/record?zone=Notes&name=second").contains("new"))
@@ -90,12 +98,16 @@ import Testing
             try await edit(stage, "note", ["title": "after"])
             let before = stage.requestCount
             let list = try await stage.page(Self.unsent)
-            #expect(list.contains("1 change to send") && list.contains("<td>update</td>") && list.contains("title") && list.contains("Send now"))
+            #expect(
+                list.contains("1 change to send") && list.contains("<td>update</td>") && list.contains("title")
+                    && list.contains("Send now"))
             let question = EditStage.text(try await stage.send("unsent/send", of: list))
             #expect(question.contains("Change \(ConnectedStage.container) (development) in iCloud?"))
             #expect(stage.requestCount == before, "looking and asking send nothing")
             let run = try await sendNow(stage)
-            #expect(run.contains("Send 1 change to \(ConnectedStage.container) (development)") && run.contains(">done</span>"))
+            #expect(
+                run.contains("Send 1 change to \(ConnectedStage.container) (development)")
+                    && run.contains(">done</span>"))
             #expect(try await stage.values("note") == ["title": .string("after"), "rank": .int64(1)])
             #expect(try await stage.page(Self.unsent).contains("Nothing waits to be sent"))
         }
@@ -123,18 +135,27 @@ import Testing
         #expect(run.contains("CONFLICT") && run.contains(">note<"))
         #expect(try await stage.values("other")["title"] == .string("sent"), "a conflict stops its record only")
         let list = try await stage.page(Self.unsent)
-        #expect(list.contains("Conflicts") && list.contains("changed here") && list.contains("changed in iCloud") && list.contains("0 changes to send"))
+        #expect(
+            list.contains("Conflicts") && list.contains("changed here") && list.contains("changed in iCloud")
+                && list.contains("0 changes to send"))
     }
 
     @Test func aConflictIsMergedFieldByField() async throws {
         try await ConnectedStage.run { stage in
             try await conflict(stage, mine: ["title": "mine"], theirs: ["rank": .int64(2)])
             let versions = try await stage.page("\(ConnectedStage.mirror)/unsent/conflict?zone=Notes&name=note")
-            #expect(versions.contains("changed in iCloud before your change was sent") && versions.contains("both changes can be merged"))
-            for text in ["mine", "before", "changed by you", "changed on the server"] { #expect(versions.contains(text)) }
-            let settled = try stage.location(try await stage.send("unsent/resolve", of: versions, button: ("do", "save")))
+            #expect(
+                versions.contains("changed in iCloud before your change was sent")
+                    && versions.contains("both changes can be merged"))
+            for text in ["mine", "before", "changed by you", "changed on the server"] {
+                #expect(versions.contains(text))
+            }
+            let settled = try stage.location(
+                try await stage.send("unsent/resolve", of: versions, button: ("do", "save")))
             #expect(settled == "\(Self.unsent)?notice=conflict-settled")
-            #expect(try await stage.values("note") == ["title": .string("before"), "rank": .int64(2)], "nothing is sent yet")
+            #expect(
+                try await stage.values("note") == ["title": .string("before"), "rank": .int64(2)], "nothing is sent yet"
+            )
             _ = try await sendNow(stage)
             #expect(try await stage.values("note") == ["title": .string("mine"), "rank": .int64(2)])
         }
@@ -146,10 +167,17 @@ import Testing
             try await conflict(stage, mine: ["title": "mine"], theirs: ["title": .string("theirs"), "rank": .int64(2)])
             let versions = try await stage.page("\(ConnectedStage.mirror)/unsent/conflict?zone=Notes&name=note")
             let number = try #require(versions.firstMatch(of: /name="field(\d+)" value="title"/)?.output.1)
-            #expect(try await stage.send("unsent/resolve", of: versions, button: ("do", "save")).status == .badRequest, "the contested field has no choice")
-            _ = try stage.location(try await stage.send("unsent/resolve", of: versions, ["pick\(number)": pick], button: ("do", "save")))
+            #expect(
+                try await stage.send("unsent/resolve", of: versions, button: ("do", "save")).status == .badRequest,
+                "the contested field has no choice")
+            _ = try stage.location(
+                try await stage.send("unsent/resolve", of: versions, ["pick\(number)": pick], button: ("do", "save")))
             let list = try await stage.page(Self.unsent)
-            if pick == "mine" { _ = try await sendNow(stage) } else { #expect(list.contains("Nothing waits to be sent")) }
+            if pick == "mine" {
+                _ = try await sendNow(stage)
+            } else {
+                #expect(list.contains("Nothing waits to be sent"))
+            }
             #expect(try await stage.values("note") == ["title": .string(title), "rank": .int64(2)])
             let here = try await stage.page("\(ConnectedStage.mirror)/record?zone=Notes&name=note")
             #expect(here.contains(title))
@@ -188,9 +216,12 @@ import Testing
             try await stage.save("note", ["title": .string("theirs")])
             try await pull(stage)
             let shown = EditStage.text(try await stage.send("unsent/resolve", of: versions, button: ("do", "save")))
-            #expect(shown.contains("changed in iCloud before your change was sent") && shown.contains("changed on both sides"))
+            #expect(
+                shown.contains("changed in iCloud before your change was sent")
+                    && shown.contains("changed on both sides"))
             for version in ["mine", "theirs"] {
-                #expect(try await stage.send("unsent/settle", of: list, button: ("version", version)).status == .conflict)
+                #expect(
+                    try await stage.send("unsent/settle", of: list, button: ("version", version)).status == .conflict)
             }
             // And the record is edited here once more.
             try await edit(stage, "note", ["title": "mine again"])

@@ -9,12 +9,17 @@ import Testing
 /// The nine entries of the navigation, their tabs and their states.
 @Suite struct NavigationTests {
     /// The texts and the addresses of the links in one of the navigations, and the texts of the current ones.
-    private static func links(of navigation: String, in page: String) throws -> (texts: [String], addresses: [String], current: [String]) {
+    private static func links(of navigation: String, in page: String) throws -> (
+        texts: [String], addresses: [String], current: [String]
+    ) {
         let start = try #require(page.firstRange(of: "<nav class=\"\(navigation)\""), "\(navigation)")
         let rest = page[start.lowerBound...]
-        let links = rest[..<(rest.firstRange(of: "</nav>")?.lowerBound ?? rest.endIndex)].matches(of: #/<a href="([^"]*)"( aria-current="[a-z]*")?>([^<]*)/#)
+        let links = rest[..<(rest.firstRange(of: "</nav>")?.lowerBound ?? rest.endIndex)].matches(
+            of: #/<a href="([^"]*)"( aria-current="[a-z]*")?>([^<]*)/#)
         // A state follows after a space.
-        let texts = links.map { link in link.output.3.replacing("&amp;", with: "&").split(separator: " ").joined(separator: " ") }
+        let texts = links.map { link in
+            link.output.3.replacing("&amp;", with: "&").split(separator: " ").joined(separator: " ")
+        }
         return (texts, links.map { String($0.output.1) }, zip(links, texts).filter { $0.0.output.2 != nil }.map(\.1))
     }
 
@@ -37,8 +42,13 @@ import Testing
     @Test func aQuestionIsUnderTheTabThatAsksIt() async throws {
         try await RequestStage.with { stage in
             try await stage.save("one")
-            let questions = ["zone/delete?zone=Notes": "Zones", "record/delete?zone=Notes&name=one": "Fetch", "type/remove?type=Note": "Record types"]
-            for (path, tab) in questions { #expect(try await Self.tabs(on: path, of: stage).current == [tab], "\(path)") }
+            let questions = [
+                "zone/delete?zone=Notes": "Zones", "record/delete?zone=Notes&name=one": "Fetch",
+                "type/remove?type=Note": "Record types",
+            ]
+            for (path, tab) in questions {
+                #expect(try await Self.tabs(on: path, of: stage).current == [tab], "\(path)")
+            }
         }
     }
 
@@ -57,20 +67,26 @@ import Testing
                 let heading = try Regex("<h1[^>]*>\(escaped)")
                 #expect(page.contains(heading), "\(tab)")
                 let sections = try Self.links(of: "sections", in: page)
-                #expect(sections.texts.filter { !["Query", "Fetch", "Changes"].contains($0) } == Tab.Section.allCases.map(\.title), "\(tab)")
+                #expect(
+                    sections.texts.filter { !["Query", "Fetch", "Changes"].contains($0) }
+                        == Tab.Section.allCases.map(\.title), "\(tab)")
                 #expect(sections.current.first == section.title, "\(tab)")
                 // An entry leads to the first of its tabs.
                 let entry = try #require(sections.texts.firstIndex(of: section.title))
                 #expect(sections.addresses[entry] == tabs.addresses.first, "\(tab)")
                 // These are one click away everywhere.
-                for address in ["query", "fetch", "changes"] { #expect(sections.addresses.contains("\(RequestStage.there)/\(address)"), "\(address) on \(tab)") }
+                for address in ["query", "fetch", "changes"] {
+                    #expect(sections.addresses.contains("\(RequestStage.there)/\(address)"), "\(address) on \(tab)")
+                }
             }
         }
     }
 
     @Test func pagesOutsideOfTheTabsKeepTheirRow() async throws {
         try await RequestStage.with { stage in
-            for (path, first) in [("zone?zone=Nothing", "Query"), ("find?q=nothing", "Query"), ("zone/delete?zone=Notes", "Zones")] {
+            for (path, first) in [
+                ("zone?zone=Nothing", "Query"), ("find?q=nothing", "Query"), ("zone/delete?zone=Notes", "Zones"),
+            ] {
                 let tabs = try await Self.tabs(on: path, of: stage)
                 #expect(tabs.texts.first == first, "\(path)")
             }
@@ -81,17 +97,23 @@ import Testing
         try await RequestStage.with { stage in
             try await stage.save("one")
             #expect(try await Self.tabs(on: "zones", of: stage).texts == ["Zones", "Sharing"])
-            #expect(try await Self.tabs(on: "zones", in: "/c/iCloud.com.example.App/development/public", of: stage).texts == ["Zones"])
+            #expect(
+                try await Self.tabs(on: "zones", in: "/c/iCloud.com.example.App/development/public", of: stage).texts
+                    == ["Zones"])
             // The other databases of a page about shares.
             let sharing = try await stage.page("sharing")
-            #expect(sharing.contains("/development/shared/sharing\"") && sharing.contains("/development/public/zones\""))
+            #expect(
+                sharing.contains("/development/shared/sharing\"") && sharing.contains("/development/public/zones\""))
             let schema = try await Self.tabs(on: "types", of: stage).texts
-            #expect(schema == ["Record types", "Indexes", "Security roles", "Deploy", "History", "Schema file", "Reset"])
+            #expect(
+                schema == ["Record types", "Indexes", "Security roles", "Deploy", "History", "Schema file", "Reset"])
             let production = "/c/iCloud.com.example.App/production/private"
             #expect(try await Self.tabs(on: "types", in: production, of: stage).texts == schema.dropLast())
             // The page of a tab that the place does not offer says where it is.
             #expect(try await Self.tabs(on: "reset", in: production, of: stage).current == ["Reset"])
-            #expect(try await stage.page("types", in: production).contains(" · iCloud.com.example.App · production</title>"))
+            #expect(
+                try await stage.page("types", in: production).contains(" · iCloud.com.example.App · production</title>")
+            )
         }
     }
 
@@ -112,9 +134,14 @@ import Testing
             refused.environment = .production
             stage.note(refused)
             refused.environment = .development
-            #expect(try await Self.state("Requests", on: "zones", stage) == "1 error in the last hour", "another environment")
+            #expect(
+                try await Self.state("Requests", on: "zones", stage) == "1 error in the last hour",
+                "another environment")
             var partial = stage.request("records/modify")
-            partial.itemErrors = [ServedRequest.ItemError(name: "a", code: .conflict, reason: "no"), ServedRequest.ItemError(name: "b", code: .conflict, reason: "no")]
+            partial.itemErrors = [
+                ServedRequest.ItemError(name: "a", code: .conflict, reason: "no"),
+                ServedRequest.ItemError(name: "b", code: .conflict, reason: "no"),
+            ]
             stage.note(partial)
             refused.started = Timestamp(milliseconds: refused.started.milliseconds - 2 * 3_600_000)
             stage.note(refused)
@@ -125,14 +152,21 @@ import Testing
     /// A client that lacks changes fetches them when it comes: only those that need someone count.
     @Test func clientsThatAreStuckCount() async throws {
         try await RequestStage.with { stage in
-            func state(on path: String = "zones") async throws -> String? { try await Self.state("Clients", on: path, stage) }
+            func state(on path: String = "zones") async throws -> String? {
+                try await Self.state("Clients", on: path, stage)
+            }
             let now = Timestamp.now()
-            func note(_ name: String, secondsAgo: Int64, moreComing: Bool = false, error: RecordError? = nil, in address: DatabaseAddress? = nil) {
+            func note(
+                _ name: String, secondsAgo: Int64, moreComing: Bool = false, error: RecordError? = nil,
+                in address: DatabaseAddress? = nil
+            ) {
                 var request = stage.request("changes/zone", from: name, in: address)
                 request.started = Timestamp(milliseconds: now.milliseconds - secondsAgo * 1000)
                 request.pulls = [
                     ServedRequest.Pull(
-                        zoneID: RequestStage.zone, sent: nil, given: error == nil ? ChangeToken(bytes: Array(name.utf8)) : nil, moreComing: moreComing, changes: 1,
+                        zoneID: RequestStage.zone, sent: nil,
+                        given: error == nil ? ChangeToken(bytes: Array(name.utf8)) : nil, moreComing: moreComing,
+                        changes: 1,
                         error: error.map { ServedRequest.ItemError($0, name: "Notes") })
                 ]
                 stage.note(request)
@@ -165,7 +199,8 @@ import Testing
                 let moment = Timestamp(milliseconds: now.milliseconds - secondsAgo * 1000)
                 _ = stage.log.notifications.add(
                     LoggedNotification(
-                        at: moment, in: stage.address, of: stage.user.userRecordName, subscriptionID: "q", position: 2, zoneID: ZoneID(zoneName: "Told"), recordName: "two",
+                        at: moment, in: stage.address, of: stage.user.userRecordName, subscriptionID: "q", position: 2,
+                        zoneID: ZoneID(zoneName: "Told"), recordName: "two",
                         event: .create, tokenID: "abcdef0123456789", clientID: "phone", fate: .delivered(moment)))
             }
             tell(secondsAgo: 86_401)
@@ -183,10 +218,14 @@ import Testing
         try await RequestStage.with { stage in
             let field = FieldInput(.reference(Reference(recordName: "nobody")))
             _ = try await stage.database.modify(
-                ModifyRequest([RecordOperation(.forceUpdate, recordName: "one", recordType: "Note", fields: ["other": field])], zoneID: RequestStage.zone))
+                ModifyRequest(
+                    [RecordOperation(.forceUpdate, recordName: "one", recordType: "Note", fields: ["other": field])],
+                    zoneID: RequestStage.zone))
             #expect(try await Self.state("Health", on: "zones", stage) == nil)
             _ = try await stage.post("check/start", "")
-            try await eventually { try await Self.state("Health", on: "zones", stage) == "1 problem found by the latest check" }
+            try await eventually {
+                try await Self.state("Health", on: "zones", stage) == "1 problem found by the latest check"
+            }
         }
     }
 

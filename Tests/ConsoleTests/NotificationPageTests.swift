@@ -24,15 +24,18 @@ import Testing
         }
     }
 
-    private static let payload = #"{"aps":{"content-available":1},"ck":{"ce":2,"cid":"iCloud.com.example.App","nid":"n","qry":{"sid":"q","rid":"a","fo":1}}}"#
+    private static let payload =
+        #"{"aps":{"content-available":1},"ck":{"ce":2,"cid":"iCloud.com.example.App","nid":"n","qry":{"sid":"q","rid":"a","fo":1}}}"#
 
     /// A notification about a record to the developer's phone.
     private static func notification(
-        _ stage: RequestStage, of name: Name, at position: Int64, _ fate: LoggedNotification.Fate, zone: ZoneID = RequestStage.zone
+        _ stage: RequestStage, of name: Name, at position: Int64, _ fate: LoggedNotification.Fate,
+        zone: ZoneID = RequestStage.zone
     ) -> LoggedNotification {
         var notification = LoggedNotification(
             at: .now(), in: stage.address, of: stage.user.userRecordName, subscriptionID: "q", position: position,
-            zoneID: ZoneID(zoneName: zone.zoneName, ownerRecordName: stage.user.userRecordName), recordName: name, event: .create, tokenID: "abcdef0123456789",
+            zoneID: ZoneID(zoneName: zone.zoneName, ownerRecordName: stage.user.userRecordName), recordName: name,
+            event: .create, tokenID: "abcdef0123456789",
             clientID: "phone", fate: fate)
         notification.payload = Array(payload.utf8)
         return notification
@@ -42,23 +45,35 @@ import Testing
         let sender = Sender()
         try await RequestStage.with(sender: sender) { stage in
             #expect(try await stage.page("notifications").contains("No notifications"))
-            let first = try #require(stage.log.notifications.add(Self.notification(stage, of: "a", at: 7, .delivered(.now()))))
-            let second = try #require(stage.log.notifications.add(Self.notification(stage, of: "b", at: 8, .coalesced(into: first))))
+            let first = try #require(
+                stage.log.notifications.add(Self.notification(stage, of: "a", at: 7, .delivered(.now()))))
+            let second = try #require(
+                stage.log.notifications.add(Self.notification(stage, of: "b", at: 8, .coalesced(into: first))))
             let list = try await stage.page("notifications")
-            #expect(list.contains(">a</a>") && list.contains("delivered ") && list.contains("coalesced into") && list.contains("2 notifications") && list.contains("phone"))
+            #expect(
+                list.contains(">a</a>") && list.contains("delivered ") && list.contains("coalesced into")
+                    && list.contains("2 notifications") && list.contains("phone"))
             #expect(try await !stage.page("notifications?in=user&user=grace").contains(">a</a>"))
             let page = try await stage.page("notifications?id=\(first)")
-            #expect(page.contains("content-available") && page.contains("at position 7") && page.contains("It also covers") && page.contains("Send again"))
+            #expect(
+                page.contains("content-available") && page.contains("at position 7") && page.contains("It also covers")
+                    && page.contains("Send again"))
             #expect(try await !stage.page("notifications?id=\(second)").contains("It also covers"))
-            #expect(try await stage.post("notification/again", "id=\(first)").headers[.location]?.contains("notification-sent") == true)
+            #expect(
+                try await stage.post("notification/again", "id=\(first)").headers[.location]?.contains(
+                    "notification-sent") == true)
             #expect(sender.sent.withLock { $0 } == [first])
-            let file = try await stage.client.execute(uri: "\(RequestStage.there)/notification/file?id=\(first)&bundle=com.example.App", method: .get) { $0 }
+            let file = try await stage.client.execute(
+                uri: "\(RequestStage.there)/notification/file?id=\(first)&bundle=com.example.App", method: .get
+            ) { $0 }
             #expect(file.headers[.contentDisposition] == "attachment; filename=\"notification-\(first).apns\"")
             guard case .object(let json) = try JSONReader.value(of: Array(file.body.readableBytesView)) else {
                 Issue.record("no object")
                 return
             }
-            #expect(json["Simulator Target Bundle"] == .string("com.example.App") && json["aps"] != nil && json["ck"] != nil)
+            #expect(
+                json["Simulator Target Bundle"] == .string("com.example.App") && json["aps"] != nil && json["ck"] != nil
+            )
             // Another environment has others.
             let production = RequestStage.there.replacing("development", with: "production")
             #expect(try await !stage.page("notifications", in: production).contains(">a</a>"))
@@ -74,8 +89,10 @@ import Testing
             let now = Timestamp.now()
             for (client, hours) in [("phone", 12), ("watch", -1)] as [(String, Int64)] {
                 _ = try await stage.accounts.makeNotificationToken(
-                    for: stage.user.userRecordName, clientID: client, container: stage.address.container, environment: .development, at: 3,
-                    now: Timestamp(milliseconds: now.milliseconds - 86_400_000), expires: Timestamp(milliseconds: now.milliseconds + hours * 3_600_000))
+                    for: stage.user.userRecordName, clientID: client, container: stage.address.container,
+                    environment: .development, at: 3,
+                    now: Timestamp(milliseconds: now.milliseconds - 86_400_000),
+                    expires: Timestamp(milliseconds: now.milliseconds + hours * 3_600_000))
             }
             let page = try await stage.page("notifications")
             let rows = page.matches(of: /<th scope="row">(phone|watch)<\/th>[\s\S]*?<\/tr>/).map { String($0.output.0) }
@@ -84,9 +101,11 @@ import Testing
     }
 
     /// The row of a client in the section "Why was a client not notified?".
-    private static func told(_ stage: RequestStage, _ path: String = "record?zone=Notes&name=a") async throws -> String {
+    private static func told(_ stage: RequestStage, _ path: String = "record?zone=Notes&name=a") async throws -> String
+    {
         let page = try await stage.page(path)
-        return String(try #require(page.split(separator: "Why was a client not notified?").dropFirst().last).prefix(4000))
+        return String(
+            try #require(page.split(separator: "Why was a client not notified?").dropFirst().last).prefix(4000))
     }
 
     @Test func aClientThatOnlyAskedForATokenIsListedByItsID() async throws {
@@ -95,17 +114,22 @@ import Testing
             var info = NotificationInfo()
             info.shouldSendContentAvailable = true
             let subject = Subscription.RecordSubject(Query(recordType: "Note"), firesOn: [.create])
-            for result in try await stage.database.modifySubscriptions([.save(Subscription("q", to: .query(subject), notificationInfo: info))]) { _ = try result.get() }
+            for result in try await stage.database.modifySubscriptions([
+                .save(Subscription("q", to: .query(subject), notificationInfo: info))
+            ]) { _ = try result.get() }
             var curl = stage.request("records/lookup", from: nil)
             curl.client.userAgent = "curl/7.88.1"
             stage.note(curl)
             let now = Timestamp.now()
             _ = try await stage.accounts.makeNotificationToken(
-                for: stage.user.userRecordName, clientID: "TestPhone", container: stage.address.container, environment: .development, at: 0, now: now,
+                for: stage.user.userRecordName, clientID: "TestPhone", container: stage.address.container,
+                environment: .development, at: 0, now: now,
                 expires: Timestamp(milliseconds: now.milliseconds + 60_000))
             try await stage.save("a")
             let before = try await Self.told(stage)
-            #expect(before.contains(">TestPhone</a>") && before.contains("Other clients of Developer have a token, and curl/7.88.1 has none"))
+            #expect(
+                before.contains(">TestPhone</a>")
+                    && before.contains("Other clients of Developer have a token, and curl/7.88.1 has none"))
             // Its first request to a database does not make it another client.
             var request = stage.request("records/lookup", from: "Notes")
             request.client.deviceID = "TestPhone"
@@ -127,8 +151,11 @@ import Testing
             var info = NotificationInfo()
             info.shouldSendContentAvailable = true
             func subscribe(_ id: Name, _ filter: Query.Filter?) async throws {
-                let subject = Subscription.RecordSubject(Query(recordType: "Note", filters: filter.map { [$0] } ?? []), firesOn: [.create, .update])
-                for result in try await stage.database.modifySubscriptions([.save(Subscription(id, to: .query(subject), notificationInfo: info))]) { _ = try result.get() }
+                let subject = Subscription.RecordSubject(
+                    Query(recordType: "Note", filters: filter.map { [$0] } ?? []), firesOn: [.create, .update])
+                for result in try await stage.database.modifySubscriptions([
+                    .save(Subscription(id, to: .query(subject), notificationInfo: info))
+                ]) { _ = try result.get() }
             }
             try await subscribe("two", Query.Filter("rank", .equals, FieldInput(.int64(2))))
             #expect(try await Self.told(stage).contains("two: its filter rank EQUALS 2 does not match: rank is 1."))
@@ -138,19 +165,25 @@ import Testing
             #expect(try await Self.told(stage).contains("has no token for notifications"))
             let now = Timestamp.now()
             _ = try await stage.accounts.makeNotificationToken(
-                for: stage.user.userRecordName, clientID: "phone", container: stage.address.container, environment: .development, at: 0, now: now,
+                for: stage.user.userRecordName, clientID: "phone", container: stage.address.container,
+                environment: .development, at: 0, now: now,
                 expires: Timestamp(milliseconds: now.milliseconds + 60_000))
             #expect(try await Self.told(stage).contains("no notification is in the log"))
-            let position = try #require(await stage.database.position(of: RecordID(recordName: "a", zoneID: RequestStage.zone))).latest
+            let position = try #require(
+                await stage.database.position(of: RecordID(recordName: "a", zoneID: RequestStage.zone))
+            ).latest
             _ = stage.log.notifications.add(Self.notification(stage, of: "a", at: position, .delivered(.now())))
             #expect(try await Self.told(stage).contains("and never fetched since"))
-            #expect(try await stage.page("clients").contains("It was notified of changes and has not fetched them since"))
+            #expect(
+                try await stage.page("clients").contains("It was notified of changes and has not fetched them since"))
             try await stage.pull(from: "phone")
             #expect(try await Self.told(stage).contains("; fetched at"))
             #expect(try await !stage.page("clients").contains("It was notified of changes"))
             // A deletion is a change, too.
             let operation = RecordOperation(.forceDelete, recordName: "a")
-            for result in try await stage.database.modify(ModifyRequest([operation], zoneID: RequestStage.zone)) { _ = try result.get() }
+            for result in try await stage.database.modify(ModifyRequest([operation], zoneID: RequestStage.zone)) {
+                _ = try result.get()
+            }
             #expect(try await Self.told(stage).contains("q: it fires on create and update, and this is a delete."))
             #expect(try await !stage.page("record?zone=Notes&name=nobody").contains("Why was a client not notified?"))
         }
@@ -164,9 +197,14 @@ import Testing
             try await database.save("p")
             let subject = Subscription.RecordSubject(Query(recordType: "Item"), firesOn: [.delete])
             let grace = try stage.accounts.caller(named: "grace", deviceID: nil)
-            for result in try await stage.engine.database(there, as: grace).modifySubscriptions([.save(Subscription("hers", to: .query(subject)))]) { _ = try result.get() }
-            let page = try await stage.page("record?name=p&zone=_defaultZone", in: RequestStage.there.replacing("private", with: "public"))
-            #expect(page.contains("Why was a client not notified?") && page.contains("hers: it fires on delete, and this is a create."))
+            for result in try await stage.engine.database(there, as: grace).modifySubscriptions([
+                .save(Subscription("hers", to: .query(subject)))
+            ]) { _ = try result.get() }
+            let page = try await stage.page(
+                "record?name=p&zone=_defaultZone", in: RequestStage.there.replacing("private", with: "public"))
+            #expect(
+                page.contains("Why was a client not notified?")
+                    && page.contains("hers: it fires on delete, and this is a create."))
         }
     }
 

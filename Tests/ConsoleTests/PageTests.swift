@@ -18,8 +18,11 @@ import Testing
 @Suite struct PageTests {
     private static let there = "/c/iCloud.com.example.App/development/private"
 
-    /// A console over a container with a zone of three notes, the first of which is the parent of the others and was saved last.
-    private func withConsole(_ body: @Sendable (any TestClientProtocol, any RecordDatabase) async throws -> Void) async throws {
+    /// A console over a container with a zone of three notes, the first of which is the parent of the others and was
+    /// saved last.
+    private func withConsole(_ body: @Sendable (any TestClientProtocol, any RecordDatabase) async throws -> Void)
+        async throws
+    {
         let engine = InMemoryRecordEngine()
         let accounts = try Accounts(file: nil)
         let folder = try TemporaryFolder()
@@ -31,9 +34,12 @@ import Testing
         _ = try await database.modifyZones([.create(ZoneID(zoneName: "Notes"))])
         func save(_ name: Name, _ rank: Int64, parent: RecordOperation.Parent = .unchanged) async throws {
             let operation = RecordOperation(
-                .forceUpdate, recordName: name, recordType: "Note", fields: ["title": FieldInput(.string("<\(name)>")), "rank": FieldInput(.int64(rank))],
+                .forceUpdate, recordName: name, recordType: "Note",
+                fields: ["title": FieldInput(.string("<\(name)>")), "rank": FieldInput(.int64(rank))],
                 parent: parent)
-            for result in try await database.modify(ModifyRequest([operation], zoneID: ZoneID(zoneName: "Notes"))) { _ = try result.get() }
+            for result in try await database.modify(ModifyRequest([operation], zoneID: ZoneID(zoneName: "Notes"))) {
+                _ = try result.get()
+            }
         }
         try await save("first", 1)
         try await save("second", 2, parent: .record("first"))
@@ -41,7 +47,8 @@ import Testing
         try await save("first", 4)
         let router = Routes()
         router.addGuards(trusting: .loopback)
-        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
+        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)
+            .addRoutes(to: router)
         try await Application(router: router).test(.router) { client in try await body(client, database) }
     }
 
@@ -54,10 +61,14 @@ import Testing
     }
 
     @Test(arguments: [
-        "query", "query?type=Note", "query?type=Nothing", "fetch", "fetch?names=first%0Anobody", "changes", "changes?zone=Notes", "changes?zone=nowhere",
-        "changes?zone=Notes&since=1&token=x", "record?zone=Notes&name=first", "record?zone=Notes&name=nobody", "zones", "zone?zone=Notes",
-        "zone/delete?zone=Notes", "zone/purge?zone=Notes", "types", "type?type=Note", "schema", "token", "token?token=x", "rehearsals",
-        "rehearsals/confirm?start=reset-zone&of=Notes", "users", "find?q=nobody", "record/delete?zone=Notes&name=first", "objects", "objects/entity?type=CD_Note",
+        "query", "query?type=Note", "query?type=Nothing", "fetch", "fetch?names=first%0Anobody", "changes",
+        "changes?zone=Notes", "changes?zone=nowhere",
+        "changes?zone=Notes&since=1&token=x", "record?zone=Notes&name=first", "record?zone=Notes&name=nobody", "zones",
+        "zone?zone=Notes",
+        "zone/delete?zone=Notes", "zone/purge?zone=Notes", "types", "type?type=Note", "schema", "token",
+        "token?token=x", "rehearsals",
+        "rehearsals/confirm?start=reset-zone&of=Notes", "users", "find?q=nobody", "record/delete?zone=Notes&name=first",
+        "objects", "objects/entity?type=CD_Note",
     ])
     func everyPageAnswers(path: String) async throws {
         try await withConsole { client, _ in
@@ -70,12 +81,15 @@ import Testing
     }
 
     @Test(arguments: [
-        "/c/iCloud.com.example.Other/development/private/query", "/c/nonsense/development/private/query", "/c/iCloud.com.example.App/staging/private/query",
+        "/c/iCloud.com.example.Other/development/private/query", "/c/nonsense/development/private/query",
+        "/c/iCloud.com.example.App/staging/private/query",
         "\(there)/nothing", "\(there)/query?user=nobody", "\(there)/zone?zone=nowhere", "\(there)/type?type=Nothing",
         "\(there)/record/delete?zone=Notes&name=nobody", "/static/nothing.css", "/static/layout.mustache",
         // What a form posts to.
-        "\(there)/zones/create", "\(there)/zone/share?zone=Notes", "\(there)/type/indexes", "\(there)/types/create", "\(there)/field/add",
-        "\(there)/type/title", "\(there)/composites/change", "\(there)/roles/add", "\(there)/roles/remove", "\(there)/roles/grants",
+        "\(there)/zones/create", "\(there)/zone/share?zone=Notes", "\(there)/type/indexes", "\(there)/types/create",
+        "\(there)/field/add",
+        "\(there)/type/title", "\(there)/composites/change", "\(there)/roles/add", "\(there)/roles/remove",
+        "\(there)/roles/grants",
         "\(there)/users/add", "\(there)/keys/token", "\(there)/keys/key",
     ])
     func whatIsNotThereHasAPage(path: String) async throws {
@@ -106,8 +120,12 @@ import Testing
         try await withConsole { client, _ in
             let added = try await get("\(Self.there)/query?type=Note&filter1=&sort1=rank&add=filter", client)
             #expect(added.status == .seeOther)
-            #expect(added.headers[.location] == "\(Self.there)/query?type=Note&filter1=title&is1=EQUALS&value1=&sort1=rank&edit=1")
-            let removed = try await get("\(Self.there)/query?type=Note&filter1=&filter2=title&value2=x&filter3=rank&value3=1&remove=filter3&draft=1", client)
+            #expect(
+                added.headers[.location]
+                    == "\(Self.there)/query?type=Note&filter1=title&is1=EQUALS&value1=&sort1=rank&edit=1")
+            let removed = try await get(
+                "\(Self.there)/query?type=Note&filter1=&filter2=title&value2=x&filter3=rank&value3=1&remove=filter3&draft=1",
+                client)
             #expect(removed.headers[.location] == "\(Self.there)/query?type=Note&filter1=title&value1=x&draft=1&edit=1")
         }
     }
@@ -125,34 +143,48 @@ import Testing
 
     @Test func aRecordIsDeletedAsItWasSeen() async throws {
         try await withConsole { client, database in
-            let question = String(buffer: try await get("\(Self.there)/record/delete?zone=Notes&name=second", client).body)
+            let question = String(
+                buffer: try await get("\(Self.there)/record/delete?zone=Notes&name=second", client).body)
             let tag = try #require(question.firstMatch(of: /name="tag" value="([^"]*)"/)?.output.1)
             _ = try await database.modify(
-                ModifyRequest([RecordOperation(.forceUpdate, recordName: "second", recordType: "Note")], zoneID: ZoneID(zoneName: "Notes")))
+                ModifyRequest(
+                    [RecordOperation(.forceUpdate, recordName: "second", recordType: "Note")],
+                    zoneID: ZoneID(zoneName: "Notes")))
             let path = "\(Self.there)/record/delete?zone=Notes"
             let late = try await post(path, "name=second&tag=\(tag)", client)
             #expect(late.status == .conflict)
             let again = String(buffer: try await get("\(Self.there)/record/delete?zone=Notes&name=second", client).body)
             let current = try #require(again.firstMatch(of: /name="tag" value="([^"]*)"/)?.output.1)
             #expect(try await post(path, "name=second&tag=\(current)", client).status == .seeOther)
-            #expect(String(buffer: try await get("\(Self.there)/record?zone=Notes&name=second", client).body).contains("<p>Deleted <time"))
+            #expect(
+                String(buffer: try await get("\(Self.there)/record?zone=Notes&name=second", client).body).contains(
+                    "<p>Deleted <time"))
         }
     }
 
     @Test func zonesAreMadeSharedAndEnded() async throws {
         try await withConsole { client, database in
-            #expect(try await post("\(Self.there)/zones/create", "zoneName=New+one", client).headers[.location]?.contains("zone=New%20one") == true)
+            #expect(
+                try await post("\(Self.there)/zones/create", "zoneName=New+one", client).headers[.location]?.contains(
+                    "zone=New%20one") == true)
             for (name, reason) in [("_bad zone", "zoneName"), ("Notes", "The zone &#39;Notes&#39; exists already")] {
-                let refused = try await post("\(Self.there)/zones/create", "zoneName=\(name.replacing(" ", with: "+"))", client)
+                let refused = try await post(
+                    "\(Self.there)/zones/create", "zoneName=\(name.replacing(" ", with: "+"))", client)
                 let page = String(buffer: refused.body)
-                #expect(refused.status == .badRequest && page.contains(reason) && page.contains("<h1>Zones</h1>"), "\(name)")
-                #expect(page.contains("name=\"zoneName\" value=\"\(name)\"") && page.contains(">Open Notes</a>") == (name == "Notes"), "\(name)")
+                #expect(
+                    refused.status == .badRequest && page.contains(reason) && page.contains("<h1>Zones</h1>"), "\(name)"
+                )
+                #expect(
+                    page.contains("name=\"zoneName\" value=\"\(name)\"")
+                        && page.contains(">Open Notes</a>") == (name == "Notes"), "\(name)")
             }
             let share = try await post("\(Self.there)/zone/share?zone=Notes", "with=grace&permission=READ_ONLY", client)
             #expect(share.status == .seeOther)
             let shared = "/c/iCloud.com.example.App/development/shared"
             #expect(String(buffer: try await get("\(shared)/zones?user=grace", client).body).contains(">Notes</a>"))
-            #expect(try await post("\(Self.there)/zone/share?zone=Notes", "with=nobody&permission=READ_ONLY", client).status == .badRequest)
+            #expect(
+                try await post("\(Self.there)/zone/share?zone=Notes", "with=nobody&permission=READ_ONLY", client).status
+                    == .badRequest)
             #expect(try await post("\(Self.there)/zone/delete?zone=Notes", "", client).status == .seeOther)
             #expect(try await post("\(Self.there)/zone/purge?zone=New%20one", "", client).status == .seeOther)
             #expect(try await database.zones().map(\.zoneID.zoneName) == ["_defaultZone"])
@@ -162,14 +194,21 @@ import Testing
     @Test func anAddressThatEndsBeforeThePageLeadsToSync() async throws {
         try await withConsole { client, _ in
             for (address, home) in [
-                ("/c/iCloud.com.example.App", "development/private"), ("/c/iCloud.com.example.App/production", "production/private"),
+                ("/c/iCloud.com.example.App", "development/private"),
+                ("/c/iCloud.com.example.App/production", "production/private"),
                 ("/c/iCloud.com.example.App/production/public", "production/public"),
             ] {
                 let answer = try await get(address, client)
-                #expect(answer.status == .seeOther && answer.headers[.location] == "/c/iCloud.com.example.App/\(home)/sync", "\(address)")
+                #expect(
+                    answer.status == .seeOther && answer.headers[.location] == "/c/iCloud.com.example.App/\(home)/sync",
+                    "\(address)")
             }
-            #expect(try await get("/c/iCloud.com.example.App/development/private?user=grace", client).headers[.location] == "\(Self.there)/sync?user=grace")
-            for address in ["/c/none", "/c/iCloud.com.example.App/staging", "/c/iCloud.com.example.App/production/secret"] {
+            #expect(
+                try await get("/c/iCloud.com.example.App/development/private?user=grace", client).headers[.location]
+                    == "\(Self.there)/sync?user=grace")
+            for address in [
+                "/c/none", "/c/iCloud.com.example.App/staging", "/c/iCloud.com.example.App/production/secret",
+            ] {
                 #expect(try await get(address, client).status == .notFound, "\(address)")
             }
         }
@@ -181,25 +220,41 @@ import Testing
             _ = try await database.modifyZones((0..<60).map { .create(ZoneID(zoneName: Name("Room \($0)"))) })
             let left = try await database.zones().count - Frame.zoneLimit
             let page = String(buffer: try await get("\(Self.there)/query", client).body)
-            #expect(page.contains("aria-label=\"Find a zone\"") && page.contains("\(left) more zones") && page.contains("action=\"\(Self.there)/zones\""))
-            // The search is above the choices, and a zone that it finds leads back to the page, as do those of the list of all.
+            #expect(
+                page.contains("aria-label=\"Find a zone\"") && page.contains("\(left) more zones")
+                    && page.contains("action=\"\(Self.there)/zones\""))
+            // The search is above the choices, and a zone that it finds leads back to the page, as do those of the list
+            // of all.
             let menu = try #require(page.firstMatch(of: /(?s)<small>zone<\/small>.*?<\/details>/)).output
-            #expect(menu.contains(/(?s)<input type="search".*<ul>/) && menu.contains("name=\"for\" value=\"query\"") && menu.contains("/zones?for=query\""))
-            let choice = String(buffer: try await get("\(Self.there)/zones?for=query&type=Note&find=Room%207", client).body)
-            #expect(choice.contains("A zone leads back to Query.") && choice.contains("href=\"\(Self.there)/query?zone=Room%207&amp;type=Note\">Room 7<") && choice.contains("name=\"type\" value=\"Note\""))
-            #expect(String(buffer: try await get("\(Self.there)/zones?for=nowhere&find=Room%207", client).body).contains("href=\"\(Self.there)/zone?zone=Room%207\">Room 7<"))
+            #expect(
+                menu.contains(/(?s)<input type="search".*<ul>/) && menu.contains("name=\"for\" value=\"query\"")
+                    && menu.contains("/zones?for=query\""))
+            let choice = String(
+                buffer: try await get("\(Self.there)/zones?for=query&type=Note&find=Room%207", client).body)
+            #expect(
+                choice.contains("A zone leads back to Query.")
+                    && choice.contains("href=\"\(Self.there)/query?zone=Room%207&amp;type=Note\">Room 7<")
+                    && choice.contains("name=\"type\" value=\"Note\""))
+            #expect(
+                String(buffer: try await get("\(Self.there)/zones?for=nowhere&find=Room%207", client).body).contains(
+                    "href=\"\(Self.there)/zone?zone=Room%207\">Room 7<"))
             // A form offers no more zones than a person reads, and the one that is chosen.
             _ = try await database.modifyZones((60..<160).map { .create(ZoneID(zoneName: Name("Room \($0)"))) })
             let form = String(buffer: try await get("\(Self.there)/query?zone=Room%2099", client).body)
             let select = try #require(form.firstMatch(of: /(?s)<select name="zone".*?<\/select>/)).output
-            #expect(select.matches(of: /<option/).count == 103 && select.contains("more on the page Zones") && select.contains(">Room 99<"))
+            #expect(
+                select.matches(of: /<option/).count == 103 && select.contains("more on the page Zones")
+                    && select.contains(">Room 99<"))
             for page in ["record/new", "importing"] {
                 let form = String(buffer: try await get("\(Self.there)/\(page)?zone=Room%2099", client).body)
-                let select = try #require(form.firstMatch(of: /(?s)<select[^>]* name="zone".*?<\/select>/), "\(page)").output
+                let select = try #require(form.firstMatch(of: /(?s)<select[^>]* name="zone".*?<\/select>/), "\(page)")
+                    .output
                 #expect(select.matches(of: /<option/).count == 102 && select.contains(">Room 99<"), "\(page)")
             }
             let found = String(buffer: try await get("\(Self.there)/zones?find=ROOM%205", client).body)
-            #expect(found.matches(of: /<th scope="row"><a/).count == 11 && found.contains(">Room 59</a>") && found.contains("value=\"ROOM 5\""))
+            #expect(
+                found.matches(of: /<th scope="row"><a/).count == 11 && found.contains(">Room 59</a>")
+                    && found.contains("value=\"ROOM 5\""))
             let nothing = String(buffer: try await get("\(Self.there)/zones?find=%3Cx%3E", client).body)
             #expect(nothing.contains("No zone’s name contains ‘&lt;x&gt;’.") && !nothing.contains(">Room 59</a>"))
         }
@@ -229,7 +284,8 @@ import Testing
                 #expect(again.status == .notModified)
                 #expect(again.headers[.cacheControl] == "no-cache")
             }
-            #expect(try await get("/static/palette.js", client).headers[.contentType] == "text/javascript; charset=utf-8")
+            #expect(
+                try await get("/static/palette.js", client).headers[.contentType] == "text/javascript; charset=utf-8")
             // A script imports others from its own folder, so their addresses have the version too.
             let imported = try await get(String(path).replacing("skylight.css", with: "columns.js"), client)
             #expect(imported.status == .ok && imported.headers[.cacheControl]?.contains("immutable") == true)
@@ -241,7 +297,9 @@ import Testing
     }
 
     @Test func theVersionOfStaticFilesTellsNamesAndBorders() {
-        let folders: [[String: [UInt8]]] = [["a.js": [1, 2], "b.js": [3]], ["a.js": [1], "b.js": [2, 3]], ["a.js": [1, 2], "c.js": [3]]]
+        let folders: [[String: [UInt8]]] = [
+            ["a.js": [1, 2], "b.js": [3]], ["a.js": [1], "b.js": [2, 3]], ["a.js": [1, 2], "c.js": [3]],
+        ]
         #expect(Set(folders.map { StaticFiles.version(of: $0) }).count == folders.count)
     }
 }

@@ -21,7 +21,9 @@ import Testing
     /// - Parameters:
     ///   - isWhole: true for a store with all capabilities, as a control.
     ///   - body: receives the client, and a token before the last save of `kept` and the deletion of `gone`.
-    private func onStage(isWhole: Bool = false, _ body: @Sendable (any TestClientProtocol, String) async throws -> Void) async throws {
+    private func onStage(isWhole: Bool = false, _ body: @Sendable (any TestClientProtocol, String) async throws -> Void)
+        async throws
+    {
         let memory = InMemoryRecordEngine()
         let accounts = try Accounts(file: nil)
         let folder = try TemporaryFolder()
@@ -37,18 +39,25 @@ import Testing
         try await database.save("kept", in: notes, ["file": .asset(asset)])
         let router = Routes()
         router.addGuards(trusting: .loopback)
-        try Console(engine: engine, accounts: accounts, assets: assets, faults: FaultInjection(), templatesFolder: nil, publicFolder: nil)
-            .addRoutes(to: router)
+        try Console(
+            engine: engine, accounts: accounts, assets: assets, faults: FaultInjection(), templatesFolder: nil,
+            publicFolder: nil
+        )
+        .addRoutes(to: router)
         try await Application(router: router).test(.router) { client in try await body(client, token.text) }
         await assets.close()
     }
 
     @Test func changesShowNoKindAndNoPositionThatNobodyTold() async throws {
         try await onStage { client, token in
-            let answer = try await client.execute(uri: "\(Self.there)/changes?zone=Notes&since=1&token=\(token)", method: .get) { $0 }
+            let answer = try await client.execute(
+                uri: "\(Self.there)/changes?zone=Notes&since=1&token=\(token)", method: .get
+            ) { $0 }
             let page = String(buffer: answer.body)
             #expect(answer.status == .ok && page.contains(">gone</a>") && page.contains(">kept</a>"))
-            #expect(page.contains("<span class=\"kind deleted\">deleted</span>") && page.contains("<span class=\"kind saved\">saved</span>"))
+            #expect(
+                page.contains("<span class=\"kind deleted\">deleted</span>")
+                    && page.contains("<span class=\"kind saved\">saved</span>"))
             #expect(page.matches(of: /<td class="num faint">–<\/td>/).count == 2 && !page.contains("kind modified"))
         }
     }
@@ -62,15 +71,21 @@ import Testing
                 let answer = try await client.execute(uri: "\(Self.there)/\(path)", method: .get) { $0 }
                 let page = String(buffer: answer.body)
                 #expect(answer.status == .ok, "\(path)")
-                for name in Self.entries + ["Purge", "Sharing", "Who sees what"] { #expect(!page.contains(">\(name)"), "\(name) on \(path)") }
+                for name in Self.entries + ["Purge", "Sharing", "Who sees what"] {
+                    #expect(!page.contains(">\(name)"), "\(name) on \(path)")
+                }
             }
             let zones = try await client.execute(uri: "\(Self.there)/zones", method: .get) { String(buffer: $0.body) }
             #expect(zones.contains(">Notes</a>") && zones.contains("<td class=\"num\">–</td>"))
             #expect(try await client.execute(uri: "/", method: .get) { $0.status } == .ok)
         }
         try await onStage(isWhole: true) { client, _ in
-            let zone = try await client.execute(uri: "\(Self.there)/zone?zone=Notes", method: .get) { String(buffer: $0.body) }
-            for name in Self.entries + ["Purge", "Sharing", "Who sees what"] { #expect(zone.contains(">\(name)"), "\(name)") }
+            let zone = try await client.execute(uri: "\(Self.there)/zone?zone=Notes", method: .get) {
+                String(buffer: $0.body)
+            }
+            for name in Self.entries + ["Purge", "Sharing", "Who sees what"] {
+                #expect(zone.contains(">\(name)"), "\(name)")
+            }
         }
     }
 
@@ -90,8 +105,12 @@ import Testing
     @Test func onlyPossibleEventsAreOffered() async throws {
         for isWhole in [false, true] {
             try await onStage(isWhole: isWhole) { client, _ in
-                let page = try await client.execute(uri: "\(Self.there)/rehearsals", method: .get) { String(buffer: $0.body) }
-                for (fault, capability) in [(InjectedFault.expireTokens, Capability.expireTokens), (.purgeZone, .purgeZones)] {
+                let page = try await client.execute(uri: "\(Self.there)/rehearsals", method: .get) {
+                    String(buffer: $0.body)
+                }
+                for (fault, capability) in [
+                    (InjectedFault.expireTokens, Capability.expireTokens), (.purgeZone, .purgeZones),
+                ] {
                     #expect(page.contains("value=\"\(fault.rawValue)\"") == isWhole, "\(fault)")
                     #expect(page.contains("CloudKit can&#39;t \(capability.rawValue)") != isWhole, "\(fault)")
                 }
@@ -102,16 +121,22 @@ import Testing
 
     @Test func aQueryIsRefusedByTheStoreNotByASchemaThatNobodyTold() async throws {
         try await onStage { client, _ in
-            let page = try await client.execute(uri: "\(Self.there)/query?zone=Notes&type=Item", method: .get) { String(buffer: $0.body) }
+            let page = try await client.execute(uri: "\(Self.there)/query?zone=Notes&type=Item", method: .get) {
+                String(buffer: $0.body)
+            }
             #expect(page.contains("is not marked") && !page.contains("Did not find record type"))
         }
     }
 
     @Test func pagesThatNeedMoreNameWhatIsMissing() async throws {
         try await onStage { client, _ in
-            for (path, capability) in [("history", Capability.showSchema), ("advice", .keepQueryStatistics), ("explain", .explainQueries)] {
+            for (path, capability) in [
+                ("history", Capability.showSchema), ("advice", .keepQueryStatistics), ("explain", .explainQueries),
+            ] {
                 let answer = try await client.execute(uri: "\(Self.there)/\(path)", method: .get) { $0 }
-                #expect(answer.status == .badRequest && String(buffer: answer.body).contains(capability.rawValue), "\(path)")
+                #expect(
+                    answer.status == .badRequest && String(buffer: answer.body).contains(capability.rawValue), "\(path)"
+                )
             }
         }
     }

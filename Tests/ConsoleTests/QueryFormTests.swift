@@ -10,9 +10,12 @@ import Testing
     private static let note = RecordType(
         name: "Note",
         fields: [
-            "title": FieldDefinition(type: .string, indexes: [.queryable, .searchable]), "rank": FieldDefinition(type: .int64, indexes: .sortable),
-            "at": FieldDefinition(type: .timestamp, indexes: .queryable), "place": FieldDefinition(type: .location, indexes: .queryable),
-            "tags": FieldDefinition(type: .list(.string), indexes: .queryable), "link": FieldDefinition(type: .reference),
+            "title": FieldDefinition(type: .string, indexes: [.queryable, .searchable]),
+            "rank": FieldDefinition(type: .int64, indexes: .sortable),
+            "at": FieldDefinition(type: .timestamp, indexes: .queryable),
+            "place": FieldDefinition(type: .location, indexes: .queryable),
+            "tags": FieldDefinition(type: .list(.string), indexes: .queryable),
+            "link": FieldDefinition(type: .reference),
             "raw": FieldDefinition(type: .bytes, indexes: .queryable), "file": FieldDefinition(type: .asset),
         ])
 
@@ -77,18 +80,34 @@ import Testing
     }
 
     @Test(arguments: [
-        ("title", Comparator.equals, "x", FieldInput(.string("x"))), ("title", .equals, "\"\"", FieldInput(.string(""))),
-        ("title", .equals, "\"\"\"\"\"\"", FieldInput(.string("\"\""))), ("title", .beginsWith, "\" a\"", FieldInput(.string(" a"))), ("title", .equals, " a ", FieldInput(.string(" a "))),
-        ("title", .equals, "\"a\"b\"", FieldInput(.string("\"a\"b\""))), ("title", .equals, "\"", FieldInput(.string("\""))), ("title", .equals, "\"\"\"", FieldInput(.string("\"\"\""))),
-        ("title", .containsAllTokens, "\"a b\"", FieldInput(.string("a b"))), ("tags", .listContains, "\"\"", FieldInput(.string(""))), ("rank", .equals, "\"7\"", FieldInput(.int64(7))),
-        ("link", .equals, "\" a\"", FieldInput(.reference(Reference(recordName: " a")))), ("link", .equals, " a", FieldInput(.reference(Reference(recordName: "a")))),
-        ("title", .in, "a, \"b, c\" ,d", FieldInput(.list([.string("a"), .string("b, c"), .string("d")], of: .string))),
-        ("title", .in, "say \"hi\", \"say \"\"hi\"\"\", \"\", \"\"\"\"", FieldInput(.list([.string("say \"hi\""), .string("say \"hi\""), .string(""), .string("\"")], of: .string))),
-        ("title", .containsAllTokens, "two words", FieldInput(.string("two words"))), ("rank", .greaterThan, " 7 ", FieldInput(.int64(7))),
+        ("title", Comparator.equals, "x", FieldInput(.string("x"))),
+        ("title", .equals, "\"\"", FieldInput(.string(""))),
+        ("title", .equals, "\"\"\"\"\"\"", FieldInput(.string("\"\""))),
+        ("title", .beginsWith, "\" a\"", FieldInput(.string(" a"))),
+        ("title", .equals, " a ", FieldInput(.string(" a "))),
+        ("title", .equals, "\"a\"b\"", FieldInput(.string("\"a\"b\""))),
+        ("title", .equals, "\"", FieldInput(.string("\""))),
+        ("title", .equals, "\"\"\"", FieldInput(.string("\"\"\""))),
+        ("title", .containsAllTokens, "\"a b\"", FieldInput(.string("a b"))),
+        ("tags", .listContains, "\"\"", FieldInput(.string(""))), ("rank", .equals, "\"7\"", FieldInput(.int64(7))),
+        ("link", .equals, "\" a\"", FieldInput(.reference(Reference(recordName: " a")))),
+        ("link", .equals, " a", FieldInput(.reference(Reference(recordName: "a")))),
+        (
+            "title", .in, "a, \"b, c\" ,d",
+            FieldInput(.list([.string("a"), .string("b, c"), .string("d")], of: .string))
+        ),
+        (
+            "title", .in, "say \"hi\", \"say \"\"hi\"\"\", \"\", \"\"\"\"",
+            FieldInput(.list([.string("say \"hi\""), .string("say \"hi\""), .string(""), .string("\"")], of: .string))
+        ),
+        ("title", .containsAllTokens, "two words", FieldInput(.string("two words"))),
+        ("rank", .greaterThan, " 7 ", FieldInput(.int64(7))),
         ("at", .lessThan, "1970-01-01 00:01", FieldInput(.timestamp(Timestamp(milliseconds: 60_000)))),
         ("place", .near, "47.5, -122", FieldInput(.location(Location(latitude: 47.5, longitude: -122)))),
-        ("tags", .listContains, "red", FieldInput(.string("red"))), ("link", .equals, "a/b", FieldInput(.reference(Reference(recordName: "a/b")))),
-        ("raw", .equals, "AQI=", FieldInput(.bytes([1, 2]))), ("recordName", .beginsWith, "x", FieldInput(.reference(Reference(recordName: "x")))),
+        ("tags", .listContains, "red", FieldInput(.string("red"))),
+        ("link", .equals, "a/b", FieldInput(.reference(Reference(recordName: "a/b")))),
+        ("raw", .equals, "AQI=", FieldInput(.bytes([1, 2]))),
+        ("recordName", .beginsWith, "x", FieldInput(.reference(Reference(recordName: "x")))),
     ])
     func valuesAreReadAsTheirType(name: Name, comparator: Comparator, text: String, input: FieldInput) throws {
         let field = try #require(Self.note.queryField(named: name))
@@ -96,12 +115,15 @@ import Testing
     }
 
     @Test(arguments: [
-        ("rank", Comparator.equals, "1.5"), ("rank", .equals, "99999999999999999999"), ("at", .equals, "soon"), ("place", .near, "91,0"), ("place", .near, "1"),
+        ("rank", Comparator.equals, "1.5"), ("rank", .equals, "99999999999999999999"), ("at", .equals, "soon"),
+        ("place", .near, "91,0"), ("place", .near, "1"),
         ("raw", .equals, "!"), ("file", .equals, "x"), ("rank", .in, "1,,2"),
     ])
     func whatDoesNotFitIsExplained(name: Name, comparator: Comparator, text: String) throws {
         let field = try #require(Self.note.queryField(named: name))
-        #expect(throws: FilterValueProblem.self) { try FilterValueReader(field: field, comparator: comparator).input(text) }
+        #expect(throws: FilterValueProblem.self) {
+            try FilterValueReader(field: field, comparator: comparator).input(text)
+        }
     }
 
     /// A stored query can be run again with the same values.
@@ -113,9 +135,14 @@ import Testing
     }
 
     /// A value survives the form, its address, its text and the list of values, whatever it looks like.
-    @Test(arguments: ["", "\"", "\"\"", "\"\"\"", "\"\"\"\"", "\"a\"", "\"a", "a\"", "\"\u{301}", " ", " a", "a ", "\u{A0}a", "null", "7", "no value", "empty text", "a&b=c#d+e%20", "'", "\n"])
+    @Test(arguments: [
+        "", "\"", "\"\"", "\"\"\"", "\"\"\"\"", "\"a\"", "\"a", "a\"", "\"\u{301}", " ", " a", "a ", "\u{A0}a", "null",
+        "7", "no value", "empty text", "a&b=c#d+e%20", "'", "\n",
+    ])
     func aValueIsFoundAsItIs(value: String) throws {
-        for (name, input) in [("title", FieldInput(.string(value))), ("link", FieldInput(.reference(Reference(recordName: Name(value)))))] {
+        for (name, input) in [
+            ("title", FieldInput(.string(value))), ("link", FieldInput(.reference(Reference(recordName: Name(value))))),
+        ] {
             let filter = Query.Filter(Name(name), .equals, input)
             let form = try #require(QueryForm(Query(recordType: "Note", filters: [filter]), of: Self.note))
             let again = QueryForm(fields(form))
@@ -127,7 +154,9 @@ import Testing
     }
 
     @Test func unfinishedRowsAreLeftOut() {
-        let form = form("type=Note&filter1=title&value1=&filter2=rank&is2=EQUALS&value2=x&filter3=at&is3=LESS_THAN&value3=2026-01-01")
+        let form = form(
+            "type=Note&filter1=title&value1=&filter2=rank&is2=EQUALS&value2=x&filter3=at&is3=LESS_THAN&value3=2026-01-01"
+        )
         let plan = CheckedQuery(form, of: Self.note)
         #expect(plan.query.filters.map(\.fieldName) == ["at"])
         #expect(plan.filterProblems.keys.sorted() == [1])
@@ -137,20 +166,26 @@ import Testing
     /// Every comparator that is offered for a field is valid for it.
     @Test func onlyWhatFitsIsOffered() throws {
         let values: [ValueType: String] = [
-            .string: "a", .int64: "1", .double: "1.5", .timestamp: "2026-01-01", .location: "1,2", .reference: "r", .bytes: "AQ==",
+            .string: "a", .int64: "1", .double: "1.5", .timestamp: "2026-01-01", .location: "1,2", .reference: "r",
+            .bytes: "AQ==",
         ]
-        var type = RecordType(name: "All", systemIndexes: Dictionary(uniqueKeysWithValues: SystemField.allCases.map { ($0, $0.allowedIndexes) }))
+        var type = RecordType(
+            name: "All",
+            systemIndexes: Dictionary(uniqueKeysWithValues: SystemField.allCases.map { ($0, $0.allowedIndexes) }))
         for valueType in ValueType.allCases {
             for isList in [false, true] {
                 let fieldType = FieldType(valueType, isList: isList)
-                type.fields[Name("f\(valueType.rawValue)\(isList)")] = FieldDefinition(type: fieldType, indexes: fieldType.allowedIndexes)
+                type.fields[Name("f\(valueType.rawValue)\(isList)")] = FieldDefinition(
+                    type: fieldType, indexes: fieldType.allowedIndexes)
             }
         }
         for field in QueryField.all(of: type) where !field.allowedIndexes.isEmpty {
             for (comparator, _) in field.comparators {
                 let value = values[field.definition.type.valueType] ?? ""
-                let filter = Query.Filter(field.name, comparator, try FilterValueReader(field: field, comparator: comparator).input(value))
-                let problems = IndexRules.problems(of: Query(recordType: "All", filters: [filter]), in: Schema(types: [type]))
+                let filter = Query.Filter(
+                    field.name, comparator, try FilterValueReader(field: field, comparator: comparator).input(value))
+                let problems = IndexRules.problems(
+                    of: Query(recordType: "All", filters: [filter]), in: Schema(types: [type]))
                 #expect(problems.isEmpty, "\(comparator.rawValue) on \(field.name): \(problems.map(\.error.reason))")
             }
             #expect(field.canFilter)

@@ -12,9 +12,11 @@ import Testing
         try await SchemaStage.run { stage in
             let answered = try await stage.page("query?\(Self.shelf)")
             #expect(answered.contains(/<span class="words" title="Item[^"]* where shelf is left">/))
-            #expect(answered.contains("<span class=\"outcome\">3 records</span>") && !answered.contains("<details open>"))
+            #expect(
+                answered.contains("<span class=\"outcome\">3 records</span>") && !answered.contains("<details open>"))
             for question in [
-                "\(Self.shelf)&edit=1", "\(Self.shelf)&draft=1", "\(Self.shelf)&filter2=shelf&value2=", "type=Item&filter1=year&value1=soon",
+                "\(Self.shelf)&edit=1", "\(Self.shelf)&draft=1", "\(Self.shelf)&filter2=shelf&value2=",
+                "type=Item&filter1=year&value1=soon",
                 "type=Item&filter1=author&is1=EQUALS&value1=ada", "\(Self.shelf)&where=and+and",
             ] {
                 #expect(try await stage.page("query?\(question)").contains("<details open>"), "\(question)")
@@ -32,27 +34,38 @@ import Testing
             let refused = try await stage.page("query?\(Self.shelf)&sort1=year")
             let added = try #require(try await stage.press("Add SORTABLE to year", on: refused).headers[.location])
             let told = try await stage.client.execute(uri: added, method: .get) { String(buffer: $0.body) }
-            #expect(told.contains("Added SORTABLE to Item.year in development.") && told.contains("aria-sort=\"ascending\""))
+            #expect(
+                told.contains("Added SORTABLE to Item.year in development.") && told.contains("aria-sort=\"ascending\"")
+            )
             // A link can't claim an index that is not there.
-            #expect(try await !stage.page("query?\(Self.shelf)&notice=indexes-added%20title:SORTABLE").contains("Added SORTABLE"))
+            #expect(
+                try await !stage.page("query?\(Self.shelf)&notice=indexes-added%20title:SORTABLE").contains(
+                    "Added SORTABLE"))
             let sorted = try await stage.page("query?\(Self.shelf)&sort1=year")
-            #expect(sorted.contains("aria-sort=\"ascending\"") && sorted.contains(/<a href="[^"]*sort1=year&amp;order1=descending">year<\/a>/))
+            #expect(
+                sorted.contains("aria-sort=\"ascending\"")
+                    && sorted.contains(/<a href="[^"]*sort1=year&amp;order1=descending">year<\/a>/))
         }
     }
 
     @Test func sortedAndFilteredColumnsComeFirst() async throws {
         try await SchemaStage.run { stage in
             func columns(_ question: String) async throws -> [String] {
-                try await stage.page("query?\(question)").matches(of: /<th scope="col"[^>]*>(?:<a [^>]*>)?([^<]+)/).map { String($0.output.1) }.filter { $0 != "zone" }
+                try await stage.page("query?\(question)").matches(of: /<th scope="col"[^>]*>(?:<a [^>]*>)?([^<]+)/).map
+                { String($0.output.1) }.filter { $0 != "zone" }
             }
-            _ = try await stage.press("Add SORTABLE to year", on: try await stage.page("query?\(Self.shelf)&sort1=year"))
+            _ = try await stage.press(
+                "Add SORTABLE to year", on: try await stage.page("query?\(Self.shelf)&sort1=year"))
             let usual = try await columns(Self.shelf)
             #expect(usual.prefix(2) == ["recordName", "shelf"])
             #expect(usual.last == "modified" && Set(usual).count == usual.count)
             let sorted = try await columns("\(Self.shelf)&sort1=year")
             #expect(sorted.prefix(3) == ["recordName", "year", "shelf"] && Set(sorted) == Set(usual))
             // Chosen columns keep their order.
-            #expect(try await columns("\(Self.shelf)&sort1=year&key=author&key=year").prefix(3) == ["recordName", "author", "year"])
+            #expect(
+                try await columns("\(Self.shelf)&sort1=year&key=author&key=year").prefix(3) == [
+                    "recordName", "author", "year",
+                ])
         }
     }
 
@@ -72,16 +85,22 @@ import Testing
             }
             let pick = PercentEncoding.encoded("_defaultZone\nitem2\n1")
             for (field, filter) in [
-                ("title", "filter2=title&is2=EQUALS&value2=Item%20%3C2%3E"), ("year", "filter2=year&is2=EQUALS&value2=1992"),
-                ("author", "filter2=author&is2=EQUALS&value2=ada"), ("recordName", "filter2=recordName&is2=EQUALS&value2=item2"),
+                ("title", "filter2=title&is2=EQUALS&value2=Item%20%3C2%3E"),
+                ("year", "filter2=year&is2=EQUALS&value2=1992"),
+                ("author", "filter2=author&is2=EQUALS&value2=ada"),
+                ("recordName", "filter2=recordName&is2=EQUALS&value2=item2"),
             ] {
-                let there = try #require(try await location("\(Self.shelf)&limit=10&alike=\(field)&pick=\(pick)"), "\(field)")
+                let there = try #require(
+                    try await location("\(Self.shelf)&limit=10&alike=\(field)&pick=\(pick)"), "\(field)")
                 #expect(there == "\(SchemaStage.there)/query?\(Self.shelf)&\(filter)&limit=10", "\(field)")
             }
             // A second value of a field replaces the first.
-            #expect(try await location("type=Item&filter1=shelf&is1=EQUALS&value1=right&alike=shelf&pick=\(pick)") == "\(SchemaStage.there)/query?\(Self.shelf)")
+            #expect(
+                try await location("type=Item&filter1=shelf&is1=EQUALS&value1=right&alike=shelf&pick=\(pick)")
+                    == "\(SchemaStage.there)/query?\(Self.shelf)")
             for (question, status) in [
-                ("alike=nothing&pick=\(pick)", 400), ("alike=title", 400), ("alike=title&pick=\(PercentEncoding.encoded("_defaultZone\nnobody\n1"))", 404),
+                ("alike=nothing&pick=\(pick)", 400), ("alike=title", 400),
+                ("alike=title&pick=\(PercentEncoding.encoded("_defaultZone\nnobody\n1"))", 404),
             ] {
                 #expect(try await stage.get("query?type=Item&\(question)").status.code == status, "\(question)")
             }

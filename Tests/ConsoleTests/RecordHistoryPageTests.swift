@@ -31,8 +31,13 @@ import Testing
             try await client.execute(uri: "\(there)/\(path)", method: .post, body: ByteBuffer(string: form)) { $0 }
         }
 
-        func save(_ name: Name, _ fields: [Name: FieldValue], type: Name = "Note", parent: RecordOperation.Parent = .unchanged) async throws {
-            try await modify(RecordOperation(.forceReplace, recordName: name, recordType: type, fields: fields.mapValues { FieldInput($0) }, parent: parent))
+        func save(
+            _ name: Name, _ fields: [Name: FieldValue], type: Name = "Note", parent: RecordOperation.Parent = .unchanged
+        ) async throws {
+            try await modify(
+                RecordOperation(
+                    .forceReplace, recordName: name, recordType: type, fields: fields.mapValues { FieldInput($0) },
+                    parent: parent))
         }
 
         func modify(_ operation: RecordOperation) async throws {
@@ -45,29 +50,38 @@ import Testing
         }
     }
 
-    private func onStage(journal: JournalLimits = .standard, _ body: @Sendable (Stage) async throws -> Void) async throws {
+    private func onStage(journal: JournalLimits = .standard, _ body: @Sendable (Stage) async throws -> Void)
+        async throws
+    {
         let engine = InMemoryRecordEngine(journal: journal)
         let accounts = try Accounts(file: nil)
         let folder = try TemporaryFolder()
         let assets = AssetStores(folder: folder.url, engine: engine)
-        let address = DatabaseAddress(container: try #require(ContainerID(Self.container)), environment: .development, scope: .private)
+        let address = DatabaseAddress(
+            container: try #require(ContainerID(Self.container)), environment: .development, scope: .private)
         let database = try await engine.database(address, as: accounts.caller(named: nil, deviceID: "Mac"))
         _ = try await database.modifyZones([.create(Self.zone)])
         let router = Routes()
         router.addGuards(trusting: .loopback)
-        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
-        try await Application(router: router).test(.router) { client in try await body(Stage(client: client, database: database)) }
+        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)
+            .addRoutes(to: router)
+        try await Application(router: router).test(.router) { client in
+            try await body(Stage(client: client, database: database))
+        }
     }
 
     @Test func thePageOfARecordShowsWhatChanged() async throws {
         try await onStage { stage in
             try await stage.save("house", [:])
             try await stage.save("r", ["title": .string("<Walls>"), "cost": .int64(1200)])
-            try await stage.save("r", ["title": .string("Walls and a door"), "due": .int64(1)], parent: .record("house"))
+            try await stage.save(
+                "r", ["title": .string("Walls and a door"), "due": .int64(1)], parent: .record("house"))
             let page = try await stage.page("record?zone=Notes&name=r")
             #expect(page.contains("&lt;Walls&gt;") && !page.contains("<Walls>"))
             #expect(page.matches(of: /<del>[^<]*&lt;Walls&gt;[^<]*<\/del>/).count == 1)
-            #expect(page.contains("class=\"field-changed\"") && page.contains("class=\"field-added\"") && page.contains("class=\"field-removed\""))
+            #expect(
+                page.contains("class=\"field-changed\"") && page.contains("class=\"field-added\"")
+                    && page.contains("class=\"field-removed\""))
             #expect(page.contains("<dt>parent</dt>") && page.contains("by</span> Developer on Mac"))
             #expect(page.contains("requests?zone=Notes&amp;id=0f1e2d3c-0000-4000-8000-a5b4c3d2e1f0"))
             // The current version cannot be restored.
@@ -80,7 +94,9 @@ import Testing
     @Test func largeVersionsHaveTheOnesBeforeThem() async throws {
         try await onStage { stage in
             for number in 0..<12 {
-                try await stage.save("r", ["rank": .int64(Int64(number)), "data": .bytes([UInt8](repeating: UInt8(number), count: 700_000))])
+                try await stage.save(
+                    "r",
+                    ["rank": .int64(Int64(number)), "data": .bytes([UInt8](repeating: UInt8(number), count: 700_000))])
             }
             var path = "record/history?zone=Notes&name=r"
             var shown = 0
@@ -106,7 +122,9 @@ import Testing
             #expect(first.matches(of: /class="kind modified"/).count == 25 && first.contains("rel=\"next\">Earlier"))
             let before = try await stage.entries("r")[24].position
             let second = try await stage.page("record/history?zone=Notes&name=r&before=\(before)")
-            #expect(second.matches(of: /class="kind modified"/).count == 4 && second.matches(of: /class="kind created"/).count == 1)
+            #expect(
+                second.matches(of: /class="kind modified"/).count == 4
+                    && second.matches(of: /class="kind created"/).count == 1)
             #expect(!second.contains("rel=\"next\"") && second.contains("« Latest"))
             // The last entry of a page is compared with the version before it, which is on the next page.
             #expect(!first.contains("The version before it is not kept"))
@@ -119,8 +137,12 @@ import Testing
             try await stage.save("r", ["title": .string("second")])
             let entries = try await stage.entries("r")
             let ask = try await stage.page("record/restore?zone=Notes&name=r&position=\(entries[1].position)")
-            #expect(ask.contains("<h1>Restore first (r)?</h1>") && ask.contains("name=\"tag\" value=\"\(entries[0].recordChangeTag)\""))
-            #expect(ask.matches(of: /class="field-added"/).count == 1 && ask.matches(of: /class="field-changed"/).count == 1)
+            #expect(
+                ask.contains("<h1>Restore first (r)?</h1>")
+                    && ask.contains("name=\"tag\" value=\"\(entries[0].recordChangeTag)\""))
+            #expect(
+                ask.matches(of: /class="field-added"/).count == 1 && ask.matches(of: /class="field-changed"/).count == 1
+            )
             let form = "name=r&position=\(entries[1].position)&tag=\(entries[0].recordChangeTag)"
             let answer = try await stage.post("record/restore?zone=Notes", form)
             #expect(answer.status == .seeOther)
@@ -141,24 +163,31 @@ import Testing
             try await stage.save("r", ["title": .string("Cellar")])
             try await stage.modify(RecordOperation(.forceDelete, recordName: "r"))
             let page = try await stage.page("record?zone=Notes&name=r")
-            #expect(page.contains("<p>Deleted <time") && page.contains(">See and restore its last version…</a>") && page.contains("class=\"kind deleted\""))
+            #expect(
+                page.contains("<p>Deleted <time") && page.contains(">See and restore its last version…</a>")
+                    && page.contains("class=\"kind deleted\""))
             #expect(!page.contains("NOT_FOUND") && page.contains(">Undo the deletion</button>"))
             #expect(page.contains("Records that were deleted with it stay deleted.") && page.contains("name=\"from\""))
             let position = try await stage.entries("r")[1].position
             #expect(page.contains("<input type=\"hidden\" name=\"position\" value=\"\(position)\">"))
             let ask = try await stage.page("record/restore?zone=Notes&name=r&position=\(position)")
             #expect(ask.contains("restoring creates it again") && !ask.contains("name=\"tag\""))
-            #expect(try await stage.post("record/restore?zone=Notes", "name=r&position=\(position)").status == .seeOther)
+            #expect(
+                try await stage.post("record/restore?zone=Notes", "name=r&position=\(position)").status == .seeOther)
             let back = try await stage.page("record?zone=Notes&name=r&notice=record-restored")
             #expect(back.contains("The record is restored with a new save."))
             let never = try await stage.page("record?zone=Notes&name=never")
-            #expect(!never.contains("Restore") && !never.contains("Undo") && never.contains("NOT_FOUND") && !never.contains("<h2 id=\"past\">"))
+            #expect(
+                !never.contains("Restore") && !never.contains("Undo") && never.contains("NOT_FOUND")
+                    && !never.contains("<h2 id=\"past\">"))
         }
     }
 
     @Test(arguments: [
-        ("record/restore?zone=Notes&name=r&position=99", 404), ("record/restore?zone=Notes&name=r&position=x", 400), ("record/restore?zone=Notes", 400),
-        ("record/restore?zone=Nowhere&name=r&position=1", 404), ("record/history?zone=Notes&name=r&before=x", 400), ("record/history?zone=Notes", 400),
+        ("record/restore?zone=Notes&name=r&position=99", 404), ("record/restore?zone=Notes&name=r&position=x", 400),
+        ("record/restore?zone=Notes", 400),
+        ("record/restore?zone=Nowhere&name=r&position=1", 404), ("record/history?zone=Notes&name=r&before=x", 400),
+        ("record/history?zone=Notes", 400),
         ("record/history?zone=Notes&name=never", 200),
     ])
     func invalidRequestsAreExplained(path: String, status: Int) async throws {
@@ -195,7 +224,9 @@ import Testing
                 return !page.contains("data-live")
             }
             let page = try await stage.page("check?zone=Notes")
-            #expect(page.contains("References without a target") && page.contains("&lt;nobody&gt;") && page.contains("Core Data entities"))
+            #expect(
+                page.contains("References without a target") && page.contains("&lt;nobody&gt;")
+                    && page.contains("Core Data entities"))
             #expect(page.contains("<dt>found</dt><dd class=\"warn\">2</dd>") && page.contains("Check again"))
             // Each zone has its own check.
             #expect(try await stage.page("check?zone=_defaultZone").contains("Problems that it finds"))

@@ -16,7 +16,9 @@ import Testing
         let operations = (0..<count).map { number in
             RecordOperation(.forceUpdate, recordName: Name("r\(number)"), recordType: "Note", fields: fields)
         }
-        for result in try await stage.database.modify(ModifyRequest(operations, zoneID: RequestStage.zone)) { _ = try result.get() }
+        for result in try await stage.database.modify(ModifyRequest(operations, zoneID: RequestStage.zone)) {
+            _ = try result.get()
+        }
         return try await stage.page("record?zone=Notes&name=target")
     }
 
@@ -33,9 +35,13 @@ import Testing
         try await RequestStage.with { stage in
             _ = try await Self.page(stage, count: 3)
             let operations = [("r1", "target"), ("child", "target"), ("loner", nil)].map { name, parent in
-                RecordOperation(.forceUpdate, recordName: Name(name), recordType: "Note", parent: parent.map { .record(Name($0)) } ?? .unchanged)
+                RecordOperation(
+                    .forceUpdate, recordName: Name(name), recordType: "Note",
+                    parent: parent.map { .record(Name($0)) } ?? .unchanged)
             }
-            for result in try await stage.database.modify(ModifyRequest(operations, zoneID: RequestStage.zone)) { _ = try result.get() }
+            for result in try await stage.database.modify(ModifyRequest(operations, zoneID: RequestStage.zone)) {
+                _ = try result.get()
+            }
             let page = try await stage.page("record/delete?zone=Notes&name=target")
             #expect(page.contains("3 records with a DELETE_SELF reference to it are deleted too."))
             #expect(page.contains("1 record with it as parent will keep it from being deleted."))
@@ -48,13 +54,18 @@ import Testing
         try await RequestStage.with { stage in
             let page = try await Self.page(stage, count: 51)
             // A hundred references come from 50 or 51 records.
-            #expect(page.contains("<h2 id=\"references\">Referred to by 50 records or more</h2>") || page.contains("<h2 id=\"references\">Referred to by 51 records or more</h2>"))
+            #expect(
+                page.contains("<h2 id=\"references\">Referred to by 50 records or more</h2>")
+                    || page.contains("<h2 id=\"references\">Referred to by 51 records or more</h2>"))
         }
     }
 
     /// The boxes of the drawing: their styles, names and notes.
     private static func boxes(_ page: String) -> [String] {
-        let boxes = page.matches(of: #/<a class="([a-z]+)" href="[^"]*" aria-label="[^"]*"><title>[^<]*</title><svg x="(\d+)"[^>]*><rect[^>]*/><text[^>]*>([^<]*)</text><text[^>]*>([^<]*)</text>/#)
+        let boxes = page.matches(
+            of:
+                #/<a class="([a-z]+)" href="[^"]*" aria-label="[^"]*"><title>[^<]*</title><svg x="(\d+)"[^>]*><rect[^>]*/><text[^>]*>([^<]*)</text><text[^>]*>([^<]*)</text>/#
+        )
         return boxes.map { "\($0.output.1) \($0.output.2) \($0.output.3): \($0.output.4)" }
     }
 
@@ -63,18 +74,30 @@ import Testing
             #expect(try await !Self.page(stage, count: 0).contains("id=\"around\""), "a record without references")
             _ = try await Self.page(stage, count: 2)
             let names: [Name] = ["r0", "gone", "r0"]
-            let fields: [Name: FieldInput] = ["notes": FieldInput(.list(names.map { .reference(Reference(recordName: $0)) }, of: .reference)), "own": FieldInput(.reference(Reference(recordName: "r1")))]
-            let operations = [
-                RecordOperation(.forceUpdate, recordName: "target", recordType: "Room", fields: fields, parent: .record("r1")),
-                RecordOperation(.forceUpdate, recordName: "child", recordType: "Note", fields: ["title": FieldInput(.string("Attic"))], parent: .record("target")),
+            let fields: [Name: FieldInput] = [
+                "notes": FieldInput(.list(names.map { .reference(Reference(recordName: $0)) }, of: .reference)),
+                "own": FieldInput(.reference(Reference(recordName: "r1"))),
             ]
-            for result in try await stage.database.modify(ModifyRequest(operations, zoneID: RequestStage.zone)) { _ = try result.get() }
+            let operations = [
+                RecordOperation(
+                    .forceUpdate, recordName: "target", recordType: "Room", fields: fields, parent: .record("r1")),
+                RecordOperation(
+                    .forceUpdate, recordName: "child", recordType: "Note",
+                    fields: ["title": FieldInput(.string("Attic"))], parent: .record("target")),
+            ]
+            for result in try await stage.database.modify(ModifyRequest(operations, zoneID: RequestStage.zone)) {
+                _ = try result.get()
+            }
             let page = try await stage.page("record?zone=Notes&name=target")
             let boxes = Self.boxes(page)
             // Children come first at the left, and the parent at the right.
             #expect(boxes.first == "parent 0 Attic: parent · Note" && boxes.last == "itself 325 t: Room")
             #expect(boxes.contains("field 0 r0: home, room · Note") || boxes.contains("field 0 r0: room, home · Note"))
-            #expect(Set(boxes.filter { $0.contains(" 650 ") }) == ["parent 650 r1: parent, own · Note", "field 650 r0: notes · Note", "missing 650 gone: notes · missing"])
+            #expect(
+                Set(boxes.filter { $0.contains(" 650 ") }) == [
+                    "parent 650 r1: parent, own · Note", "field 650 r0: notes · Note",
+                    "missing 650 gone: notes · missing",
+                ])
             #expect(page.contains("gone: this record refers to it (NONE), notes, but it is missing"))
             #expect(page.contains("Attic, child: a child of this record, parent"))
             #expect(page.contains("References: from 3 records, to 3 records"))

@@ -16,7 +16,9 @@ import Testing
     @Test func aConsoleThatWasAskedNothingSaysSo() async throws {
         try await RequestStage.with { stage in
             let page = try await stage.page("requests")
-            #expect(page.contains("No request yet") && page.contains("/database/1/iCloud.com.example.App/development/private/zones/list"))
+            #expect(
+                page.contains("No request yet")
+                    && page.contains("/database/1/iCloud.com.example.App/development/private/zones/list"))
             #expect(try await stage.page("clients").contains("No clients yet"))
         }
     }
@@ -24,18 +26,23 @@ import Testing
     @Test func requestsAreFoundByAllThatIsKnownOfThem() async throws {
         try await RequestStage.with { stage in
             var failed = stage.request("records/modify", from: "<mac>")
-            failed.itemErrors = [ServedRequest.ItemError(name: "note-7", code: .conflict, reason: "client oplock error updating record")]
+            failed.itemErrors = [
+                ServedRequest.ItemError(name: "note-7", code: .conflict, reason: "client oplock error updating record")
+            ]
             stage.note(failed, sent: #"{"operations":[]}"#)
             var refused = stage.request("records/query")
             refused.status = 400
-            refused.error = ServedRequest.ItemError(name: nil, code: .badRequest, reason: "Field 'recordName' is not marked queryable")
+            refused.error = ServedRequest.ItemError(
+                name: nil, code: .badRequest, reason: "Field 'recordName' is not marked queryable")
             stage.note(refused, sent: #"{"query":{"recordType":"Note"}}"#)
             stage.note(stage.request("records/lookup"), sent: #"{"records":[{"recordName":"needle"}]}"#)
             var elsewhere = stage.request("zones/list")
             elsewhere.environment = .production
             stage.note(elsewhere)
             func rows(_ query: String) async throws -> [String] {
-                try await stage.page("requests?\(query)").matches(of: /<th scope="row" class="name"><a href="[^"]*">([^<]*)</).map { String($0.output.1) }
+                try await stage.page("requests?\(query)").matches(
+                    of: /<th scope="row" class="name"><a href="[^"]*">([^<]*)</
+                ).map { String($0.output.1) }
             }
             #expect(try await rows("") == ["zones/list", "records/lookup", "records/query", "records/modify"])
             #expect(try await rows("errors=1") == ["records/query", "records/modify"])
@@ -61,20 +68,25 @@ import Testing
                 var request = request
                 // The answer ends after the save.
                 request.milliseconds = 10_000
-                return stage.note(request, answered: #"{"records":[{"recordName":"slip","recordType":"\#(type)","fields":{}}]}"#).id
+                return stage.note(
+                    request, answered: #"{"records":[{"recordName":"slip","recordType":"\#(type)","fields":{}}]}"#
+                ).id
             }
             let (slip, beside) = (stage.request("records/modify"), stage.request("records/modify"))
             try await stage.save("slip", type: "Messag")
             let id = noted(slip, type: "Messag")
             #expect(try await stage.page("requests").contains(">created record type Messag and 2 fields</span>"))
             let page = try await stage.page("requests?id=\(id)")
-            #expect(page.contains("created record type Messag and 2 fields") && page.contains("Messag: type added with 2 fields"))
+            #expect(
+                page.contains("created record type Messag and 2 fields")
+                    && page.contains("Messag: type added with 2 fields"))
             // The other saves created nothing: one at the same time, and one later.
             #expect(try await !stage.page("requests?id=\(noted(beside, type: "Note"))").contains("created record type"))
             try await RequestStage.nextMillisecond()
             let later = stage.request("records/modify")
             try await stage.save("slip", type: "Messag")
-            #expect(try await !stage.page("requests?id=\(noted(later, type: "Messag"))").contains("created record type"))
+            #expect(
+                try await !stage.page("requests?id=\(noted(later, type: "Messag"))").contains("created record type"))
         }
     }
 
@@ -83,7 +95,8 @@ import Testing
             try await stage.save("one")
             var query = stage.request("records/query")
             query.recordType = "Note"
-            query.plan = ServedRequest.Plan(index: "<rank> QUERYABLE", sentence: "The names under the value were walked.")
+            query.plan = ServedRequest.Plan(
+                index: "<rank> QUERYABLE", sentence: "The names under the value were walked.")
             let asked = #"""
                 {"query":{"recordType":"Note","filterBy":[{"fieldName":"rank","comparator":"GREATER_THAN","fieldValue":{"value":41,"type":"INT64"}},
                 {"systemFieldName":"modifiedTimestamp","comparator":"LESS_THAN","fieldValue":{"value":1790000000000,"type":"TIMESTAMP"}}],
@@ -93,29 +106,44 @@ import Testing
             var unserved = stage.request("records/query")
             unserved.plan = ServedRequest.Plan(index: nil, sentence: "All were read.")
             stage.note(unserved, sent: #"{"query":{"recordType":"Note"},"zoneWide":true}"#)
-            stage.note(stage.request("records/query"), sent: #"{"query":{"recordType":"Note","filterBy":[{"fieldName":"rank"}]}}"#)
+            stage.note(
+                stage.request("records/query"),
+                sent: #"{"query":{"recordType":"Note","filterBy":[{"fieldName":"rank"}]}}"#)
             let list = try await stage.page("requests")
-            #expect(list.contains("title=\"The names under the value were walked.\">&lt;rank&gt; QUERYABLE<") && list.contains("title=\"All were read.\">none<"))
+            #expect(
+                list.contains("title=\"The names under the value were walked.\">&lt;rank&gt; QUERYABLE<")
+                    && list.contains("title=\"All were read.\">none<"))
             let page = try await stage.page("requests?id=\(query.id)")
             #expect(page.contains("&lt;rank&gt; QUERYABLE") && page.contains("The names under the value were walked."))
             #expect(page.contains("/requests/explain\"") && page.contains("name=\"id\" value=\"\(query.id)\""))
             #expect(!page.contains(/value\d*=41/), "what it compares with is not shown unless it is asked for")
-            let led = try await stage.client.execute(uri: "\(RequestStage.there)/requests/explain?id=\(query.id)", method: .get) { $0 }
+            let led = try await stage.client.execute(
+                uri: "\(RequestStage.there)/requests/explain?id=\(query.id)", method: .get
+            ) { $0 }
             let location = try #require(led.headers[.location])
             #expect(led.status == .seeOther && location.hasPrefix("\(RequestStage.there)/explain?"))
             // The page Query has the buttons that add missing indexes.
-            let open = try await stage.client.execute(uri: "\(RequestStage.there)/requests/explain?id=\(query.id)&on=query", method: .get) { $0 }
+            let open = try await stage.client.execute(
+                uri: "\(RequestStage.there)/requests/explain?id=\(query.id)&on=query", method: .get
+            ) { $0 }
             #expect(open.headers[.location]?.hasPrefix("\(RequestStage.there)/query?") ?? false)
             #expect(!page.contains("Open in Query"), "it was not refused")
-            for part in ["type=Note", "filter1=rank", "is1=GREATER_THAN", "value1=41", "filter2=___modTime", "sort1=title", "order1=descending", "zone=Notes"] {
+            for part in [
+                "type=Note", "filter1=rank", "is1=GREATER_THAN", "value1=41", "filter2=___modTime", "sort1=title",
+                "order1=descending", "zone=Notes",
+            ] {
                 #expect(location.contains(part), "\(part) in \(location)")
             }
-            let wide = try await stage.client.execute(uri: "\(RequestStage.there)/requests/explain?id=\(unserved.id)", method: .get) { $0 }
+            let wide = try await stage.client.execute(
+                uri: "\(RequestStage.there)/requests/explain?id=\(unserved.id)", method: .get
+            ) { $0 }
             #expect(wide.headers[.location]?.contains("zone=&") ?? false, "\(wide.headers[.location] ?? "")")
             // Requests with unreadable filters have no link to the explanation, nor do requests that are gone.
             let unread = try #require(stage.log.latest(1).first)
             #expect(try await !stage.page("requests?id=\(unread.id)").contains("requests/explain"))
-            for id in [unread.id, "gone"] { #expect(try await stage.page("requests/explain?id=\(id)").contains("no longer has the query")) }
+            for id in [unread.id, "gone"] {
+                #expect(try await stage.page("requests/explain?id=\(id)").contains("no longer has the query"))
+            }
             // A query of another user is not explained as the developer's.
             for user: Name in ["_nobody", stage.user.userRecordName] {
                 let strange = stage.note(stage.request("records/query", as: Caller(userRecordName: user)), sent: asked)
@@ -133,7 +161,9 @@ import Testing
             while let next = path {
                 let page = try await stage.page(next)
                 seen += page.matches(of: />records\/op(\d+)</).map { String($0.output.1) }
-                path = page.firstMatch(of: /href="[^"]*\/(requests\?[^"]*)" rel="next"/).map { String($0.output.1).replacing("&amp;", with: "&") }
+                path = page.firstMatch(of: /href="[^"]*\/(requests\?[^"]*)" rel="next"/).map {
+                    String($0.output.1).replacing("&amp;", with: "&")
+                }
             }
             #expect(seen == (0..<230).reversed().map(String.init))
         }
@@ -183,7 +213,9 @@ import Testing
             for page in ["requests", "clients", "telemetry", "record?zone=Notes&name=wanted"] {
                 let text = try await stage.page(page)
                 #expect(text.contains("he request log is off"), "\(page)")
-                #expect(!text.contains("No clients yet") && !text.contains("No requests yet") && !text.contains("No client has sent"))
+                #expect(
+                    !text.contains("No clients yet") && !text.contains("No requests yet")
+                        && !text.contains("No client has sent"))
             }
         }
     }
@@ -195,14 +227,19 @@ import Testing
             refused.hasUnreadBody = true
             let noted = stage.note(refused)
             let page = try await stage.page("requests?id=\(noted.id)")
-            #expect(page.contains("the request failed before it was read") && !page.contains(">Replay") && !page.contains("<code data-copy-source>curl"))
+            #expect(
+                page.contains("the request failed before it was read") && !page.contains(">Replay")
+                    && !page.contains("<code data-copy-source>curl"))
             #expect(try await stage.post("requests/replay", "id=\(noted.id)").status == .badRequest)
         }
     }
 
     @Test func readsBeyondTheProtocolNeedNoQuestion() async throws {
         try await RequestStage.with(answering: Self.echo("{}")) { stage in
-            for (operation, isWrite) in [("skylight/records/explain", false), ("skylight/keyvalues/changes", false), ("skylight/schema/diff", false), ("skylight/schema/edit", true), ("skylight/records/revert", true)] {
+            for (operation, isWrite) in [
+                ("skylight/records/explain", false), ("skylight/keyvalues/changes", false),
+                ("skylight/schema/diff", false), ("skylight/schema/edit", true), ("skylight/records/revert", true),
+            ] {
                 let noted = stage.note(stage.request(operation), sent: "{}")
                 let page = try await stage.page("requests?id=\(noted.id)")
                 #expect(page.contains(">Replay…</a>") == isWrite, "\(operation)")
@@ -212,8 +249,11 @@ import Testing
 
     @Test func valuesAreHiddenOnAServerThatAsksForCredentials() async throws {
         try await RequestStage.with { stage in
-            let sent = #"{"operations":[{"operationType":"create","record":{"recordType":"Note","recordName":"n1","fields":{"title":{"value":"my secret","type":"STRING"},"raw":"also secret"}}}]}"#
-            let request = stage.note(stage.request("records/modify"), sent: sent, answered: #"{"records":[{"recordName":"n1","fields":{"title":{"value":"my secret"}}}]}"#)
+            let sent =
+                #"{"operations":[{"operationType":"create","record":{"recordType":"Note","recordName":"n1","fields":{"title":{"value":"my secret","type":"STRING"},"raw":"also secret"}}}]}"#
+            let request = stage.note(
+                stage.request("records/modify"), sent: sent,
+                answered: #"{"records":[{"recordName":"n1","fields":{"title":{"value":"my secret"}}}]}"#)
             // An open server shows them.
             let open = try await stage.page("requests?id=\(request.id)")
             #expect(open.contains("my secret") && open.contains("values=0\">Hide values"))
@@ -223,15 +263,22 @@ import Testing
             let shown = try await stage.page("requests?id=\(request.id)&values=1")
             #expect(shown.contains("my secret") && shown.contains("also secret") && shown.contains("--data-raw &#39;{"))
             let query = stage.note(
-                stage.request("records/query"), sent: #"{"query":{"recordType":"Note","filterBy":[{"fieldName":"title","fieldValue":{"value":"my secret"}}]}}"#)
+                stage.request("records/query"),
+                sent:
+                    #"{"query":{"recordType":"Note","filterBy":[{"fieldName":"title","fieldValue":{"value":"my secret"}}]}}"#
+            )
             #expect(try await !stage.page("requests?id=\(query.id)&values=0").contains("secret"))
             let cut = String(repeating: "x", count: 80_000)
-            let long = stage.note(stage.request("records/modify"), sent: #"{"a":1,"fields":{"b":"secret","c":"\#(cut)"}}"#)
+            let long = stage.note(
+                stage.request("records/modify"), sent: #"{"a":1,"fields":{"b":"secret","c":"\#(cut)"}}"#)
             let page = try await stage.page("requests?id=\(long.id)&values=0")
-            #expect(page.contains("Only the first 64 KB of") && !page.contains("secret") && page.contains("Not all of the body is kept"))
+            #expect(
+                page.contains("Only the first 64 KB of") && !page.contains("secret")
+                    && page.contains("Not all of the body is kept"))
         }
         try await RequestStage.with(access: .required) { stage in
-            let request = stage.note(stage.request("records/modify"), sent: #"{"fields":{"title":{"value":"my secret"}}}"#)
+            let request = stage.note(
+                stage.request("records/modify"), sent: #"{"fields":{"title":{"value":"my secret"}}}"#)
             let hidden = try await stage.page("requests?id=\(request.id)")
             #expect(!hidden.contains("secret") && hidden.contains("values=1\">Show values"))
             #expect(try await stage.page("requests?id=\(request.id)&values=1").contains("my secret"))
@@ -241,14 +288,18 @@ import Testing
     @Test func theFindBoxLeadsToARequest() async throws {
         try await RequestStage.with { stage in
             let request = stage.note(stage.request("records/query"))
-            let found = try await stage.client.execute(uri: "\(RequestStage.there)/find?q=\(request.id.uppercased())", method: .get) { $0 }
+            let found = try await stage.client.execute(
+                uri: "\(RequestStage.there)/find?q=\(request.id.uppercased())", method: .get
+            ) { $0 }
             #expect(found.headers[.location] == "\(RequestStage.there)/requests?id=\(request.id)")
         }
     }
 
     @Test func textIsFoundInWhatComesLaterToo() async throws {
         try await RequestStage.with { stage in
-            for number in 0..<2500 { stage.note(stage.request("records/op\(number)"), sent: number % 500 == 7 ? #"{"needle":1}"# : "{}") }
+            for number in 0..<2500 {
+                stage.note(stage.request("records/op\(number)"), sent: number % 500 == 7 ? #"{"needle":1}"# : "{}")
+            }
             var after = "-1"
             var found: [String] = []
             var hasMore = true
@@ -264,8 +315,10 @@ import Testing
 
     @Test func aRequestThatIsGoneHasAPage() async throws {
         try await RequestStage.with { stage in
-            let answer = try await stage.client.execute(uri: "\(RequestStage.there)/requests?id=nothing", method: .get) { $0 }
-            #expect(answer.status == .notFound && String(buffer: answer.body).contains("The log does not have the request"))
+            let answer = try await stage.client.execute(uri: "\(RequestStage.there)/requests?id=nothing", method: .get)
+            { $0 }
+            #expect(
+                answer.status == .notFound && String(buffer: answer.body).contains("The log does not have the request"))
         }
     }
 
@@ -285,17 +338,25 @@ import Testing
 
     // MARK: Replay
 
-    private static func echo(_ body: String, status: HTTPResponse.Status = .ok) -> @Sendable (Request, ServingRequestContext, RequestLog) async throws -> Response {
+    private static func echo(_ body: String, status: HTTPResponse.Status = .ok)
+        -> @Sendable (Request, ServingRequestContext, RequestLog) async throws -> Response
+    {
         { request, context, log in
             var served = ServedRequest(
-                id: context.requestID, started: .now(), method: request.method.rawValue, target: request.head.path ?? "", operation: "records/query",
-                client: ClientIdentity(name: HTTPField.Name("X-Skylight-Client").flatMap { request.headers[$0] }, deviceID: nil, userAgent: nil))
+                id: context.requestID, started: .now(), method: request.method.rawValue,
+                target: request.head.path ?? "", operation: "records/query",
+                client: ClientIdentity(
+                    name: HTTPField.Name("X-Skylight-Client").flatMap { request.headers[$0] }, deviceID: nil,
+                    userAgent: nil))
             served.status = status.code
             let sent = try await request.bodyBytes()
             served.bytesIn = sent.count
             served.bytesOut = body.utf8.count
             served.userRecordName = HTTPField.Name("X-Skylight-User").flatMap { request.headers[$0] }.map { Name($0) }
-            log.note(served, bodies: RequestBodies(request: RequestBodies.Body(sent), response: RequestBodies.Body(Array(body.utf8))))
+            log.note(
+                served,
+                bodies: RequestBodies(request: RequestBodies.Body(sent), response: RequestBodies.Body(Array(body.utf8)))
+            )
             return Response.text(body, status: status)
         }
     }
@@ -303,16 +364,20 @@ import Testing
     @Test func aReadIsSentAgainAndBothAnswersCompared() async throws {
         let answer = #"{"records":[{"recordName":"a"}],"x":1}"#
         try await RequestStage.with(answering: Self.echo(answer)) { stage in
-            let same = stage.note(stage.request("records/query"), sent: #"{"query":{"recordType":"Note"}}"#, answered: answer)
+            let same = stage.note(
+                stage.request("records/query"), sent: #"{"query":{"recordType":"Note"}}"#, answered: answer)
             let sent = try await stage.post("requests/replay", "id=\(same.id)")
             #expect(sent.status == .seeOther)
             let location = try #require(sent.headers[.location])
             let replay = try #require(stage.log.latest(1).first)
             #expect(location == "\(RequestStage.there)/requests?id=\(same.id)&with=\(replay.id)")
-            #expect(replay.client.isOfSkylight && replay.userRecordName == stage.user.userRecordName && replay.target == same.target)
+            #expect(
+                replay.client.isOfSkylight && replay.userRecordName == stage.user.userRecordName
+                    && replay.target == same.target)
             #expect(stage.log.bodies(of: replay.id)?.request == stage.log.bodies(of: same.id)?.request)
             #expect(try await stage.page("requests?id=\(same.id)&with=\(replay.id)").contains("The same response."))
-            let other = stage.note(stage.request("records/query"), sent: "{}", answered: #"{"records":[{"recordName":"b"}],"x":1}"#)
+            let other = stage.note(
+                stage.request("records/query"), sent: "{}", answered: #"{"records":[{"recordName":"b"}],"x":1}"#)
             let page = try await stage.page("requests?id=\(other.id)&with=\(replay.id)")
             #expect(page.contains("Different response: 1 line differs.") && page.contains("side-changed"))
             // The console's own requests do not count as a client.
@@ -336,8 +401,13 @@ import Testing
         try await RequestStage.with { stage in
             var refused = stage.request("records/query")
             refused.status = 400
-            refused.error = ServedRequest.ItemError(name: nil, code: .badRequest, reason: "Field 'rank' is not marked queryable")
-            stage.note(refused, sent: #"{"query":{"recordType":"Note","filterBy":[{"fieldName":"rank","comparator":"EQUALS","fieldValue":{"value":4,"type":"INT64"}}]}}"#)
+            refused.error = ServedRequest.ItemError(
+                name: nil, code: .badRequest, reason: "Field 'rank' is not marked queryable")
+            stage.note(
+                refused,
+                sent:
+                    #"{"query":{"recordType":"Note","filterBy":[{"fieldName":"rank","comparator":"EQUALS","fieldValue":{"value":4,"type":"INT64"}}]}}"#
+            )
             let page = try await stage.page("requests?id=\(refused.id)")
             #expect(page.contains("name=\"on\" value=\"query\"><button>Open in Query</button>"))
         }
@@ -356,8 +426,12 @@ import Testing
                 #expect(try await stage.post("requests/replay", "id=\(noted.id)").status == .seeOther)
                 let replay = try #require(stage.log.latest(1).first)
                 let body = stage.log.bodies(of: replay.id)?.request?.bytes ?? []
-                #expect(replay.id != noted.id && replay.client.isOfSkylight && !replay.target.contains("wait") && !String(decoding: body, as: UTF8.self).contains("wait"))
-                #expect(replay.target.contains("syncToken=t") || String(decoding: body, as: UTF8.self) == #"{"syncToken":"t"}"#)
+                #expect(
+                    replay.id != noted.id && replay.client.isOfSkylight && !replay.target.contains("wait")
+                        && !String(decoding: body, as: UTF8.self).contains("wait"))
+                #expect(
+                    replay.target.contains("syncToken=t")
+                        || String(decoding: body, as: UTF8.self) == #"{"syncToken":"t"}"#)
             }
         }
     }
@@ -367,7 +441,8 @@ import Testing
         try await RequestStage.with(answering: Self.echo(answer, status: .badRequest)) { stage in
             var request = stage.request("records/query")
             request.status = 400
-            let refused = stage.note(request, sent: "{}", answered: #"{"uuid":"1","serverErrorCode":"BAD_REQUEST","reason":"no"}"#)
+            let refused = stage.note(
+                request, sent: "{}", answered: #"{"uuid":"1","serverErrorCode":"BAD_REQUEST","reason":"no"}"#)
             _ = try await stage.post("requests/replay", "id=\(refused.id)")
             let replay = try #require(stage.log.latest(1).first)
             #expect(try await stage.page("requests?id=\(refused.id)&with=\(replay.id)").contains("The same response."))
@@ -378,7 +453,8 @@ import Testing
         try await RequestStage.with(answering: Self.echo("{}")) { stage in
             let write = stage.note(stage.request("records/modify"), sent: "{}")
             let page = try await stage.page("requests?id=\(write.id)")
-            #expect(page.contains(">Replay…</a>") && !page.contains("method=\"post\"><input type=\"hidden\" name=\"id\""))
+            #expect(
+                page.contains(">Replay…</a>") && !page.contains("method=\"post\"><input type=\"hidden\" name=\"id\""))
             let question = try await stage.page("requests/replay?id=\(write.id)")
             #expect(question.contains("Replay records/modify?") && question.contains("changes stored data again"))
             #expect(stage.log.latest(10).count == 1)

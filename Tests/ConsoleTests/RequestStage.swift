@@ -35,7 +35,8 @@ struct RequestStage: Sendable {
     ///   - sender: sends notifications again.
     ///   - answering: the web services' answer to a replayed request; the id of the context is that of the request.
     static func with(
-        log: RequestLog = RequestLog(), access: AccessControl.Mode = .open, answering: (@Sendable (Request, ServingRequestContext, RequestLog) async throws -> Response)? = nil,
+        log: RequestLog = RequestLog(), access: AccessControl.Mode = .open,
+        answering: (@Sendable (Request, ServingRequestContext, RequestLog) async throws -> Response)? = nil,
         sender: (any NotificationSender)? = nil, _ body: @Sendable (RequestStage) async throws -> Void
     ) async throws {
         let engine = InMemoryRecordEngine()
@@ -53,14 +54,18 @@ struct RequestStage: Sendable {
             CallbackResponder<ServingRequestContext> { request, context in try await answer(request, context, log) }
         }
         try Console(
-            engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine), log: log, webServices: services,
-            notificationSender: sender, access: AccessControl(access, accounts: accounts, instanceSecret: "of this run"), templatesFolder: nil, publicFolder: nil
+            engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine), log: log,
+            webServices: services,
+            notificationSender: sender,
+            access: AccessControl(access, accounts: accounts, instanceSecret: "of this run"), templatesFolder: nil,
+            publicFolder: nil
         ).addRoutes(to: router)
         try await Application(router: router).test(.router) { client in
             let headers: HTTPFields = access == .open ? [:] : [.authorization: "Bearer of this run"]
             try await body(
                 RequestStage(
-                    log: log, engine: engine, accounts: accounts, address: address, user: user, database: database, client: client, headers: headers))
+                    log: log, engine: engine, accounts: accounts, address: address, user: user, database: database,
+                    client: client, headers: headers))
         }
     }
 
@@ -84,18 +89,24 @@ struct RequestStage: Sendable {
     @discardableResult
     func save(_ name: Name, type: Name = "Note", in zoneID: ZoneID = RequestStage.zone) async throws -> StoredRecord {
         let operation = RecordOperation(
-            .forceUpdate, recordName: name, recordType: type, fields: ["title": FieldInput(.string("t")), "rank": FieldInput(.int64(1))])
+            .forceUpdate, recordName: name, recordType: type,
+            fields: ["title": FieldInput(.string("t")), "rank": FieldInput(.int64(1))])
         let results = try await database.modify(ModifyRequest([operation], zoneID: zoneID))
-        guard case .saved(let record)? = try results.first?.get() else { throw RecordError(.internalError, "not a save") }
+        guard case .saved(let record)? = try results.first?.get() else {
+            throw RecordError(.internalError, "not a save")
+        }
         return record
     }
 
     /// A log entry as the web services would write it.
-    func request(_ operation: String, from name: String? = "phone", as user: Caller? = nil, in address: DatabaseAddress? = nil) -> ServedRequest {
+    func request(
+        _ operation: String, from name: String? = "phone", as user: Caller? = nil, in address: DatabaseAddress? = nil
+    ) -> ServedRequest {
         let there = address ?? self.address
         var request = ServedRequest(
             id: UUIDs.next(), started: .now(), method: "POST",
-            target: "/database/1/\(there.container)/\(there.environment.rawValue)/\(there.scope.rawValue)/\(operation)", operation: operation,
+            target: "/database/1/\(there.container)/\(there.environment.rawValue)/\(there.scope.rawValue)/\(operation)",
+            operation: operation,
             client: ClientIdentity(name: name, deviceID: nil, userAgent: "Test/1.0"))
         request.status = 200
         request.milliseconds = 1.5
@@ -112,7 +123,8 @@ struct RequestStage: Sendable {
         log.note(
             request,
             bodies: RequestBodies(
-                request: sent.isEmpty ? nil : RequestBodies.Body(Array(sent.utf8)), response: answered.isEmpty ? nil : RequestBodies.Body(Array(answered.utf8))))
+                request: sent.isEmpty ? nil : RequestBodies.Body(Array(sent.utf8)),
+                response: answered.isEmpty ? nil : RequestBodies.Body(Array(answered.utf8))))
         return request
     }
 
@@ -120,7 +132,8 @@ struct RequestStage: Sendable {
     /// - Returns: the new token; `nil` if the pull was refused.
     @discardableResult
     func pull(
-        from name: String = "phone", since token: ChangeToken? = nil, limit: Int = 200, types: Set<Name>? = nil, keys: Set<Name>? = nil, reverse: Bool = false,
+        from name: String = "phone", since token: ChangeToken? = nil, limit: Int = 200, types: Set<Name>? = nil,
+        keys: Set<Name>? = nil, reverse: Bool = false,
         zone: ZoneID = RequestStage.zone
     ) async throws -> ChangeToken? {
         var request = request("changes/zone", from: name)
@@ -129,16 +142,20 @@ struct RequestStage: Sendable {
         do {
             let page = try await database.zoneChanges(
                 ZoneChangesRequest(
-                    zone, since: token, limit: PageLimit(records: limit), desiredKeys: keys, desiredRecordTypes: types, reverse: reverse))
+                    zone, since: token, limit: PageLimit(records: limit), desiredKeys: keys, desiredRecordTypes: types,
+                    reverse: reverse))
             given = page.syncToken
             request.pulls = [
                 ServedRequest.Pull(
-                    zoneID: zone, sent: token, given: page.syncToken, moreComing: page.moreComing, changes: page.changes.count, recordTypes: types,
+                    zoneID: zone, sent: token, given: page.syncToken, moreComing: page.moreComing,
+                    changes: page.changes.count, recordTypes: types,
                     keys: keys, reverse: reverse)
             ]
         } catch let error as RecordError {
             let item = ServedRequest.ItemError(error, name: zone.zoneName)
-            request.pulls = [ServedRequest.Pull(zoneID: zone, sent: token, given: nil, moreComing: false, changes: 0, error: item)]
+            request.pulls = [
+                ServedRequest.Pull(zoneID: zone, sent: token, given: nil, moreComing: false, changes: 0, error: item)
+            ]
             request.itemErrors = [item]
         }
         note(request)
@@ -150,7 +167,9 @@ struct RequestStage: Sendable {
 private enum UUIDs {
     static func next() -> String {
         let digits = (0..<32).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
-        let parts = [(0, 8), (8, 4), (12, 4), (16, 4), (20, 12)].map { start, length in String(digits.dropFirst(start).prefix(length)) }
+        let parts = [(0, 8), (8, 4), (12, 4), (16, 4), (20, 12)].map { start, length in
+            String(digits.dropFirst(start).prefix(length))
+        }
         return parts.joined(separator: "-")
     }
 }

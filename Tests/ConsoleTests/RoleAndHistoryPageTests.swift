@@ -20,13 +20,18 @@ import Testing
 
     @Test func rolesAreMadeGrantedAndRemoved() async throws {
         try await SchemaPageStage.with { stage in
-            #expect(try await stage.post("roles/add", "role=Editor").headers[.location] == "\(SchemaPageStage.there)/roles?notice=role-added")
+            #expect(
+                try await stage.post("roles/add", "role=Editor").headers[.location]
+                    == "\(SchemaPageStage.there)/roles?notice=role-added")
             #expect(try await stage.post("roles/add", "role=Editor").status == .badRequest)
             #expect(try await stage.post("roles/add", "role=_world").status == .badRequest)
             #expect(try await stage.database.schema().roles == ["Editor"])
             let form = try await stage.page("roles?type=Note")
-            #expect(form.contains("aria-label=\"Editor may WRITE\"") && form.contains("value=\"_world:READ\" aria-label=\"_world may READ\" checked"))
-            let saved = try await stage.post("roles/grants", "type=Note&grant=_world%3AREAD&grant=Editor%3AREAD&grant=Editor%3AWRITE")
+            #expect(
+                form.contains("aria-label=\"Editor may WRITE\"")
+                    && form.contains("value=\"_world:READ\" aria-label=\"_world may READ\" checked"))
+            let saved = try await stage.post(
+                "roles/grants", "type=Note&grant=_world%3AREAD&grant=Editor%3AREAD&grant=Editor%3AWRITE")
             #expect(saved.headers[.location] == "\(SchemaPageStage.there)/roles?notice=grants-changed")
             #expect(
                 Set(try await stage.type("Note").grants) == [
@@ -36,13 +41,16 @@ import Testing
             #expect(try await stage.post("roles/remove", "role=Editor").status == .badRequest)
             #expect(try await stage.post("roles/grants", "type=Note&grant=_world%3AREAD").status == .seeOther)
             #expect(try await stage.page("roles").contains("Delete the role Editor"))
-            #expect(try await stage.post("roles/remove", "role=Editor").headers[.location] == "\(SchemaPageStage.there)/roles?notice=role-removed")
+            #expect(
+                try await stage.post("roles/remove", "role=Editor").headers[.location]
+                    == "\(SchemaPageStage.there)/roles?notice=role-removed")
             #expect(try await stage.database.schema().roles.isEmpty)
         }
     }
 
     @Test(arguments: [
-        "type=Note", "type=Note&grant=_world%3AFLY", "type=Note&grant=_world", "type=Note&grant=Nobody%3AREAD", "type=Nothing&grant=_world%3AREAD",
+        "type=Note", "type=Note&grant=_world%3AFLY", "type=Note&grant=_world", "type=Note&grant=Nobody%3AREAD",
+        "type=Nothing&grant=_world%3AREAD",
     ])
     func grantsThatMakeNoSenseAreRefused(form: String) async throws {
         try await SchemaPageStage.with { stage in
@@ -59,7 +67,9 @@ import Testing
             _ = try await stage.post("roles/add", "role=Editor")
             let number = CustomRole.number(of: "Editor")
             let empty = try await stage.page("roles")
-            #expect(empty.contains(">\(number)</td>") && empty.contains("aria-label=\"Assign the role Editor\"") && !empty.contains("Remove the role Editor from"))
+            #expect(
+                empty.contains(">\(number)</td>") && empty.contains("aria-label=\"Assign the role Editor\"")
+                    && !empty.contains("Remove the role Editor from"))
             for _ in 0..<2 {
                 let given = try await stage.post("roles/give", "role=Editor&user=\(developer)")
                 #expect(given.headers[.location] == "\(SchemaPageStage.there)/roles?notice=role-given")
@@ -75,7 +85,8 @@ import Testing
 
     @Test(arguments: [
         ("role=Nothing&user=_00000000000000000000000000000000", HTTPResponse.Status.notFound),
-        ("role=Editor&user=_00000000000000000000000000000000", .notFound), ("role=Editor&user=somebody", .badRequest), ("role=Editor", .badRequest),
+        ("role=Editor&user=_00000000000000000000000000000000", .notFound), ("role=Editor&user=somebody", .badRequest),
+        ("role=Editor", .badRequest),
     ])
     func rolesAreGivenToUsersAlone(form: String, status: HTTPResponse.Status) async throws {
         try await SchemaPageStage.with { stage in
@@ -91,14 +102,17 @@ import Testing
             stage.engine.history.withLock {
                 $0 = (1...120).reversed().map { number in
                     SchemaHistoryEntry(
-                        number: Int64(number), timestamp: Timestamp(milliseconds: 1_790_000_000_000), userRecordName: stage.database.caller.userRecordName,
+                        number: Int64(number), timestamp: Timestamp(milliseconds: 1_790_000_000_000),
+                        userRecordName: stage.database.caller.userRecordName,
                         reason: number == 120 ? .schemaImport : .edit,
                         changes: number == 120 ? (1...30).map { "Note: field 'f\($0)' added" } : ["Note: <\(number)>"])
                 }
             }
             let first = try await stage.page("history")
             #expect(first.matches(of: /<td>Developer<\/td>/).count == 50)
-            #expect(first.contains(">schema file</span>") && first.contains("<summary>22 more</summary>") && first.contains("&#39;f30&#39;"))
+            #expect(
+                first.contains(">schema file</span>") && first.contains("<summary>22 more</summary>")
+                    && first.contains("&#39;f30&#39;"))
             #expect(first.contains("&lt;119&gt;") && !first.contains("<119>"))
             #expect(first.contains("history?before=71") && !first.contains("« Latest"))
             #expect(try await stage.page("history?before=71").contains("history?before=21"))
@@ -116,13 +130,17 @@ import Testing
         let router = Routes()
         router.addGuards(trusting: .loopback)
         try Console(
-            engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine), templatesFolder: nil, publicFolder: nil
+            engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine),
+            templatesFolder: nil, publicFolder: nil
         ).addRoutes(to: router)
         try await Application(router: router).test(.router) { client in
             let container = ByteBuffer(string: "container=iCloud.com.example.App")
             _ = try await client.execute(uri: "/containers", method: .post, body: container) { $0 }
-            _ = try await client.execute(uri: "\(SchemaPageStage.there)/types/create", method: .post, body: ByteBuffer(string: "name=Song")) { $0 }
-            let page = String(buffer: try await client.execute(uri: "\(SchemaPageStage.there)/history", method: .get) { $0 }.body)
+            _ = try await client.execute(
+                uri: "\(SchemaPageStage.there)/types/create", method: .post, body: ByteBuffer(string: "name=Song")
+            ) { $0 }
+            let page = String(
+                buffer: try await client.execute(uri: "\(SchemaPageStage.there)/history", method: .get) { $0 }.body)
             #expect(page.contains("Song") && page.contains(">edited</span>") && page.contains("<td>Developer</td>"))
         }
     }
@@ -142,17 +160,23 @@ import Testing
                 }
             }
             for (path, form) in [
-                ("types/create", "name=Song"), ("type/remove", "type=Note"), ("field/add", "type=Note&field=x&fieldType=STRING"),
-                ("field/remove", "type=Note&field=title"), ("type/indexes", "add=Note%2Frank%3ASORTABLE"), ("roles/add", "role=Editor"),
+                ("types/create", "name=Song"), ("type/remove", "type=Note"),
+                ("field/add", "type=Note&field=x&fieldType=STRING"),
+                ("field/remove", "type=Note&field=title"), ("type/indexes", "add=Note%2Frank%3ASORTABLE"),
+                ("roles/add", "role=Editor"),
                 ("roles/grants", "type=Note&grant=_world%3AREAD"),
             ] {
-                #expect(try await stage.post(path, form, in: SchemaPageStage.production).status == .forbidden, "\(path)")
+                #expect(
+                    try await stage.post(path, form, in: SchemaPageStage.production).status == .forbidden, "\(path)")
             }
             #expect(try await production.schema() == schema)
             // Composite indexes are Skylight's own and are allowed in production.
             _ = try await stage.database.edit([.setIndexes(.sortable, of: .custom("rank"), in: "Note")])
             _ = try await production.deploy(try await stage.database.schema(), waitingForIndexes: true)
-            #expect(try await stage.post("composites/change", "type=Note&filter=title&sort=rank", in: SchemaPageStage.production).status == .seeOther)
+            #expect(
+                try await stage.post(
+                    "composites/change", "type=Note&filter=title&sort=rank", in: SchemaPageStage.production
+                ).status == .seeOther)
             #expect(try await production.schema().types["Note"]?.compositeIndexes.count == 1)
         }
     }
@@ -161,13 +185,17 @@ import Testing
         try await SchemaPageStage.with { stage in
             let before = try await stage.database.schema()
             for (path, form) in [
-                ("types/create", "name=Song"), ("type/remove", "type=Note"), ("field/add", "type=Note&field=x&fieldType=STRING"),
-                ("field/remove", "type=Note&field=title"), ("composites/change", "drop=Note%2Ftitle%3Arank"), ("roles/add", "role=Editor"),
+                ("types/create", "name=Song"), ("type/remove", "type=Note"),
+                ("field/add", "type=Note&field=x&fieldType=STRING"),
+                ("field/remove", "type=Note&field=title"), ("composites/change", "drop=Note%2Ftitle%3Arank"),
+                ("roles/add", "role=Editor"),
                 ("roles/remove", "role=Editor"), ("roles/grants", "type=Note&grant=_world%3AREAD"),
             ] {
                 for origin in ["https://example.com", "null"] {
                     let foreign = try await stage.client.execute(
-                        uri: "\(SchemaPageStage.there)/\(path)", method: .post, headers: [.origin: origin], body: ByteBuffer(string: form)) { $0 }
+                        uri: "\(SchemaPageStage.there)/\(path)", method: .post, headers: [.origin: origin],
+                        body: ByteBuffer(string: form)
+                    ) { $0 }
                     #expect(foreign.status == .forbidden, "\(path) from \(origin)")
                 }
                 _ = try await stage.get("\(path)?\(form)")
@@ -180,7 +208,8 @@ import Testing
 extension SchemaPageStage {
     fileprivate func roleNumbers(of user: Name) async throws -> [Int64] {
         let address = DatabaseAddress(container: database.address.container, environment: .development, scope: .public)
-        let record = try await engine.database(address, as: database.caller).fetch([RecordID(recordName: user)], desiredKeys: nil)[0].get()
+        let record = try await engine.database(address, as: database.caller).fetch(
+            [RecordID(recordName: user)], desiredKeys: nil)[0].get()
         guard case .list(let elements, _)? = try record.fields.values(of: ["roles"])["roles"] else { return [] }
         return elements.compactMap { if case .int64(let number) = $0 { number } else { nil } }
     }

@@ -57,7 +57,8 @@ struct SchemaPageStage: Sendable {
                 RecordType(
                     name: "Note",
                     fields: [
-                        "title": FieldDefinition(type: .string, indexes: [.queryable, .sortable]), "rank": FieldDefinition(type: .int64),
+                        "title": FieldDefinition(type: .string, indexes: [.queryable, .sortable]),
+                        "rank": FieldDefinition(type: .int64),
                         "cover": FieldDefinition(type: .asset),
                     ],
                     systemIndexes: [.recordID: .queryable])),
@@ -66,12 +67,15 @@ struct SchemaPageStage: Sendable {
         let operations = ["a", "b", "c"].enumerated().map { index, name in
             RecordOperation(
                 .forceUpdate, recordName: Name(name), recordType: "Note",
-                fields: index == 0 ? ["title": FieldInput(.string(name)), "rank": FieldInput(.int64(1))] : ["title": FieldInput(.string(name))])
+                fields: index == 0
+                    ? ["title": FieldInput(.string(name)), "rank": FieldInput(.int64(1))]
+                    : ["title": FieldInput(.string(name))])
         }
         for result in try await database.modify(ModifyRequest(operations, zoneID: .default)) { _ = try result.get() }
         let router = Routes()
         router.addGuards(trusting: .loopback)
-        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
+        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)
+            .addRoutes(to: router)
         try await Application(router: router).test(.router) { client in
             try await body(SchemaPageStage(client: client, database: database, engine: engine))
         }

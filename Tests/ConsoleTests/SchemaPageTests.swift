@@ -9,8 +9,10 @@ import Testing
 /// The pages of types, fields and indexes, without scripts.
 @Suite struct SchemaPageTests {
     @Test(arguments: [
-        "types", "type?type=Note", "type?type=Tag", "type?type=Users", "type?type=Note&usage=1", "type/remove?type=Note",
-        "field/remove?type=Note&field=title", "indexes", "indexes?show=all", "indexes?find=title", "indexes?find=nothing", "roles", "roles?type=Note",
+        "types", "type?type=Note", "type?type=Tag", "type?type=Users", "type?type=Note&usage=1",
+        "type/remove?type=Note",
+        "field/remove?type=Note&field=title", "indexes", "indexes?show=all", "indexes?find=title",
+        "indexes?find=nothing", "roles", "roles?type=Note",
         "history",
     ])
     func everyPageAnswers(path: String) async throws {
@@ -21,7 +23,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "type/remove?type=Nothing", "field/remove?type=Note&field=nothing", "field/remove?type=Nothing&field=title", "roles?type=Nothing",
+        "type/remove?type=Nothing", "field/remove?type=Note&field=nothing", "field/remove?type=Nothing&field=title",
+        "roles?type=Nothing",
         "type?type=Nothing",
     ])
     func missingPartsOfTheSchemaAreNotFound(path: String) async throws {
@@ -41,17 +44,27 @@ import Testing
             for name in ["Song", "9lives"] {
                 let refused = try await stage.post("types/create", "name=\(name)")
                 let page = String(buffer: refused.body)
-                #expect(refused.status == .badRequest && page.contains("name=\"name\" value=\"\(name)\"") && page.contains(">Open Song</a>") == (name == "Song"))
+                #expect(
+                    refused.status == .badRequest && page.contains("name=\"name\" value=\"\(name)\"")
+                        && page.contains(">Open Song</a>") == (name == "Song"))
                 #expect(page.contains("name=\"listable\" value=\"1\">"), "the tick is kept")
             }
-            let added = try await stage.post("field/add", "type=Song&field=verses&fieldType=LIST%3CSTRING%3E&index=QUERYABLE")
+            let added = try await stage.post(
+                "field/add", "type=Song&field=verses&fieldType=LIST%3CSTRING%3E&index=QUERYABLE")
             #expect(added.headers[.location] == "\(SchemaPageStage.there)/type?type=Song&notice=field-added")
-            #expect(try await stage.type("Song").fields == ["verses": FieldDefinition(type: .list(.string), indexes: .queryable)])
+            #expect(
+                try await stage.type("Song").fields == [
+                    "verses": FieldDefinition(type: .list(.string), indexes: .queryable)
+                ])
             let page = try await stage.page("type?type=Song&notice=field-added")
             #expect(page.contains("The field is added.") && page.contains("LIST&lt;STRING&gt;"))
             let question = try await stage.page("type/remove?type=Song")
-            #expect(question.contains("Delete the record type Song?") && question.contains("There is no record of this type."))
-            #expect(try await stage.post("type/remove", "type=Song").headers[.location] == "\(SchemaPageStage.there)/types?notice=type-removed")
+            #expect(
+                question.contains("Delete the record type Song?")
+                    && question.contains("There is no record of this type."))
+            #expect(
+                try await stage.post("type/remove", "type=Song").headers[.location]
+                    == "\(SchemaPageStage.there)/types?notice=type-removed")
             #expect(try await stage.database.schema().types["Song"] == nil)
         }
     }
@@ -80,9 +93,12 @@ import Testing
         try await SchemaPageStage.with { stage in
             for from in ["https%3A%2F%2Fexample.com", "%2F%2Fexample.com", "javascript%3Aalert(1)"] {
                 let page = String(buffer: try await stage.post("field/add", "type=Note&from=\(from)").body)
-                #expect(page.contains(">Back to the records</a>") && !page.contains("example.com") && !page.contains("alert(1)"))
+                #expect(
+                    page.contains(">Back to the records</a>") && !page.contains("example.com")
+                        && !page.contains("alert(1)"))
                 let answer = try await stage.post("type/indexes", "type=Note&add=title%3AQUERYABLE&back=\(from)")
-                #expect(answer.status == .seeOther && answer.headers[.location]?.hasPrefix(SchemaPageStage.there) == true)
+                #expect(
+                    answer.status == .seeOther && answer.headers[.location]?.hasPrefix(SchemaPageStage.there) == true)
             }
         }
     }
@@ -90,13 +106,16 @@ import Testing
     @Test func aFieldIsRemovedWithItsValuesOnceAsked() async throws {
         try await SchemaPageStage.with { stage in
             let question = try await stage.page("field/remove?type=Note&field=rank")
-            #expect(question.contains("Delete the field rank from Note?") && question.contains("1 record with a value in the field"))
+            #expect(
+                question.contains("Delete the field rank from Note?")
+                    && question.contains("1 record with a value in the field"))
             #expect(!question.contains("Production has this field"))
             #expect(try await stage.type("Note").fields["rank"] != nil)
             let answer = try await stage.post("field/remove", "type=Note&field=rank")
             #expect(answer.headers[.location] == "\(SchemaPageStage.there)/type?type=Note&notice=field-removed")
             #expect(try await stage.type("Note").fields["rank"] == nil)
-            let records = try await stage.database.fetch([RecordID(recordName: "a", zoneID: .default)], desiredKeys: nil)
+            let records = try await stage.database.fetch(
+                [RecordID(recordName: "a", zoneID: .default)], desiredKeys: nil)
             #expect(try records.first?.get().fields.decoded().map(\.name) == ["title"])
         }
     }
@@ -141,24 +160,32 @@ import Testing
                     recordType: "Note", records: 1500,
                     fields: [
                         .init(key: .custom("cover")),
-                        .init(key: .custom("rank"), records: 3, distinctValues: 2, largestBytes: 20, largestRecord: here),
                         .init(
-                            key: .custom("title"), records: 1500, distinctValues: TypeUsage.distinctLimit, isCutOff: true, largestBytes: 4_200_000, largestRecord: long,
+                            key: .custom("rank"), records: 3, distinctValues: 2, largestBytes: 20, largestRecord: here),
+                        .init(
+                            key: .custom("title"), records: 1500, distinctValues: TypeUsage.distinctLimit,
+                            isCutOff: true, largestBytes: 4_200_000, largestRecord: long,
                             entryBytes: 9_000, tokenBytes: 1_000),
-                        .init(key: .system(.recordID), records: 1500, distinctValues: 1500, largestBytes: 8, entryBytes: 64_000),
+                        .init(
+                            key: .system(.recordID), records: 1500, distinctValues: 1500, largestBytes: 8,
+                            entryBytes: 64_000),
                     ])
             }
             let plain = try await stage.page("type?type=Note")
             #expect(plain.contains("Measure usage") && !plain.contains("no values"))
             let page = try await stage.page("type?type=Note&usage=1")
-            #expect(page.contains("1,500 records of this type") && page.contains("No record has a value in: <b>cover</b>"))
+            #expect(
+                page.contains("1,500 records of this type") && page.contains("No record has a value in: <b>cover</b>"))
             #expect(page.matches(of: /no values/).count == 1)
-            #expect(page.contains("4.0 MB") && page.contains("100,000 or more") && page.contains("9.8 KB") && page.contains("62.5 KB"))
+            #expect(
+                page.contains("4.0 MB") && page.contains("100,000 or more") && page.contains("9.8 KB")
+                    && page.contains("62.5 KB"))
             // Only records of this database have pages here.
             #expect(page.contains("title=\"In the record &lt;long&gt;, in another database\">4.0 MB</span>"))
             #expect(page.contains("record?zone=_defaultZone&amp;name=a\" title=\"In the record a\">20 bytes</a>"))
             // A small share is not shown as 0 %, and an almost full one not as all.
-            #expect(page.contains("<span class=\"faint\">1 %</span>") && page.contains("<span class=\"faint\">all</span>"))
+            #expect(
+                page.contains("<span class=\"faint\">1 %</span>") && page.contains("<span class=\"faint\">all</span>"))
         }
     }
 
@@ -176,13 +203,18 @@ import Testing
             let page = try await stage.page("indexes")
             #expect(page.matches(of: /<tr data-words=/).count == 2)
             #expect(page.contains("<b>3 indexes</b>"))
-            #expect(page.contains("because they have no index: <a href=\"\(SchemaPageStage.there)/type?type=Tag\">Tag</a>"))
+            #expect(
+                page.contains("because they have no index: <a href=\"\(SchemaPageStage.there)/type?type=Tag\">Tag</a>"))
             #expect(page.contains("recordName <span class=\"faint\">___recordID</span>"))
             let all = try await stage.page("indexes?show=all")
             #expect(all.matches(of: /<tr data-words=/).count == 4 + 2 * 7)
             #expect(all.contains("value=\"Tag/name:SEARCHABLE\"") && !all.contains("value=\"Note/cover:"))
-            for (filter, count) in [("sortable", 1), ("note%20queryable", 2), ("___record", 1), ("RECORDNAME", 1), ("note%20nothing", 0)] {
-                #expect(try await stage.page("indexes?find=\(filter)").matches(of: /<tr data-words=/).count == count, "\(filter)")
+            for (filter, count) in [
+                ("sortable", 1), ("note%20queryable", 2), ("___record", 1), ("RECORDNAME", 1), ("note%20nothing", 0),
+            ] {
+                #expect(
+                    try await stage.page("indexes?find=\(filter)").matches(of: /<tr data-words=/).count == count,
+                    "\(filter)")
             }
             #expect(try await stage.page("indexes?find=%3Cb%3E").contains("No field matches ‘&lt;b&gt;’."))
         }
@@ -190,8 +222,10 @@ import Testing
 
     @Test func indexesOfSeveralTypesChangeAtOnceAndLeadBack() async throws {
         try await SchemaPageStage.with { stage in
-            let form = "add=Tag%2Fname%3ASORTABLE&add=Tag%2Fname%3AQUERYABLE&drop=Note%2Ftitle%3ASORTABLE&add=Note%2F___modTime%3ASORTABLE"
-            let answer = try await stage.post("type/indexes", form + "&back=\(SchemaPageStage.there)/indexes%3Fshow%3Dall")
+            let form =
+                "add=Tag%2Fname%3ASORTABLE&add=Tag%2Fname%3AQUERYABLE&drop=Note%2Ftitle%3ASORTABLE&add=Note%2F___modTime%3ASORTABLE"
+            let answer = try await stage.post(
+                "type/indexes", form + "&back=\(SchemaPageStage.there)/indexes%3Fshow%3Dall")
             #expect(answer.headers[.location] == "\(SchemaPageStage.there)/indexes?show=all")
             #expect(try await stage.type("Tag").fields["name"]?.indexes == [.queryable, .sortable])
             #expect(try await stage.type("Note").fields["title"]?.indexes == .queryable)
@@ -225,7 +259,10 @@ import Testing
     }
 
     /// A link can't tell what did not happen.
-    @Test(arguments: ["-Note/title:SORTABLE", "+Note/title:SEARCHABLE", "-Note/nothing:SORTABLE", "-Nothing/title:SORTABLE", "-Note/title:FAST", "x", "-", "+/"])
+    @Test(arguments: [
+        "-Note/title:SORTABLE", "+Note/title:SEARCHABLE", "-Note/nothing:SORTABLE", "-Nothing/title:SORTABLE",
+        "-Note/title:FAST", "x", "-", "+/",
+    ])
     func aNoticeThatIsNotTrueOfTheSchemaIsNotShown(word: String) async throws {
         try await SchemaPageStage.with { stage in
             let encoded = word.replacing("+", with: "%2B").replacing("/", with: "%2F").replacing(":", with: "%3A")
@@ -261,7 +298,10 @@ import Testing
     @Test func onlyWhoAsksMeasures() async throws {
         try await SchemaPageStage.with { stage in
             stage.engine.builds.withLock {
-                $0 = [IndexBuildProgress(.building, of: .field(.custom("title"), .sortable), in: "Note", done: 1, total: 2)]
+                $0 = [
+                    IndexBuildProgress(
+                        .building, of: .field(.custom("title"), .sortable), in: "Note", done: 1, total: 2)
+                ]
             }
             let page = try await stage.page("type?type=Note&usage=1")
             #expect(!page.contains("data-live") && page.contains("<p class=\"remark\">The page <a href="))
@@ -273,7 +313,8 @@ import Testing
     @Test func theTextOfATypeIsOneStatement() async throws {
         try await SchemaPageStage.with { stage in
             let page = try await stage.page("type?type=Note")
-            let code = try #require(page.firstMatch(of: /<code data-copy-source>(RECORD TYPE Note \([^<]*\);)<\/code>/)?.output.1)
+            let code = try #require(
+                page.firstMatch(of: /<code data-copy-source>(RECORD TYPE Note \([^<]*\);)<\/code>/)?.output.1)
             #expect(!code.contains("Users") && code.contains("    title STRING"))
             let text = String(code).replacing("&quot;", with: "\"")
             let type = try await stage.type("Note")
@@ -282,7 +323,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "add=Note%2Fcover%3AQUERYABLE", "add=Note%2Ftitle", "add=title%3AQUERYABLE", "add=Note%2Fnothing%3AQUERYABLE", "drop=Note%2Ftitle%3AFAST",
+        "add=Note%2Fcover%3AQUERYABLE", "add=Note%2Ftitle", "add=title%3AQUERYABLE", "add=Note%2Fnothing%3AQUERYABLE",
+        "drop=Note%2Ftitle%3AFAST",
     ])
     func aChangeOfIndexesThatMakesNoSenseChangesNothing(form: String) async throws {
         try await SchemaPageStage.with { stage in
@@ -297,18 +339,26 @@ import Testing
             _ = try await stage.database.edit([.setIndexes(.sortable, of: .custom("rank"), in: "Note")])
             #expect(try await stage.page("type?type=Tag").contains("It needs a QUERYABLE field and a SORTABLE field."))
             let offered = try await stage.page("type?type=Note")
-            for name in ["title", "rank"] { #expect(offered.contains("<option value=\"\(name)\" selected>\(name)</option>")) }
-            let added = try await stage.post("composites/change", "type=Note&filter=title&sort=rank&back=\(SchemaPageStage.there)/type%3Ftype%3DNote")
+            for name in ["title", "rank"] {
+                #expect(offered.contains("<option value=\"\(name)\" selected>\(name)</option>"))
+            }
+            let added = try await stage.post(
+                "composites/change", "type=Note&filter=title&sort=rank&back=\(SchemaPageStage.there)/type%3Ftype%3DNote"
+            )
             #expect(added.headers[.location] == "\(SchemaPageStage.there)/type?type=Note")
             let index = CompositeIndex(filter: .custom("title"), sort: .custom("rank"))
             #expect(try await stage.type("Note").compositeIndexes == [index])
             let page = try await stage.page("type?type=Note")
             #expect(page.contains("value=\"Note/title:rank\""))
-            #expect(!(page.firstMatch(of: /<code data-copy-source>RECORD[^<]*/)?.output.contains("rank INT64 rank") ?? false))
+            #expect(
+                !(page.firstMatch(of: /<code data-copy-source>RECORD[^<]*/)?.output.contains("rank INT64 rank") ?? false)
+            )
             let all = try await stage.page("indexes")
             #expect(all.contains("<h2>Composite indexes</h2>") && all.contains("<b>5 indexes</b>"))
-            #expect(try await stage.post("composites/change", "type=Note&filter=title&sort=title").status == .badRequest)
-            let dropped = try await stage.post("composites/change", "drop=Note%2Ftitle%3Arank&undoable=1&back=\(SchemaPageStage.there)/indexes")
+            #expect(
+                try await stage.post("composites/change", "type=Note&filter=title&sort=title").status == .badRequest)
+            let dropped = try await stage.post(
+                "composites/change", "drop=Note%2Ftitle%3Arank&undoable=1&back=\(SchemaPageStage.there)/indexes")
             #expect(try await stage.type("Note").compositeIndexes.isEmpty)
             let after = try await Self.page(after: dropped, stage)
             #expect(after.contains("<span>Deleted the composite index of Note on title by rank.</span>"))
@@ -321,7 +371,9 @@ import Testing
     @Test func theListOfTypesCountsTheirOwnFields() async throws {
         try await SchemaPageStage.with { stage in
             let page = try await stage.page("types")
-            let row = try #require(page.firstMatch(of: /type=Note">Note<\/a><\/th>\s*<td class="num">(\d+)<\/td>\s*<td>([^<]*)<\/td>/)?.output)
+            let row = try #require(
+                page.firstMatch(of: /type=Note">Note<\/a><\/th>\s*<td class="num">(\d+)<\/td>\s*<td>([^<]*)<\/td>/)?
+                    .output)
             #expect(row.1 == "3" && row.2 == "1 field")
             #expect(page.contains("<b>2 record types and Users</b>"))
         }
@@ -332,19 +384,24 @@ import Testing
             #expect(!(try await stage.page("indexes")).contains("http-equiv"))
             stage.engine.builds.withLock {
                 $0 = [
-                    IndexBuildProgress(.building, of: .field(.custom("title"), .sortable), in: "Note", done: 430_000, total: 1_000_000),
-                    IndexBuildProgress(.dropping, of: .field(.custom("name"), .queryable), in: "Tag", done: 1, total: 2),
+                    IndexBuildProgress(
+                        .building, of: .field(.custom("title"), .sortable), in: "Note", done: 430_000, total: 1_000_000),
+                    IndexBuildProgress(
+                        .dropping, of: .field(.custom("name"), .queryable), in: "Tag", done: 1, total: 2),
                 ]
             }
             for path in ["indexes?show=all", "type?type=Note"] {
                 let page = try await stage.page(path)
                 // A page with an input field does not reload itself.
-                #expect(page.contains("<noscript><meta http-equiv=\"refresh\"") == (path != "type?type=Note"), "\(path)")
+                #expect(
+                    page.contains("<noscript><meta http-equiv=\"refresh\"") == (path != "type?type=Note"), "\(path)")
                 #expect(page.contains("<div id=\"indexes\" data-live="), "\(path)")
                 #expect(page.contains("430,000 of 1,000,000") && page.contains("value=\"43\""), "\(path)")
                 #expect(page.contains("<span class=\"pill lacks\">building, 43 %</span>"), "\(path)")
             }
-            #expect(try await stage.page("indexes?show=all").contains("<span class=\"pill lacks\">being deleted, 50 %</span>"))
+            #expect(
+                try await stage.page("indexes?show=all").contains(
+                    "<span class=\"pill lacks\">being deleted, 50 %</span>"))
             #expect(!(try await stage.page("types")).contains("http-equiv"))
         }
     }

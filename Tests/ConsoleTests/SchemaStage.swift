@@ -34,7 +34,8 @@ struct SchemaStage: Sendable {
         let router = Routes()
         router.addGuards(trusting: .loopback)
         let seen: any RecordEngine = isStaged ? staged : engine
-        try Console(engine: seen, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
+        try Console(engine: seen, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)
+            .addRoutes(to: router)
         try await Application(router: router).test(.router) { client in
             let stage = SchemaStage(client: client, engine: engine, staged: staged, caller: caller)
             try await stage.fill()
@@ -53,7 +54,8 @@ struct SchemaStage: Sendable {
             RecordOperation(
                 .forceUpdate, recordName: Name("item\(number)"), recordType: "Item",
                 fields: [
-                    "author": FieldInput(.reference(Reference(recordName: "ada"))), "shelf": FieldInput(.string("left")),
+                    "author": FieldInput(.reference(Reference(recordName: "ada"))),
+                    "shelf": FieldInput(.string("left")),
                     "title": FieldInput(.string("Item <\(number)>")), "year": FieldInput(.int64(Int64(1990 + number))),
                 ])
         }
@@ -88,32 +90,46 @@ struct SchemaStage: Sendable {
     }
 
     func post(_ path: String, _ form: String, in environment: String = "development") async throws -> TestResponse {
-        try await client.execute(uri: "\(Self.place(environment))/\(path)", method: .post, body: ByteBuffer(string: form)) { $0 }
+        try await client.execute(
+            uri: "\(Self.place(environment))/\(path)", method: .post, body: ByteBuffer(string: form)
+        ) { $0 }
     }
 
     /// Sends a multipart form, with an optional file.
     func send(_ path: String, _ fields: [(String, String)], file: String? = nil) async throws -> TestResponse {
         var body = ""
-        for (name, value) in fields { body += "--B0undary\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n" }
+        for (name, value) in fields {
+            body += "--B0undary\r\nContent-Disposition: form-data; name=\"\(name)\"\r\n\r\n\(value)\r\n"
+        }
         if let file {
             body += "--B0undary\r\nContent-Disposition: form-data; name=\"file\"; filename=\"schema.ckdb\"\r\n"
             body += "Content-Type: application/octet-stream\r\n\r\n\(file)\r\n"
         }
         body += "--B0undary--\r\n"
         let headers: HTTPFields = [.contentType: "multipart/form-data; boundary=B0undary"]
-        return try await client.execute(uri: "\(Self.there)/\(path)", method: .post, headers: headers, body: ByteBuffer(string: body)) { $0 }
+        return try await client.execute(
+            uri: "\(Self.there)/\(path)", method: .post, headers: headers, body: ByteBuffer(string: body)
+        ) { $0 }
     }
 
     /// Presses the first button of this name on a page, and sends its form.
     func press(_ button: String, on page: String) async throws -> TestResponse {
-        let forms = page.matches(of: /<form\b[^>]*action="([^"]*)"[^>]*method="post"[^>]*>(?s:.*?)<\/form>/).map { ($0.output.1, $0.output.0) }
-        let (action, form) = try #require(forms.first { $0.1.contains(">\(button)</button>") }, "There is no button \(button)")
+        let forms = page.matches(of: /<form\b[^>]*action="([^"]*)"[^>]*method="post"[^>]*>(?s:.*?)<\/form>/).map {
+            ($0.output.1, $0.output.0)
+        }
+        let (action, form) = try #require(
+            forms.first { $0.1.contains(">\(button)</button>") }, "There is no button \(button)")
         var fields = form.matches(of: /<input type="(hidden|checkbox)" name="([^"]*)" value="([^"]*)"( checked)?>/)
-            .filter { $0.output.1 == "hidden" || $0.output.4 != nil }.map { (Self.plain($0.output.2), Self.plain($0.output.3)) }
+            .filter { $0.output.1 == "hidden" || $0.output.4 != nil }.map {
+                (Self.plain($0.output.2), Self.plain($0.output.3))
+            }
         let buttons = form.matches(of: /<button\b([^>]*)>([^<]*)<\/button>/).filter { $0.output.2 == button }
         let attributes = try #require(buttons.first?.output.1)
-        if let named = attributes.firstMatch(of: /name="([^"]*)" value="([^"]*)"/)?.output { fields.append((Self.plain(named.1), Self.plain(named.2))) }
-        let body = fields.map { "\(PercentEncoding.encoded($0.0))=\(PercentEncoding.encoded($0.1))" }.joined(separator: "&")
+        if let named = attributes.firstMatch(of: /name="([^"]*)" value="([^"]*)"/)?.output {
+            fields.append((Self.plain(named.1), Self.plain(named.2)))
+        }
+        let body = fields.map { "\(PercentEncoding.encoded($0.0))=\(PercentEncoding.encoded($0.1))" }.joined(
+            separator: "&")
         return try await client.execute(uri: Self.plain(action), method: .post, body: ByteBuffer(string: body)) { $0 }
     }
 
@@ -122,7 +138,8 @@ struct SchemaStage: Sendable {
     }
 
     private static func plain(_ html: Substring) -> String {
-        String(html).replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&quot;", with: "\"").replacing("&#39;", with: "'")
+        String(html).replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&quot;", with: "\"")
+            .replacing("&#39;", with: "'")
             .replacing("&amp;", with: "&")
     }
 }

@@ -16,7 +16,8 @@ import Testing
 
     private func leave(_ name: String, lock: Bool = true) throws {
         let folder = parent.url.appending(path: name, directoryHint: .isDirectory)
-        try FileManager.default.createDirectory(at: folder.appending(path: "upload", directoryHint: .isDirectory), withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+            at: folder.appending(path: "upload", directoryHint: .isDirectory), withIntermediateDirectories: true)
         try Data("rows".utf8).write(to: folder.appending(path: "upload/rows.csv"))
         if lock { try Data().write(to: parent.url.appending(path: name + ".lock")) }
     }
@@ -26,12 +27,15 @@ import Testing
         #expect(try names().isEmpty, "nothing is made before it is asked for")
         let url = try #require(try folder?.url())
         #expect(try folder?.url() == url)
-        let permissions = try FileManager.default.attributesOfItem(atPath: url.path(percentEncoded: false))[.posixPermissions] as? Int
+        let permissions =
+            try FileManager.default.attributesOfItem(atPath: url.path(percentEncoded: false))[.posixPermissions] as? Int
         #expect(permissions == 0o700)
         try Data("rows".utf8).write(to: url.appending(path: "rows.csv"))
         // A sweep leaves folders in use alone.
         ScratchFolder(prefix: "kind-", in: parent.url).sweep()
-        #expect(try names().count == 2 && FileManager.default.fileExists(atPath: url.appending(path: "rows.csv").path(percentEncoded: false)))
+        #expect(
+            try names().count == 2
+                && FileManager.default.fileExists(atPath: url.appending(path: "rows.csv").path(percentEncoded: false)))
         folder = nil
         #expect(try names().isEmpty)
     }
@@ -43,8 +47,10 @@ import Testing
         try leave("kind-unlocked", lock: false)
         let outside = try TemporaryFolder()
         try Data("precious".utf8).write(to: outside.url.appending(path: "file"))
-        try FileManager.default.createSymbolicLink(at: parent.url.appending(path: "kind-link.lock"), withDestinationURL: outside.url.appending(path: "file"))
-        try FileManager.default.createSymbolicLink(at: parent.url.appending(path: "kind-linked"), withDestinationURL: outside.url)
+        try FileManager.default.createSymbolicLink(
+            at: parent.url.appending(path: "kind-link.lock"), withDestinationURL: outside.url.appending(path: "file"))
+        try FileManager.default.createSymbolicLink(
+            at: parent.url.appending(path: "kind-linked"), withDestinationURL: outside.url)
         try Data().write(to: parent.url.appending(path: "kind-linked.lock"))
         ScratchFolder(prefix: "kind-", in: parent.url).sweep()
         #expect(try names() == ["kind-link.lock", "kind-unlocked", "other-dead", "other-dead.lock"])
@@ -58,7 +64,8 @@ import Testing
         for name in names { try leave(name, lock: false) }
         let long = Date(timeIntervalSinceNow: -90_000)
         for name in names where name != young {
-            try FileManager.default.setAttributes([.modificationDate: long], ofItemAtPath: parent.url.appending(path: name).path(percentEncoded: false))
+            try FileManager.default.setAttributes(
+                [.modificationDate: long], ofItemAtPath: parent.url.appending(path: name).path(percentEncoded: false))
         }
         ScratchFolder(prefix: "kind-", in: parent.url).sweep()
         #expect(try self.names() == names.filter { $0 != old }.sorted())

@@ -13,22 +13,34 @@ import Testing
     @Test func aRecordIsSharedAndItsPageSaysWithWhomAndWhy() async throws {
         try await ShareStage.run { stage in
             let alone = try await stage.edit.page("record?zone=Notes&name=milk")
-            #expect(alone.contains("Nobody else sees this record.") && alone.contains("/share?zone=Notes&amp;name=milk"))
+            #expect(
+                alone.contains("Nobody else sees this record.") && alone.contains("/share?zone=Notes&amp;name=milk"))
             let form = try await stage.edit.page("share?zone=Notes&name=list")
             let inputs: [String: String?] = [
-                "title": "Groceries", "type": " com.example.list ", "invite": stage.grace.handle, "addresses": "mary@example.org\r\n", "right": "READ_ONLY",
+                "title": "Groceries", "type": " com.example.list ", "invite": stage.grace.handle,
+                "addresses": "mary@example.org\r\n", "right": "READ_ONLY",
             ]
-            let preview = EditStage.text(try await stage.edit.send("share", of: form, inputs, button: ("do", "preview")))
-            for part in ["&quot;forRecord&quot;", "Groceries", "mary@example.org", "CloudKit JS", "curl", "cloudkit.share", "cloudkit.type"] { #expect(preview.contains(part), "\(part)") }
+            let preview = EditStage.text(
+                try await stage.edit.send("share", of: form, inputs, button: ("do", "preview")))
+            for part in [
+                "&quot;forRecord&quot;", "Groceries", "mary@example.org", "CloudKit JS", "curl", "cloudkit.share",
+                "cloudkit.type",
+            ] { #expect(preview.contains(part), "\(part)") }
             #expect(try await stage.edit.record("list").sharing == nil)
             let made = try await stage.edit.send("share", of: preview, button: ("do", "save"))
             #expect(try stage.edit.location(made).contains("name=list&notice=share-made"))
             let share = try await stage.share()
             #expect(share.publicPermission == .none && share.participants.map(\.role) == [.owner, .user, .user])
             #expect(share.participants.dropFirst().allSatisfy { $0.status == .invited && $0.permission == .readOnly })
-            #expect(share.participants.dropFirst().map(\.lookupInfo) == [LookupInfo(userRecordName: stage.grace.userRecordName), LookupInfo(emailAddress: "mary@example.org")])
+            #expect(
+                share.participants.dropFirst().map(\.lookupInfo) == [
+                    LookupInfo(userRecordName: stage.grace.userRecordName),
+                    LookupInfo(emailAddress: "mary@example.org"),
+                ])
             let root = try await stage.edit.page("record?zone=Notes&name=list")
-            #expect(root.contains("The root of the share ") && root.contains("“Groceries”") && root.contains("Grace Hopper") && root.contains(">invited<"))
+            #expect(
+                root.contains("The root of the share ") && root.contains("“Groceries”") && root.contains("Grace Hopper")
+                    && root.contains(">invited<"))
             #expect(root.contains("/share/\(share.shortGUID)#Groceries"))
             let child = try await stage.edit.page("record?zone=Notes&name=milk")
             #expect(child.contains("A child of") && child.contains("only invited users can use the link"))
@@ -41,8 +53,12 @@ import Testing
     @Test func whatIsTypedStaysWhenItIsRefused() async throws {
         try await ShareStage.run { stage in
             let form = try await stage.edit.page("share?zone=Notes&name=list")
-            let refused = EditStage.text(try await stage.edit.send("share", of: form, ["title": "Kept", "addresses": "nobody"], button: ("do", "save")))
-            #expect(refused.contains("There is no user &#39;nobody&#39;") && refused.contains("value=\"Kept\"") && refused.contains("nobody</textarea>"))
+            let refused = EditStage.text(
+                try await stage.edit.send(
+                    "share", of: form, ["title": "Kept", "addresses": "nobody"], button: ("do", "save")))
+            #expect(
+                refused.contains("There is no user &#39;nobody&#39;") && refused.contains("value=\"Kept\"")
+                    && refused.contains("nobody</textarea>"))
             #expect(try await stage.edit.record("list").sharing == nil)
             // The rules refuse it, not the form.
             let elsewhere = try await stage.edit.page("share?zone=_defaultZone&name=top")
@@ -60,7 +76,9 @@ import Testing
             #expect(page.contains("The share is created.") && page.contains("Guests see all records of the zone."))
             #expect(try await stage.share(Share.zoneWideName).rootName == nil)
             let record = try await stage.edit.page("record?zone=Notes&name=diary")
-            #expect(record.contains("In a zone that is shared as a whole") && record.contains("everybody with the link may read"))
+            #expect(
+                record.contains("In a zone that is shared as a whole")
+                    && record.contains("everybody with the link may read"))
             #expect(!record.contains("Share…</a>"))
         }
     }
@@ -72,12 +90,19 @@ import Testing
             let page = try await stage.shared(with: stage.grace, stage.mary)
             let before = try await stage.share()
             let answer = try await stage.edit.send(
-                "share", of: page, ["link": "READ_WRITE", "right2": "ADMINISTRATOR", "remove3": "1", "title": "New title", "type": " com.example.list "],
+                "share", of: page,
+                [
+                    "link": "READ_WRITE", "right2": "ADMINISTRATOR", "remove3": "1", "title": "New title",
+                    "type": " com.example.list ",
+                ],
                 button: ("do", "save"))
             let changed = try await stage.edit.page(try stage.edit.location(answer))
             let after = try await stage.share()
-            #expect(after.publicPermission == .readWrite && after.participants.map(\.participantID) == before.participants.dropLast().map(\.participantID))
-            #expect(after.participants.last?.role == .administrator && after.participants.last?.permission == .readWrite)
+            #expect(
+                after.publicPermission == .readWrite
+                    && after.participants.map(\.participantID) == before.participants.dropLast().map(\.participantID))
+            #expect(
+                after.participants.last?.role == .administrator && after.participants.last?.permission == .readWrite)
             #expect(changed.contains("name=\"type\" value=\"com.example.list\""))
             #expect(changed.contains("Shared: New title") && changed.contains("value=\"ADMINISTRATOR\" selected"))
             let untouched = EditStage.text(try await stage.edit.send("share", of: changed, button: ("do", "save")))
@@ -90,17 +115,22 @@ import Testing
         try await ShareStage.run { stage in
             let old = try await stage.shared(with: stage.grace)
             _ = try await stage.accept(as: stage.grace)
-            let late = EditStage.text(try await stage.edit.send("share", of: old, ["remove2": "1"], button: ("do", "save")))
-            #expect(late.contains("client oplock error") && late.contains("after you loaded the form, so nothing was saved"))
+            let late = EditStage.text(
+                try await stage.edit.send("share", of: old, ["remove2": "1"], button: ("do", "save")))
+            #expect(
+                late.contains("client oplock error") && late.contains("after you loaded the form, so nothing was saved")
+            )
             #expect(late.contains(">takes part<") && !late.contains(">invited<"))
             #expect(try await stage.share().guests == [stage.grace.userRecordName])
             // The new form saves.
-            _ = try stage.edit.location(try await stage.edit.send("share", of: late, ["remove2": "1"], button: ("do", "save")))
+            _ = try stage.edit.location(
+                try await stage.edit.send("share", of: late, ["remove2": "1"], button: ("do", "save")))
             #expect(try await stage.share().guests == [])
             // A form for a new share, of a record that is shared by now.
             let unshared = try await stage.edit.page("share?zone=Notes&name=diary")
             _ = try stage.edit.location(try await stage.edit.send("share", of: unshared, button: ("do", "save")))
-            let again = EditStage.text(try await stage.edit.send("share", of: unshared, ["title": "Twice"], button: ("do", "save")))
+            let again = EditStage.text(
+                try await stage.edit.send("share", of: unshared, ["title": "Twice"], button: ("do", "save")))
             #expect(again.contains("so nothing was saved") && !again.contains("Twice"))
         }
     }
@@ -112,9 +142,13 @@ import Testing
             #expect(early.contains("Nobody has accepted it") && early.contains("2 invitations"))
             _ = try await stage.accept(as: stage.grace)
             let asked = EditStage.text(try await stage.edit.send("share/stop", of: early))
-            #expect(asked.contains("changed the share in the meantime") && asked.contains("Grace Hopper loses the records") && asked.contains("1 invitation "))
+            #expect(
+                asked.contains("changed the share in the meantime") && asked.contains("Grace Hopper loses the records")
+                    && asked.contains("1 invitation "))
             let link = "/share/\(try await stage.share().shortGUID)"
-            #expect(try stage.edit.location(try await stage.edit.send("share/stop", of: asked)).contains("name=list&notice=share-stopped"))
+            #expect(
+                try stage.edit.location(try await stage.edit.send("share/stop", of: asked)).contains(
+                    "name=list&notice=share-stopped"))
             #expect(try await stage.edit.record("list").sharing?.shareName == nil)
             #expect(try await stage.edit.get(link).status == .notFound)
             #expect(try await stage.edit.get("share/stop?zone=Notes&name=list").status == .notFound)
@@ -142,14 +176,18 @@ import Testing
             let theirs = try await stage.edit.page(stage.page("record", of: stage.grace) + "&name=milk")
             #expect(theirs.contains("A child of") && theirs.contains("Leave…") && !theirs.contains("Stop sharing…"))
             let asked = try await stage.edit.page(stage.page("share/leave", of: stage.grace) + "&name=list")
-            #expect(asked.contains("Grace Hopper loses the records") && asked.contains("has to invite Grace Hopper again"))
+            #expect(
+                asked.contains("Grace Hopper loses the records") && asked.contains("has to invite Grace Hopper again"))
             let answer = try await stage.edit.send("share/leave", of: asked)
             #expect(try await stage.edit.page(try stage.edit.location(answer)).contains("The user has left the share."))
             #expect(try await stage.share().participants.map(\.status) == [.accepted, .removed])
-            #expect(try await stage.edit.page(stage.page("record", of: stage.grace) + "&name=milk").contains("has no record with this name"))
+            #expect(
+                try await stage.edit.page(stage.page("record", of: stage.grace) + "&name=milk").contains(
+                    "has no record with this name"))
             let form = try await stage.edit.page("share?zone=Notes&name=list")
             #expect(form.contains(">has left<"))
-            _ = try stage.edit.location(try await stage.edit.send("share", of: form, ["invite": stage.grace.handle], button: ("do", "save")))
+            _ = try stage.edit.location(
+                try await stage.edit.send("share", of: form, ["invite": stage.grace.handle], button: ("do", "save")))
             #expect(try await stage.share().participants.map(\.status) == [.accepted, .invited])
             #expect(try await stage.accept(as: stage.grace).status == .seeOther)
         }
@@ -163,7 +201,10 @@ import Testing
             let share = try await stage.share()
             let link = "/share/\(share.shortGUID)"
             let page = try await stage.edit.page(link)
-            for part in ["<h1>Groceries</h1>", "Note record", ">list</a>", "zone", "Accept as Grace Hopper, invited, may read and write", "iCloud.com.example.App"] {
+            for part in [
+                "<h1>Groceries</h1>", "Note record", ">list</a>", "zone",
+                "Accept as Grace Hopper, invited, may read and write", "iCloud.com.example.App",
+            ] {
                 #expect(page.contains(part), "\(part)")
             }
             #expect(!page.contains("Mary Shelley"))
@@ -178,7 +219,8 @@ import Testing
             #expect(record.contains("takes part"))
             // A second click changes nothing.
             let tag = try await stage.shareRecord().recordChangeTag
-            _ = try stage.edit.location(try await stage.edit.send(share.shortGUID, of: page, button: ("user", stage.grace.handle)))
+            _ = try stage.edit.location(
+                try await stage.edit.send(share.shortGUID, of: page, button: ("user", stage.grace.handle)))
             #expect(try await stage.shareRecord().recordChangeTag == tag)
             // Words in the address put nothing on the page.
             #expect(try await !stage.edit.page("\(link)?as=\(stage.mary.handle)").contains("role=\"status\""))
@@ -192,7 +234,8 @@ import Testing
             let page = try await stage.edit.page("/share/\(link)")
             let before = try await stage.shareRecord().recordChangeTag
             for (user, status, words) in [
-                (stage.mary.handle, HTTPResponse.Status.forbidden, "Invite the user"), ("developer", .badRequest, "Choose another user."), ("nobody", .notFound, "There is no user"),
+                (stage.mary.handle, HTTPResponse.Status.forbidden, "Invite the user"),
+                ("developer", .badRequest, "Choose another user."), ("nobody", .notFound, "There is no user"),
             ] {
                 let refused = try await stage.edit.send(link, of: page, ["who": user])
                 #expect(refused.status == status)
@@ -202,7 +245,8 @@ import Testing
             let unknown = try await stage.edit.page("/share/0000", .notFound)
             #expect(unknown.contains("Ask the owner for the link") && !unknown.contains("<form"))
             // Opened to everybody, it is offered to others, who come by the link.
-            _ = try stage.edit.location(try await stage.edit.send("share", of: form, ["link": "READ_ONLY"], button: ("do", "save")))
+            _ = try stage.edit.location(
+                try await stage.edit.send("share", of: form, ["link": "READ_ONLY"], button: ("do", "save")))
             let open = try await stage.edit.page("/share/\(link)")
             #expect(open.contains("Accept as Mary Shelley, may read, by the link"))
             #expect(try await stage.accept(as: stage.mary).status == .seeOther)
@@ -214,9 +258,12 @@ import Testing
         try await ShareStage.run { stage in
             let form = try await stage.edit.page("share?zone=Notes&name=list")
             let addresses = "Grace@Example.com\r\nlater@example.com"
-            _ = try stage.edit.location(try await stage.edit.send("share", of: form, ["addresses": addresses], button: ("do", "save")))
+            _ = try stage.edit.location(
+                try await stage.edit.send("share", of: form, ["addresses": addresses], button: ("do", "save")))
             let page = try await stage.edit.page("/share/\(try await stage.share().shortGUID)")
-            #expect(page.contains("Accept as Grace Hopper") && page.contains("later@example.com is invited, but no user has this address."))
+            #expect(
+                page.contains("Accept as Grace Hopper")
+                    && page.contains("later@example.com is invited, but no user has this address."))
             #expect(try await stage.accept(as: stage.grace).status == .seeOther)
             #expect(try await stage.share().guests == [stage.grace.userRecordName])
         }
@@ -228,16 +275,24 @@ import Testing
             let link = "/share/\(try await stage.share().shortGUID)"
             #expect(try await stage.edit.get("\(link)/thumbnail").status == .notFound)
             let picture: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 1, 2, 3]
-            for (bytes, isShown) in [(picture, true), (Array("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8), false), (Array("<html>".utf8), false)] {
-                let fields: [Name: FieldInput] = [Share.thumbnailField: FieldInput(.bytes(bytes)), "verse": FieldInput(.string("Milk & <bread>"))]
+            for (bytes, isShown) in [
+                (picture, true), (Array("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8), false),
+                (Array("<html>".utf8), false),
+            ] {
+                let fields: [Name: FieldInput] = [
+                    Share.thumbnailField: FieldInput(.bytes(bytes)), "verse": FieldInput(.string("Milk & <bread>")),
+                ]
                 let name = try await stage.shareRecord().recordID.recordName
-                try await stage.modify(RecordOperation(.forceUpdate, recordName: name, recordType: Share.recordType, fields: fields))
+                try await stage.modify(
+                    RecordOperation(.forceUpdate, recordName: name, recordType: Share.recordType, fields: fields))
                 let page = try await stage.edit.page(link)
                 #expect(page.contains("<img class=\"thumb\" src=\"\(link)/thumbnail\"") == isShown)
                 #expect(page.contains("verse") && page.contains("Milk &amp; &lt;bread&gt;"))
                 let answer = try await stage.edit.get("\(link)/thumbnail")
                 #expect(answer.status == (isShown ? .ok : .notFound))
-                if isShown { #expect(answer.headers[.contentType] == "image/png" && Array(buffer: answer.body) == bytes) }
+                if isShown {
+                    #expect(answer.headers[.contentType] == "image/png" && Array(buffer: answer.body) == bytes)
+                }
             }
         }
     }
@@ -249,7 +304,10 @@ import Testing
             let cookie = try await stage.signIn()
             #expect(try await stage.get("/share/0000", cookie).status == .notFound)
             #expect(try await stage.post("/share/0000", "user=developer", cookie).status == .forbidden)
-            #expect(try await stage.post("/share/0000", "user=developer&form-secret=\(try await stage.secret(cookie))", cookie).status == .notFound)
+            #expect(
+                try await stage.post(
+                    "/share/0000", "user=developer&form-secret=\(try await stage.secret(cookie))", cookie
+                ).status == .notFound)
         }
     }
 }
@@ -265,9 +323,13 @@ private struct ShareStage: Sendable {
             let grace = try await edit.accounts.makeUser(displayName: "Grace Hopper", emailAddress: "grace@example.com")
             let mary = try await edit.accounts.makeUser(displayName: "Mary Shelley", emailAddress: nil)
             let stage = ShareStage(edit: edit, grace: grace, mary: mary)
-            for (name, parent) in [("list", nil), ("milk", "list"), ("brand", "milk"), ("diary", nil)] as [(Name, Name?)] {
+            for (name, parent) in [("list", nil), ("milk", "list"), ("brand", "milk"), ("diary", nil)]
+                as [(Name, Name?)]
+            {
                 try await stage.modify(
-                    RecordOperation(.create, recordName: name, recordType: "Note", fields: ["rank": FieldInput(.int64(1))], parent: parent.map { .record($0) } ?? .unchanged))
+                    RecordOperation(
+                        .create, recordName: name, recordType: "Note", fields: ["rank": FieldInput(.int64(1))],
+                        parent: parent.map { .record($0) } ?? .unchanged))
             }
             try await edit.save("top", [:], in: .default)
             try await body(stage)
@@ -275,15 +337,19 @@ private struct ShareStage: Sendable {
     }
 
     func modify(_ operation: RecordOperation) async throws {
-        for result in try await edit.database().modify(ModifyRequest([operation], zoneID: EditStage.notes)) { _ = try result.get() }
+        for result in try await edit.database().modify(ModifyRequest([operation], zoneID: EditStage.notes)) {
+            _ = try result.get()
+        }
     }
 
     /// Shares the list with the form, and returns the form that changes it.
     func shared(with users: User...) async throws -> String {
         var page = try await edit.page("share?zone=Notes&name=list")
         for (index, user) in users.enumerated() {
-            let inputs: [String: String?] = index == 0 ? ["title": "Groceries", "invite": user.handle] : ["invite": user.handle]
-            page = try await edit.page(try edit.location(try await edit.send("share", of: page, inputs, button: ("do", "save"))))
+            let inputs: [String: String?] =
+                index == 0 ? ["title": "Groceries", "invite": user.handle] : ["invite": user.handle]
+            page = try await edit.page(
+                try edit.location(try await edit.send("share", of: page, inputs, button: ("do", "save"))))
         }
         return page
     }

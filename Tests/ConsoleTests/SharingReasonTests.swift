@@ -10,22 +10,34 @@ import Testing
 /// The reasons in sharing why a user does not get a record, from the facts to the page.
 @Suite struct SharingReasonTests {
     private static let ada: Name = "_ada"
-    private static let request = Delivery.Source(requestID: "r", started: Timestamp(milliseconds: 0), operation: "records/accept")
+    private static let request = Delivery.Source(
+        requestID: "r", started: Timestamp(milliseconds: 0), operation: "records/accept")
 
-    private static func chain(_ names: Name..., end: SharingFacts.Chain.End) -> SharingFacts.Chain { SharingFacts.Chain(names: names, end: end) }
+    private static func chain(_ names: Name..., end: SharingFacts.Chain.End) -> SharingFacts.Chain {
+        SharingFacts.Chain(names: names, end: end)
+    }
 
-    private static func stray(_ scope: DatabaseScope, _ owner: Name?) -> SharingFacts.Stray { SharingFacts.Stray(scope: scope, owner: owner, source: request) }
+    private static func stray(_ scope: DatabaseScope, _ owner: Name?) -> SharingFacts.Stray {
+        SharingFacts.Stray(scope: scope, owner: owner, source: request)
+    }
 
     /// The facts for a user with a part in a share.
     private static func guest(
-        _ status: ShareParticipant.Status?, _ permission: SharePermission = .readWrite, by role: ShareParticipant.Role = .user, isSeen: Bool = false,
-        link: SharePermission = .none, wasGuest: Bool = false, refusedLink: Delivery.Source? = nil, stray: SharingFacts.Stray? = nil,
+        _ status: ShareParticipant.Status?, _ permission: SharePermission = .readWrite,
+        by role: ShareParticipant.Role = .user, isSeen: Bool = false,
+        link: SharePermission = .none, wasGuest: Bool = false, refusedLink: Delivery.Source? = nil,
+        stray: SharingFacts.Stray? = nil,
         refusedWrite: Delivery.Source? = nil
     ) -> SharingFacts {
-        let participant = status.map { ShareParticipant(participantID: "p", userRecordName: ada, role: role, status: $0, permission: permission) }
+        let participant = status.map {
+            ShareParticipant(participantID: "p", userRecordName: ada, role: role, status: $0, permission: permission)
+        }
         return SharingFacts(
-            isSeen: isSeen, share: Share(rootName: "list", shortGUID: "g", publicPermission: link, participants: participant.map { [$0] } ?? []),
-            participant: participant, wasGuest: wasGuest, refusedLink: refusedLink, stray: stray, refusedWrite: refusedWrite)
+            isSeen: isSeen,
+            share: Share(
+                rootName: "list", shortGUID: "g", publicPermission: link, participants: participant.map { [$0] } ?? []),
+            participant: participant, wasGuest: wasGuest, refusedLink: refusedLink, stray: stray,
+            refusedWrite: refusedWrite)
     }
 
     private static let broken = chain("milk", end: .missing("list"))
@@ -66,7 +78,10 @@ import Testing
         (guest(.invited, stray: stray(.private, nil)), .notAccepted),
         (guest(.accepted), .notMovedYet),
         (guest(.accepted, .readOnly, isSeen: true, refusedWrite: request), .readOnly(request)),
-        (guest(.accepted, .readWrite, by: .publicUser, isSeen: true, link: .readOnly, refusedWrite: request), .readOnly(request)),
+        (
+            guest(.accepted, .readWrite, by: .publicUser, isSeen: true, link: .readOnly, refusedWrite: request),
+            .readOnly(request)
+        ),
         // Sharing is not the reason.
         (guest(.accepted, .readOnly, isSeen: true), nil),
         (guest(.accepted, .readWrite, isSeen: true, refusedWrite: request), nil),
@@ -81,16 +96,23 @@ import Testing
     @Test func everyReasonHasItsWords() throws {
         let container = try #require(ContainerID("iCloud.com.example.App"))
         let subject = SharingReason.Subject(
-            recordName: "milk", zoneID: ZoneID(zoneName: "Notes"), user: "Ada", owner: "Developer", ownerRecordName: "_dev", shareName: "share",
-            place: Place(address: DatabaseAddress(container: container, environment: .development, scope: .private), user: nil, zone: .unspecified))
+            recordName: "milk", zoneID: ZoneID(zoneName: "Notes"), user: "Ada", owner: "Developer",
+            ownerRecordName: "_dev", shareName: "share",
+            place: Place(
+                address: DatabaseAddress(container: container, environment: .development, scope: .private), user: nil,
+                zone: .unspecified))
         let reasons = Set(Self.table.compactMap(\.1))
         let words = reasons.map { $0.words(subject) }
         #expect(Set(words.map(\.reason)).count == reasons.count)
         for (reason, words) in zip(reasons, words) {
             #expect(!words.remedy.isEmpty && (words.next == nil) == (reason == .notMovedYet), "\(reason)")
-            #expect(words.next.map { $0.href.hasPrefix("/c/iCloud.com.example.App/development/private/record") } ?? true)
+            #expect(
+                words.next.map { $0.href.hasPrefix("/c/iCloud.com.example.App/development/private/record") } ?? true)
         }
-        #expect(SharingReason.parentMissing("list", Self.broken).words(subject).reason == "The chain of parents breaks: milk, and then list, which does not exist.")
-        #expect(SharingReason.otherOwner(Self.stray(.shared, nil)).words(subject).remedy.contains("ownerRecordName _dev"))
+        #expect(
+            SharingReason.parentMissing("list", Self.broken).words(subject).reason
+                == "The chain of parents breaks: milk, and then list, which does not exist.")
+        #expect(
+            SharingReason.otherOwner(Self.stray(.shared, nil)).words(subject).remedy.contains("ownerRecordName _dev"))
     }
 }

@@ -19,12 +19,16 @@ import Testing
 
     @Test func whoIsKnownSignsInWithOneButton() async throws {
         try await KeyStage.run { stage in
-            let grace = try await stage.accounts.makeUser(displayName: "Grace Hopper", emailAddress: "grace@example.com")
+            let grace = try await stage.accounts.makeUser(
+                displayName: "Grace Hopper", emailAddress: "grace@example.com")
             let ticket = stage.ticket()
             let page = try await stage.page("/sign-in?ticket=\(PercentEncoding.encoded(ticket))")
-            #expect(page.contains("iCloud.com.example.App") && page.contains("development") && page.contains("not iCloud"))
+            #expect(
+                page.contains("iCloud.com.example.App") && page.contains("development") && page.contains("not iCloud"))
             #expect(page.contains("aria-label=\"Sign in as Grace Hopper, grace@example.com\""))
-            #expect(!page.contains("class=\"where\"") && !page.contains("class=\"sections\""), "it is no page of the console")
+            #expect(
+                !page.contains("class=\"where\"") && !page.contains("class=\"sections\""),
+                "it is no page of the console")
             let answer = try await stage.post("/sign-in", [("ticket", ticket), ("user", grace.handle)])
             let ending = EditStage.text(answer)
             #expect(answer.status == .ok && answer.headers[.cacheControl] == "no-store")
@@ -32,16 +36,22 @@ import Testing
             #expect(stage.user(of: token) == grace.userRecordName)
             #expect(stage.user(of: token, now: Date(timeIntervalSinceNow: 31 * 60)) == nil, "half an hour")
             #expect(!ending.contains("data-origin-to-tell"), "no page asked, so none is told")
-            #expect(ending.contains("ckWebAuthToken=\(PercentEncoding.encoded(token))"), "the command to try it with has it percent-encoded")
+            #expect(
+                ending.contains("ckWebAuthToken=\(PercentEncoding.encoded(token))"),
+                "the command to try it with has it percent-encoded")
         }
     }
 
     @Test func whoStaysSignedInDoesSoForTwoWeeks() async throws {
         try await KeyStage.run { stage in
-            let answer = try await stage.post("/sign-in", [("ticket", stage.ticket()), ("user", "developer"), ("keep", "1")])
+            let answer = try await stage.post(
+                "/sign-in", [("ticket", stage.ticket()), ("user", "developer"), ("keep", "1")])
             let token = try shownToken(on: EditStage.text(answer))
             #expect(stage.user(of: token, now: Date(timeIntervalSinceNow: 13 * 86_400)) != nil)
-            let again = try shownToken(on: EditStage.text(try await stage.post("/sign-in", [("ticket", stage.ticket()), ("user", "developer"), ("keep", "1")])))
+            let again = try shownToken(
+                on: EditStage.text(
+                    try await stage.post(
+                        "/sign-in", [("ticket", stage.ticket()), ("user", "developer"), ("keep", "1")])))
             #expect(stage.user(of: again, now: Date(timeIntervalSinceNow: 15 * 86_400)) == nil)
         }
     }
@@ -53,13 +63,18 @@ import Testing
             let ada = try #require(stage.accounts.user(emailAddress: "ada@example.com"))
             #expect(stage.user(of: token) == ada.userRecordName && ada.displayName == "Ada Lovelace")
             // Errors appear beside the input.
-            let taken = try await stage.post("/sign-in", [("ticket", stage.ticket()), ("name", "Other <b>"), ("email", "ada@example.com")])
+            let taken = try await stage.post(
+                "/sign-in", [("ticket", stage.ticket()), ("name", "Other <b>"), ("email", "ada@example.com")])
             let page = EditStage.text(taken)
             #expect(taken.status == .badRequest && page.contains("already has the e-mail address ada@example.com"))
             #expect(page.contains("value=\"Other &lt;b&gt;\"") && page.contains("<details class=\"new\" open>"))
-            for fields in [[("name", "")], [("name", "x"), ("email", "no address")], [("user", "nobody")], [("who", "nobody")]] {
+            for fields in [
+                [("name", "")], [("name", "x"), ("email", "no address")], [("user", "nobody")], [("who", "nobody")],
+            ] {
                 let refused = try await stage.post("/sign-in", [("ticket", stage.ticket())] + fields)
-                #expect([.badRequest].contains(refused.status) && EditStage.text(refused).contains("role=\"alert\""), "\(fields)")
+                #expect(
+                    [.badRequest].contains(refused.status) && EditStage.text(refused).contains("role=\"alert\""),
+                    "\(fields)")
             }
             #expect(stage.accounts.webAuthSessions().count == 1)
         }
@@ -71,13 +86,17 @@ import Testing
             let ticket = stage.ticket(origin: "http://localhost:3000", token: apiToken)
             let shown = try await stage.get("/sign-in?ticket=\(PercentEncoding.encoded(ticket))")
             // Browsers refuse forms that redirect elsewhere unless the policy names the target.
-            #expect(shown.header("Content-Security-Policy")?.contains("form-action 'self' https://app.example.com;") ?? false)
+            #expect(
+                shown.header("Content-Security-Policy")?.contains("form-action 'self' https://app.example.com;")
+                    ?? false)
             #expect(shown.header("Cross-Origin-Opener-Policy") == "unsafe-none")
             #expect(String(buffer: shown.body).contains("sent back to https://app.example.com/back."))
             let answer = try await stage.post("/sign-in", [("ticket", ticket), ("user", "developer")])
             #expect(answer.status == .seeOther)
             let location = try #require(answer.headers[.location])
-            let match = try #require(location.wholeMatch(of: /https:\/\/app\.example\.com\/back\?step=2&ckWebAuthToken=([^&]+)&ckSession=([^&]+)/))
+            let match = try #require(
+                location.wholeMatch(
+                    of: /https:\/\/app\.example\.com\/back\?step=2&ckWebAuthToken=([^&]+)&ckSession=([^&]+)/))
             #expect(match.output.1 == match.output.2 && !match.output.1.contains(/[+\/=]/))
             let token = try #require(FormFields(encoded: "t=\(match.output.1)".utf8)["t"])
             #expect(stage.user(of: token) != nil)
@@ -93,10 +112,15 @@ import Testing
             #expect(ending.contains("data-origin-to-tell=\"http://localhost:3000\""))
             let cancelled = try await stage.post("/sign-in", [("ticket", ticket), ("cancel", "1")])
             let page = EditStage.text(cancelled)
-            #expect(cancelled.status == .ok && page.contains("data-message=\"The sign-in was cancelled\" data-origin-to-tell=\"http://localhost:3000\""))
+            #expect(
+                cancelled.status == .ok
+                    && page.contains(
+                        "data-message=\"The sign-in was cancelled\" data-origin-to-tell=\"http://localhost:3000\"")
+            )
             #expect(!page.contains("data-token") && stage.accounts.webAuthSessions().count == 1)
             // Without a page that asked, there is nothing to notify.
-            let silent = EditStage.text(try await stage.post("/sign-in", [("ticket", stage.ticket()), ("cancel", "1")]))
+            let silent = EditStage.text(
+                try await stage.post("/sign-in", [("ticket", stage.ticket()), ("cancel", "1")]))
             #expect(!silent.contains("data-origin-to-tell"))
         }
     }
@@ -106,7 +130,8 @@ import Testing
             let (apiToken, _) = try await stage.token()
             let good = stage.ticket(token: apiToken)
             let other = try Accounts(file: nil)
-            let foreign = other.signInTicket(for: SignInRequest(container: stage.container, environment: .development), now: Date())
+            let foreign = other.signInTicket(
+                for: SignInRequest(container: stage.container, environment: .development), now: Date())
             _ = try await stage.accounts.revokeAPIToken(apiToken.id)
             for ticket in ["", "x", good, foreign, stage.ticket(now: Date(timeIntervalSinceNow: -3700)), "\"><b>"] {
                 let page = try await stage.page("/sign-in?ticket=\(PercentEncoding.encoded(ticket))", .badRequest)
@@ -126,7 +151,10 @@ import Testing
             let page = try await stage.page("/sign-in?ticket=\(PercentEncoding.encoded(stage.ticket()))")
             let user = try #require(stage.accounts.user(recordName: key.userRecordName))
             #expect(!page.contains(user.handle) && page.contains("Sign in as Developer"))
-            for fields in [("user", user.handle), ("who", user.handle), ("user", user.userRecordName.string), ("name", user.userRecordName.string), ("name", user.handle)] {
+            for fields in [
+                ("user", user.handle), ("who", user.handle), ("user", user.userRecordName.string),
+                ("name", user.userRecordName.string), ("name", user.handle),
+            ] {
                 let answer = try await stage.post("/sign-in", [("ticket", stage.ticket()), fields])
                 #expect(answer.status == .badRequest && !EditStage.text(answer).contains("data-token"), "\(fields)")
             }
@@ -138,22 +166,33 @@ import Testing
         try await KeyStage.run(.required) { stage in
             let ben = try await stage.accounts.makeUser(displayName: "Ben Bitdiddle", emailAddress: "ben@example.com")
             let page = try await stage.page("/sign-in?ticket=\(PercentEncoding.encoded(stage.ticket()))")
-            #expect(!page.contains("Bitdiddle") && !page.contains("ben@example.com") && !page.contains("name=\"user\"") && !page.contains("name=\"who\""))
+            #expect(
+                !page.contains("Bitdiddle") && !page.contains("ben@example.com") && !page.contains("name=\"user\"")
+                    && !page.contains("name=\"who\""))
             #expect(page.contains("the app must send its API token") && page.contains("<details class=\"new\" open>"))
-            for fields in [("user", ben.handle), ("who", ben.handle), ("user", "developer"), ("who", "ben@example.com")] {
+            for fields in [
+                ("user", ben.handle), ("who", ben.handle), ("user", "developer"), ("who", "ben@example.com"),
+            ] {
                 let answer = try await stage.post("/sign-in", [("ticket", stage.ticket()), fields, ("name", "Ada")])
                 let text = EditStage.text(answer)
-                #expect(answer.status == .badRequest && text.contains("the app must send its API token") && !text.contains("data-token"), "\(fields)")
+                #expect(
+                    answer.status == .badRequest && text.contains("the app must send its API token")
+                        && !text.contains("data-token"), "\(fields)")
             }
             #expect(stage.accounts.webAuthSessions().isEmpty)
             // A name that equals a handle creates another user.
-            let token = try shownToken(on: EditStage.text(try await stage.post("/sign-in", [("ticket", stage.ticket()), ("name", "developer")])))
+            let token = try shownToken(
+                on: EditStage.text(
+                    try await stage.post("/sign-in", [("ticket", stage.ticket()), ("name", "developer")])))
             #expect(stage.user(of: token) != User.recordName(ofHandle: "developer") && stage.user(of: token) != nil)
             // With an API token, any user may be chosen.
             let (apiToken, _) = try await stage.token()
             let ticket = stage.ticket(token: apiToken)
-            #expect(try await stage.page("/sign-in?ticket=\(PercentEncoding.encoded(ticket))").contains("Sign in as Ben Bitdiddle"))
-            let chosen = try shownToken(on: EditStage.text(try await stage.post("/sign-in", [("ticket", ticket), ("user", ben.handle)])))
+            #expect(
+                try await stage.page("/sign-in?ticket=\(PercentEncoding.encoded(ticket))").contains(
+                    "Sign in as Ben Bitdiddle"))
+            let chosen = try shownToken(
+                on: EditStage.text(try await stage.post("/sign-in", [("ticket", ticket), ("user", ben.handle)])))
             #expect(stage.user(of: chosen) == ben.userRecordName)
         }
     }
@@ -176,8 +215,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("https://App.example.com:8443/x", "https://app.example.com:8443"), ("http://localhost:3000", "http://localhost:3000"),
-        ("com.example.app:/signed-in", "com.example.app:"), ("https://a.example; script-src *", "https://a.example"), ("https://[::1]:1/", "https://[::1]:1"),
+        ("https://App.example.com:8443/x", "https://app.example.com:8443"),
+        ("http://localhost:3000", "http://localhost:3000"),
+        ("com.example.app:/signed-in", "com.example.app:"), ("https://a.example; script-src *", "https://a.example"),
+        ("https://[::1]:1/", "https://[::1]:1"),
     ])
     func whatFormsMayLeadTo(callback: String, target: String) async throws {
         #expect(SignInReturn.callback(callback).formTarget == target)

@@ -22,7 +22,9 @@ import Testing
             stage.note(stage.request("/database/1/nonsense"))
             try await stage.save("one")
             let page = try await stage.page("telemetry")
-            #expect(page.contains("<dt>requests</dt><dd>22<") && page.contains("<dt>failed</dt><dd>3 <small>13.6 %</small>"))
+            #expect(
+                page.contains("<dt>requests</dt><dd>22<") && page.contains("<dt>failed</dt><dd>3 <small>13.6 %</small>")
+            )
             #expect(page.contains("<dt>items that failed</dt><dd>1 "))
             #expect(page.contains("Requests in each minute of the last hour: ") && page.contains(", 3 failed in total"))
             #expect(page.contains("requests?operation=records%2Fquery&amp;errors=1") && page.contains(">no service<"))
@@ -46,7 +48,9 @@ import Testing
         let chart = BarChart([(0, 0), (1000, 1), (1, 1), (500, 500)], label: "", top: "", start: "", end: "")
         #expect(chart.width == 40 && chart.bars.map(\.x) == [10, 20, 30])
         for bar in chart.bars {
-            #expect(bar.y >= 0 && bar.y + bar.height == BarChart.height && bar.badHeight <= bar.height && bar.badY + bar.badHeight == BarChart.height)
+            #expect(
+                bar.y >= 0 && bar.y + bar.height == BarChart.height && bar.badHeight <= bar.height
+                    && bar.badY + bar.badHeight == BarChart.height)
             // Non-zero values are always visible.
             #expect(bar.height >= 2 && (!bar.hasBad || bar.badHeight >= 2))
         }

@@ -26,11 +26,15 @@ import Testing
     private static let change: CommittedChange? = {
         let signature = Signature(timestamp: saved, userRecordName: ada, deviceID: "mac")
         let record = StoredRecord(
-            recordID: RecordID(recordName: "milk"), recordType: "Item", recordChangeTag: "9", created: signature, modified: signature,
+            recordID: RecordID(recordName: "milk"), recordType: "Item", recordChangeTag: "9", created: signature,
+            modified: signature,
             fields: FieldsText([Field(name: "price", value: .int64(7))]))
         let entry = RecordJournalEntry(
-            act: .created, position: 9, recordChangeTag: "9", recordType: "Item", signature: signature, requestID: nil, fields: record.fields, parent: nil)
-        return CommittedChange.all(of: record, [entry], after: 8, in: CommittedChange(position: 9, zoneID: zone, owner: ada, guests: [])).first
+            act: .created, position: 9, recordChangeTag: "9", recordType: "Item", signature: signature, requestID: nil,
+            fields: record.fields, parent: nil)
+        return CommittedChange.all(
+            of: record, [entry], after: 8, in: CommittedChange(position: 9, zoneID: zone, owner: ada, guests: [])
+        ).first
     }()
 
     private static let silent: NotificationInfo = {
@@ -40,12 +44,14 @@ import Testing
     }()
 
     private static func standing(
-        _ id: Name, _ filters: Query.Filter..., firesOn: Set<Subscription.Event> = [.create], after position: Int64 = 1, isHeld: Bool = false,
+        _ id: Name, _ filters: Query.Filter..., firesOn: Set<Subscription.Event> = [.create], after position: Int64 = 1,
+        isHeld: Bool = false,
         info: NotificationInfo? = silent
     ) -> OwnedSubscription {
         let subject = Subscription.RecordSubject(Query(recordType: "Item", filters: filters), firesOn: firesOn)
         return OwnedSubscription(
-            user: ada, scope: .private, position: position, isHeldToRoles: isHeld, subscription: Subscription(id, to: .query(subject), notificationInfo: info))
+            user: ada, scope: .private, position: position, isHeldToRoles: isHeld,
+            subscription: Subscription(id, to: .query(subject), notificationInfo: info))
     }
 
     private static let cheap = Query.Filter("price", .lessThan, FieldInput(.int64(5)))
@@ -54,25 +60,29 @@ import Testing
     /// The facts of the client `phone`, to which nothing was sent.
     private static func facts(_ change: (inout TellingFacts) -> Void = { _ in }) -> TellingFacts {
         var facts = TellingFacts(
-            user: ada, clientID: "phone", scope: .private, change: Self.change, subscriptions: [standing("all")], schema: schema, devices: [phone], now: now)
+            user: ada, clientID: "phone", scope: .private, change: Self.change, subscriptions: [standing("all")],
+            schema: schema, devices: [phone], now: now)
         change(&facts)
         return facts
     }
 
-    private static let container = ContainerID("iCloud.com.example.App") ?? { preconditionFailure("a container identifier") }()
+    private static let container =
+        ContainerID("iCloud.com.example.App") ?? { preconditionFailure("a container identifier") }()
 
     private static func notification(
         _ fate: LoggedNotification.Fate, to client: String? = "phone", id: Int64 = 4, _ subscription: Name = "all"
     ) -> LoggedNotification {
         var notification = LoggedNotification(
-            at: saved, in: DatabaseAddress(container: container, environment: .development, scope: .private), of: ada, subscriptionID: subscription, position: 9,
+            at: saved, in: DatabaseAddress(container: container, environment: .development, scope: .private), of: ada,
+            subscriptionID: subscription, position: 9,
             zoneID: zone, recordName: "milk", event: .create, tokenID: "t", clientID: client, fate: fate)
         notification.id = id
         return notification
     }
 
     private static func sent(
-        _ fate: LoggedNotification.Fate, _ carrier: LoggedNotification? = nil, fetched: Timestamp? = nil, delay: Duration? = nil
+        _ fate: LoggedNotification.Fate, _ carrier: LoggedNotification? = nil, fetched: Timestamp? = nil,
+        delay: Duration? = nil
     ) -> TellingFacts {
         facts { facts in
             facts.notifications = [notification(fate)]
@@ -87,7 +97,9 @@ import Testing
     private static let carrier = Telling(id: 7, subscriptionID: "db", moment: at(hour: 14))
     private static let waitingCarrier = Telling(id: 7, subscriptionID: "db", moment: saved)
 
-    private static func missed(_ id: Name, _ miss: SubscriptionMiss) -> TellingReason { .missed([TellingReason.Missed(subscriptionID: id, miss: miss)]) }
+    private static func missed(_ id: Name, _ miss: SubscriptionMiss) -> TellingReason {
+        .missed([TellingReason.Missed(subscriptionID: id, miss: miss)])
+    }
 
     private static let table: [(TellingFacts, TellingReason)] = [
         // The user's subscriptions.
@@ -99,11 +111,15 @@ import Testing
         (facts { $0.subscriptions = [standing("late", after: 9)] }, missed("late", .tooEarly)),
         (
             facts { $0.subscriptions = [standing("cheap", cheap), standing("late", after: 9)] },
-            .missed([.init(subscriptionID: "cheap", miss: .filter(cheap, .int64(7))), .init(subscriptionID: "late", miss: .tooEarly)])
+            .missed([
+                .init(subscriptionID: "cheap", miss: .filter(cheap, .int64(7))),
+                .init(subscriptionID: "late", miss: .tooEarly),
+            ])
         ),
         (
             facts { facts in
-                facts.subscriptions[0].subscription.subject = .zone(ZoneID(zoneName: "Other", ownerRecordName: ada), recordType: nil)
+                facts.subscriptions[0].subscription.subject = .zone(
+                    ZoneID(zoneName: "Other", ownerRecordName: ada), recordType: nil)
             }, missed("all", .otherZone(ZoneID(zoneName: "Other", ownerRecordName: ada)))
         ),
         (facts { ($0.subscriptions, $0.isKeptByRoles) = ([standing("all", isHeld: true)], true) }, .keptByRoles),
@@ -114,7 +130,11 @@ import Testing
         (facts { $0.devices[0].expires = at(hour: 11) }, .tokenExpired(at(hour: 11))),
         (facts { $0.devices[0].made = at(hour: 15) }, .tokenLater(at(hour: 15))),
         (facts { $0.devices[0].clientID = "watch" }, .tokenOfOthers),
-        (facts { $0.clientID = "mac"; $0.devices[0].clientID = "mac" }, .ownChange),
+        (
+            facts {
+                $0.clientID = "mac"; $0.devices[0].clientID = "mac"
+            }, .ownChange
+        ),
         (facts(), .notLogged),
         // A roles' answer does not matter to one who is not held to roles.
         (facts { $0.isKeptByRoles = true }, .notLogged),
@@ -126,22 +146,46 @@ import Testing
         (sent(.waiting, delay: .seconds(10)), .waiting(telling)),
         (sent(.dropped), .dropped(telling)),
         (sent(.expired), .expiredWaiting(telling)),
-        (sent(.coalesced(into: 7), notification(.delivered(at(hour: 14)), id: 7, "db")), .coalesced(telling, into: carrier, delivered: true)),
-        (sent(.coalesced(into: 7), notification(.waiting, id: 7, "db")), .coalesced(telling, into: waitingCarrier, delivered: false)),
-        (sent(.replaced(by: 7), notification(.delivered(at(hour: 14)), id: 7, "db")), .replaced(telling, by: carrier, delivered: true)),
+        (
+            sent(.coalesced(into: 7), notification(.delivered(at(hour: 14)), id: 7, "db")),
+            .coalesced(telling, into: carrier, delivered: true)
+        ),
+        (
+            sent(.coalesced(into: 7), notification(.waiting, id: 7, "db")),
+            .coalesced(telling, into: waitingCarrier, delivered: false)
+        ),
+        (
+            sent(.replaced(by: 7), notification(.delivered(at(hour: 14)), id: 7, "db")),
+            .replaced(telling, by: carrier, delivered: true)
+        ),
         (sent(.delivered(at(hour: 13))), .notFetched(delivered)),
         (sent(.delivered(at(hour: 13)), fetched: saved), .notFetched(delivered)),
         (sent(.delivered(at(hour: 13)), fetched: at(hour: 14)), .fetched(delivered, at(hour: 14))),
-        // A subscription that was deleted since has told nevertheless, and one that was delivered counts more than one that was lost.
-        (facts { ($0.subscriptions, $0.notifications) = ([standing("other", firesOn: [.update])], [notification(.delivered(at(hour: 13)))]) }, .notFetched(delivered)),
-        (facts { ($0.subscriptions, $0.notifications) = ([], [notification(.delivered(at(hour: 13)))]) }, .notFetched(delivered)),
-        (facts { $0.notifications = [notification(.lost, id: 5), notification(.delivered(at(hour: 13)))] }, .notFetched(delivered)),
+        // A subscription that was deleted since has told nevertheless, and one that was delivered counts more than one
+        // that was lost.
+        (
+            facts {
+                ($0.subscriptions, $0.notifications) = (
+                    [standing("other", firesOn: [.update])], [notification(.delivered(at(hour: 13)))]
+                )
+            }, .notFetched(delivered)
+        ),
+        (
+            facts { ($0.subscriptions, $0.notifications) = ([], [notification(.delivered(at(hour: 13)))]) },
+            .notFetched(delivered)
+        ),
+        (
+            facts { $0.notifications = [notification(.lost, id: 5), notification(.delivered(at(hour: 13)))] },
+            .notFetched(delivered)
+        ),
         // A client without a name may have any token but those of others.
         (facts { $0.clientID = nil }, .notLogged),
         (facts { ($0.clientID, $0.otherClients) = (nil, ["phone"]) }, .tokenOfOthers),
         (
             facts { facts in
-                (facts.clientID, facts.otherClients, facts.notifications) = (nil, ["phone"], [notification(.delivered(at(hour: 13)))])
+                (facts.clientID, facts.otherClients, facts.notifications) = (
+                    nil, ["phone"], [notification(.delivered(at(hour: 13)))]
+                )
             }, .tokenOfOthers
         ),
         // A notification to another client is not this one's.
@@ -160,7 +204,9 @@ import Testing
     @Test func everyReasonHasItsWords() throws {
         let subject = TellingReason.Subject(
             user: "Ada", client: "phone", recordType: "Item", event: .create, scope: .private,
-            place: Place(address: DatabaseAddress(container: Self.container, environment: .development, scope: .private), user: nil, zone: .unspecified))
+            place: Place(
+                address: DatabaseAddress(container: Self.container, environment: .development, scope: .private),
+                user: nil, zone: .unspecified))
         let reasons = Set(Self.table.map(\.1))
         func sentence(_ reason: TellingReason) -> String {
             let words = reason.words(subject)
@@ -168,10 +214,15 @@ import Testing
         }
         #expect(Set(reasons.map(sentence)).count == reasons.count)
         for reason in reasons { #expect(reason.isTold == (reason.words(subject).verdict == "notified"), "\(reason)") }
-        #expect(sentence(Self.missed("cheap", .filter(Self.cheap, .int64(7)))).contains("cheap: its filter price LESS_THAN 5 does not match: price is 7."))
-        #expect(sentence(Self.missed("gone", .otherEvents([.delete]))).contains("fires on delete, and this is a create"))
+        #expect(
+            sentence(Self.missed("cheap", .filter(Self.cheap, .int64(7)))).contains(
+                "cheap: its filter price LESS_THAN 5 does not match: price is 7."))
+        #expect(
+            sentence(Self.missed("gone", .otherEvents([.delete]))).contains("fires on delete, and this is a create"))
         #expect(sentence(.notFetched(Self.delivered)).contains("never fetched since"))
-        #expect(TellingReason.lost(Self.telling).words(subject).next?.href == "/c/iCloud.com.example.App/development/private/notifications?id=4")
+        #expect(
+            TellingReason.lost(Self.telling).words(subject).next?.href
+                == "/c/iCloud.com.example.App/development/private/notifications?id=4")
     }
 }
 
@@ -184,8 +235,12 @@ import Testing
         let fetched = TellingHabit.Zone(told: early, pulled: late)
         let table: [([TellingHabit.Zone], [Int], [TellingHabit])] = [
             ([], [], []), ([], [4, 4], []), ([], [5], [.polls(pulls: 5)]), ([], [7, 2, 6], [.polls(pulls: 13)]),
-            ([fetched], [90], []), ([TellingHabit.Zone(told: late, pulled: early)], [1], [.toldAndNotFetched(zones: 1, since: late)]),
-            ([TellingHabit.Zone(told: late), fetched, TellingHabit.Zone(told: early)], [9], [.toldAndNotFetched(zones: 2, since: early)]),
+            ([fetched], [90], []),
+            ([TellingHabit.Zone(told: late, pulled: early)], [1], [.toldAndNotFetched(zones: 1, since: late)]),
+            (
+                [TellingHabit.Zone(told: late), fetched, TellingHabit.Zone(told: early)], [9],
+                [.toldAndNotFetched(zones: 2, since: early)]
+            ),
         ]
         for (told, pulls, habits) in table { #expect(TellingHabit.habits(told: told, pulls: pulls) == habits) }
     }
@@ -197,12 +252,18 @@ import Testing
         let payload = Array(#"{"aps":{"content-available":1},"ck":{"ce":2,"nid":"n"}}"#.utf8)
         let plain = try #require(SimulatorFile.bytes(of: payload, bundle: nil))
         #expect(try JSONReader.value(of: plain) == JSONReader.value(of: payload))
-        guard case .object(let named) = try JSONReader.value(of: #require(SimulatorFile.bytes(of: payload, bundle: "com.example.App"))) else {
+        guard
+            case .object(let named) = try JSONReader.value(
+                of: #require(SimulatorFile.bytes(of: payload, bundle: "com.example.App")))
+        else {
             Issue.record("no object")
             return
         }
-        #expect(named["Simulator Target Bundle"] == .string("com.example.App") && named["aps"] != nil && named["ck"] != nil)
+        #expect(
+            named["Simulator Target Bundle"] == .string("com.example.App") && named["aps"] != nil && named["ck"] != nil)
         // simctl refuses a file without aps.
-        #expect(SimulatorFile.bytes(of: Array(#"{"ck":{}}"#.utf8), bundle: nil) == nil && SimulatorFile.bytes(of: [], bundle: nil) == nil)
+        #expect(
+            SimulatorFile.bytes(of: Array(#"{"ck":{}}"#.utf8), bundle: nil) == nil
+                && SimulatorFile.bytes(of: [], bundle: nil) == nil)
     }
 }

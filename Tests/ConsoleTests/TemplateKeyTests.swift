@@ -1,16 +1,22 @@
 import Foundation
 import Testing
 
-/// Mustache renders a key without a property as nothing. These tests read the tags of the templates and the declarations of the view models.
+/// Mustache renders a key without a property as nothing. These tests read the tags of the templates and the
+/// declarations of the view models.
 @Suite struct TemplateKeyTests {
     private static let models = Result { try ViewModels() }
     private static let templates = Result {
         let folder = package.appending(path: "Templates")
-        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil).filter { $0.pathExtension == "mustache" }
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil).filter {
+            $0.pathExtension == "mustache"
+        }
         return Dictionary(
-            uniqueKeysWithValues: try files.map { ($0.deletingPathExtension().lastPathComponent, Tags(try String(contentsOf: $0, encoding: .utf8))) })
+            uniqueKeysWithValues: try files.map {
+                ($0.deletingPathExtension().lastPathComponent, Tags(try String(contentsOf: $0, encoding: .utf8)))
+            })
     }
-    fileprivate static let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    fileprivate static let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
 
     @Test func everyKeyHasAPropertyInItsPage() throws {
         let (models, templates) = (try Self.models.get(), try Self.templates.get())
@@ -25,7 +31,9 @@ import Testing
             while let name = open.popLast() {
                 guard seen.insert(name).inserted else { continue }
                 let tags = try #require(templates[name], "there is no template \(name)")
-                for key in tags.keys.subtracting(known).sorted() { Issue.record("\(page) has no property '\(key)' for \(name).mustache") }
+                for key in tags.keys.subtracting(known).sorted() {
+                    Issue.record("\(page) has no property '\(key)' for \(name).mustache")
+                }
                 open += tags.included
             }
             checked.formUnion(seen)
@@ -37,15 +45,20 @@ import Testing
         let models = try Self.models.get()
         let used = try Self.templates.get().values.reduce(into: models.accessed) { $0.formUnion($1.keys) }
         for (type, model) in models.types where model.isViewModel {
-            #expect(model.properties.subtracting(used).isEmpty, "no template and no code uses these properties of \(type)")
+            #expect(
+                model.properties.subtracting(used).isEmpty, "no template and no code uses these properties of \(type)")
         }
     }
 
     @Test func aMisspeltKeyIsFound() throws {
         let models = try Self.models.get()
         let known = models.keys(of: models.reachable(from: ["ZonesView", "PageContext", "Frame"]))
-        #expect(known.isSuperset(of: ["rows", "deletions", "frame", "formSecret"]) && known.isDisjoint(with: ["rwos", "entriesRead"]))
-        let tags = Tags("{{<layout}}{{$main}}{{#one}}{{ two.three }}{{^empty(four)}}{{.}}{{/empty(four)}}{{>b}}{{>*.five}}{{/one}}{{/main}}{{/layout}}")
+        #expect(
+            known.isSuperset(of: ["rows", "deletions", "frame", "formSecret"])
+                && known.isDisjoint(with: ["rwos", "entriesRead"]))
+        let tags = Tags(
+            "{{<layout}}{{$main}}{{#one}}{{ two.three }}{{^empty(four)}}{{.}}{{/empty(four)}}{{>b}}{{>*.five}}{{/one}}{{/main}}{{/layout}}"
+        )
         #expect(tags.keys == ["one", "two", "three", "four", "five"] && tags.included == ["layout", "b"])
     }
 }
@@ -66,7 +79,8 @@ private struct Tags {
     }
 }
 
-/// The types in the console's sources. Relies on the formatting of the code: one declaration on a line, indented by four.
+/// The types in the console's sources. Relies on the formatting of the code: one declaration on a line, indented by
+/// four.
 private struct ViewModels {
     struct Model {
         var isViewModel = false
@@ -89,9 +103,13 @@ private struct ViewModels {
 
     init() throws {
         let sources = TemplateKeyTests.package.appending(path: "Sources")
-        for target in try FileManager.default.contentsOfDirectory(atPath: sources.path(percentEncoded: false)) where target == "Console" || target.hasSuffix("Pages") {
-            let files = try #require(FileManager.default.enumerator(at: sources.appending(path: target), includingPropertiesForKeys: nil))
-            for case let file as URL in files where file.pathExtension == "swift" { read(try String(contentsOf: file, encoding: .utf8)) }
+        for target in try FileManager.default.contentsOfDirectory(atPath: sources.path(percentEncoded: false))
+        where target == "Console" || target.hasSuffix("Pages") {
+            let files = try #require(
+                FileManager.default.enumerator(at: sources.appending(path: target), includingPropertiesForKeys: nil))
+            for case let file as URL in files where file.pathExtension == "swift" {
+                read(try String(contentsOf: file, encoding: .utf8))
+            }
         }
     }
 
@@ -103,9 +121,15 @@ private struct ViewModels {
             while let last = open.last, indentation <= last.indentation { open.removeLast() }
             if code.hasPrefix("//") { continue }
             for part in code.utf8.split(separator: UInt8(ascii: ".")).dropFirst() {
-                accessed.insert(String(decoding: part.prefix { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "z") }, as: UTF8.self))
+                accessed.insert(
+                    String(decoding: part.prefix { $0 >= UInt8(ascii: "A") && $0 <= UInt8(ascii: "z") }, as: UTF8.self))
             }
-            if code.hasSuffix("{") || code.hasSuffix("}"), let type = code.prefixMatch(of: /(?:(?:public|package|private|fileprivate|final) )*(struct|enum|class|extension) ([A-Z][\w.]*)([^{]*)\{/)?.output {
+            if code.hasSuffix("{") || code.hasSuffix("}"),
+                let type = code.prefixMatch(
+                    of:
+                        /(?:(?:public|package|private|fileprivate|final) )*(struct|enum|class|extension) ([A-Z][\w.]*)([^{]*)\{/
+                )?.output
+            {
                 let outer = type.1 == "extension" ? nil : open.last.map { "\($0.name)." }
                 let name = (outer ?? "") + type.2
                 if !code.hasSuffix("}") { open.append((indentation, name)) }
@@ -118,13 +142,21 @@ private struct ViewModels {
 
     private func read(_ code: Substring, isMember: Bool, into model: inout Model) {
         if code.hasPrefix("case ") {
-            if let result = code.wholeMatch(of: /case [^"]+: "(\w+)"/)?.output.1 { model.results.insert(String(result)) }
+            if let result = code.wholeMatch(of: /case [^"]+: "(\w+)"/)?.output.1 {
+                model.results.insert(String(result))
+            }
             guard code.hasPrefix("case \"") || code.hasPrefix("case (\"") else { return }
             model.children.formUnion(code.prefix { $0 != ":" }.matches(of: /"(\w+)"/).map { String($0.output.1) })
         } else if isMember, code.contains("static let template = ") {
             model.template = code.split(separator: "\"").last.map(String.init)
-        } else if isMember, !code.hasSuffix("{"), let property = code.wholeMatch(of: /(?:(?:public|package|private|fileprivate|private\(set\)) )*(?:let|var) ([\w`, ]+?)(?:: ([^={]+))?(?: = (.*))?/)?.output {
-            model.properties.formUnion(property.1.split(separator: ",").map { String($0.filter { $0 != " " && $0 != "`" }) })
+        } else if isMember, !code.hasSuffix("{"),
+            let property = code.wholeMatch(
+                of:
+                    /(?:(?:public|package|private|fileprivate|private\(set\)) )*(?:let|var) ([\w`, ]+?)(?:: ([^={]+))?(?: = (.*))?/
+            )?.output
+        {
+            model.properties.formUnion(
+                property.1.split(separator: ",").map { String($0.filter { $0 != " " && $0 != "`" }) })
             let type = property.2 ?? property.3 ?? ""
             model.propertyTypes.formUnion(type.matches(of: /[A-Z]\w*(?:\.[A-Z]\w*)*/).map { String($0.output) })
         }
@@ -136,7 +168,8 @@ private struct ViewModels {
 
     /// The templates from which a model with a property `template` chooses.
     func choices(of name: String) -> Set<String> {
-        guard let model = types[name], model.properties.contains("template") || model.children.contains("template") else { return [] }
+        guard let model = types[name], model.properties.contains("template") || model.children.contains("template")
+        else { return [] }
         return model.results
     }
 
@@ -146,7 +179,9 @@ private struct ViewModels {
         var open = start
         while let name = open.popLast() {
             guard seen.insert(name).inserted, let model = types[name] else { continue }
-            for type in model.propertyTypes { open += candidates(for: type, in: name).filter { types[$0]?.isViewModel == true } }
+            for type in model.propertyTypes {
+                open += candidates(for: type, in: name).filter { types[$0]?.isViewModel == true }
+            }
         }
         return seen
     }

@@ -5,12 +5,15 @@ import Testing
 
 /// Rules for templates and static files; all of them are embedded in the binary.
 @Suite struct TemplateTests {
-    private static let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    private static let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
 
     private static func files(_ folder: String) throws -> [(name: String, text: String)] {
         let url = package.appending(path: folder)
-        return try FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: nil).filter { !$0.lastPathComponent.hasPrefix(".") }
-            .map { ($0.lastPathComponent, try String(contentsOf: $0, encoding: .utf8)) }
+        return try FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: nil).filter {
+            !$0.lastPathComponent.hasPrefix(".")
+        }
+        .map { ($0.lastPathComponent, try String(contentsOf: $0, encoding: .utf8)) }
     }
 
     @Test func everyFileIsInTheBinary() throws {
@@ -23,7 +26,9 @@ import Testing
 
     @Test func nothingIsPutOutUnescaped() throws {
         for template in try Self.files("Templates") {
-            #expect(!template.text.contains("{{{") && !template.text.contains(/\{\{\s*&/), "\(template.name) puts something out unescaped")
+            #expect(
+                !template.text.contains("{{{") && !template.text.contains(/\{\{\s*&/),
+                "\(template.name) puts something out unescaped")
             #expect(!template.text.contains(/\{\{\s*[%=]/), "\(template.name) changes how it is read")
         }
     }
@@ -35,7 +40,9 @@ import Testing
                 #expect(!form.output.contains("formmethod"), "\(template.name) has a form that goes by both methods")
             }
             // This includes buttons outside of their form.
-            #expect(!template.text.contains(/<(?:button|input)\b[^>]*formmethod="get"/), "\(template.name) has a button that asks by GET")
+            #expect(
+                !template.text.contains(/<(?:button|input)\b[^>]*formmethod="get"/),
+                "\(template.name) has a button that asks by GET")
         }
     }
 
@@ -54,7 +61,9 @@ import Testing
             #expect(!file.text.contains(/(?:href|src|action)="https?:/), "\(file.name) links to another site")
         }
         for file in try Self.files("Public") where !file.name.hasSuffix(".svg") {
-            #expect(!file.text.contains(/https?:\/\/|@import|url\(|\beval\b|innerHTML/), "\(file.name) reaches for something from elsewhere")
+            #expect(
+                !file.text.contains(/https?:\/\/|@import|url\(|\beval\b|innerHTML/),
+                "\(file.name) reaches for something from elsewhere")
         }
     }
 
@@ -62,7 +71,9 @@ import Testing
         for file in try Self.files("Templates") {
             for match in file.text.matches(of: /<(input|select|textarea)\b[^>]*>/) {
                 let tag = String(match.output.0)
-                let isNamed = tag.contains("aria-label=") || tag.contains("type=\"hidden\"") || tag.contains("id=\"") || tag.contains("type=\"checkbox\"")
+                let isNamed =
+                    tag.contains("aria-label=") || tag.contains("type=\"hidden\"") || tag.contains("id=\"")
+                    || tag.contains("type=\"checkbox\"")
                 #expect(isNamed, "\(file.name): \(tag)")
             }
         }
@@ -71,7 +82,8 @@ import Testing
     @Test(arguments: [
         ("plain", "plain"), ("<a href=\"x\">'&'</a>", "&lt;a href=&quot;x&quot;&gt;&#39;&amp;&#39;&lt;/a&gt;"),
         // Swift sees one character, a browser a quotation mark and an accent.
-        ("\"\u{301}", "&quot;\u{301}"), ("<\u{301}b>", "&lt;\u{301}b&gt;"), ("&\u{200D}amp;", "&amp;\u{200D}amp;"), ("\r\n\"", "\r\n&quot;"),
+        ("\"\u{301}", "&quot;\u{301}"), ("<\u{301}b>", "&lt;\u{301}b&gt;"), ("&\u{200D}amp;", "&amp;\u{200D}amp;"),
+        ("\r\n\"", "\r\n&quot;"),
     ])
     func escapingGoesByBytes(text: String, escaped: String) {
         #expect(Array(EscapedHTML.exact.escapeText(text).utf8) == Array(escaped.utf8))
@@ -111,8 +123,12 @@ import Testing
         let option = Frame.Chip.Option(text: "t", note: nil, href: "/h", isCurrent: true)
         let entry = Frame.Entry(text: "t", href: "/h", count: "1", key: nil, isCurrent: false)
         // The types that read properties themselves forget none.
-        for (model, other) in [(option, Mirror(reflecting: option)), (entry, Mirror(reflecting: entry))] as [(any ViewModel, Mirror)] {
-            for child in other.children { #expect(model.child(named: child.label ?? "") != nil, "\(child.label ?? "")") }
+        for (model, other) in [(option, Mirror(reflecting: option)), (entry, Mirror(reflecting: entry))]
+            as [(any ViewModel, Mirror)]
+        {
+            for child in other.children {
+                #expect(model.child(named: child.label ?? "") != nil, "\(child.label ?? "")")
+            }
         }
     }
 }

@@ -29,8 +29,10 @@ import Testing
 
     @Test(
         arguments: [
-            ("", nil), ("1", 1), ("0", 1), ("-1", 1), ("+2", 2), ("20", 20), ("21", 20), ("9223372036854775807", 20), ("-9223372036854775808", 1),
-            ("9223372036854775808", nil), ("1.0", nil), ("1e2", nil), ("0x10", nil), ("NaN", nil), (" 1", nil), ("１", nil),
+            ("", nil), ("1", 1), ("0", 1), ("-1", 1), ("+2", 2), ("20", 20), ("21", 20), ("9223372036854775807", 20),
+            ("-9223372036854775808", 1),
+            ("9223372036854775808", nil), ("1.0", nil), ("1e2", nil), ("0x10", nil), ("NaN", nil), (" 1", nil),
+            ("１", nil),
         ] as [(String, Int?)])
     func aNumberIsBroughtIntoItsRange(text: String, number: Int?) {
         #expect(FormFields([("page", text), ("page", "7")]).number("page", in: 1...20) == number)
@@ -41,7 +43,9 @@ import Testing
 
     private static func place(_ scope: DatabaseScope, zone: Place.Zone) throws -> Place {
         let container = try #require(ContainerID("iCloud.com.example.App"))
-        return Place(address: DatabaseAddress(container: container, environment: .development, scope: scope), user: "ada & co", zone: zone)
+        return Place(
+            address: DatabaseAddress(container: container, environment: .development, scope: scope), user: "ada & co",
+            zone: zone)
     }
 
     @Test(arguments: ["Chats", "a/b", "_x/y", "with space & more", "ü"])
@@ -64,7 +68,10 @@ import Testing
 
     // MARK: Moments
 
-    @Test(arguments: [0, 1, -1, 1_700_000_000_123, -62_135_596_800_000, 253_402_300_799_999, 951_782_400_000, 4_107_542_400_000] as [Int64])
+    @Test(
+        arguments: [
+            0, 1, -1, 1_700_000_000_123, -62_135_596_800_000, 253_402_300_799_999, 951_782_400_000, 4_107_542_400_000,
+        ] as [Int64])
     func momentsReadBackAsWritten(milliseconds: Int64) {
         let timestamp = Timestamp(milliseconds: milliseconds)
         #expect(Timestamp(utcText: timestamp.utcText) == timestamp)
@@ -92,8 +99,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("2026-11-01", 1_793_491_200_000 as Int64?), ("2026-11-01 00:00", 1_793_491_200_000), ("2026-11-01T01:00:00+01:00", 1_793_491_200_000),
-        ("2026-11-01 00:00:00.5", 1_793_491_200_500), ("1793491200000", 1_793_491_200_000), ("2026-02-30", nil), ("yesterday", nil), ("", nil),
+        ("2026-11-01", 1_793_491_200_000 as Int64?), ("2026-11-01 00:00", 1_793_491_200_000),
+        ("2026-11-01T01:00:00+01:00", 1_793_491_200_000),
+        ("2026-11-01 00:00:00.5", 1_793_491_200_500), ("1793491200000", 1_793_491_200_000), ("2026-02-30", nil),
+        ("yesterday", nil), ("", nil),
         ("2026-13-01", nil), ("2026-11-01 24:00", nil), ("2026", nil),
     ])
     func momentsAreReadAsPeopleWriteThem(text: String, milliseconds: Int64?) {
@@ -103,25 +112,36 @@ import Testing
     // MARK: Numbers
 
     @Test func numbersAreGrouped() {
-        #expect([0, 7, 999, 1000, 48_210, -1234, Int.min].map { Digits.grouped($0) } == [
-            "0", "7", "999", "1,000", "48,210", "-1,234", "-9,223,372,036,854,775,808",
-        ])
+        #expect(
+            [0, 7, 999, 1000, 48_210, -1234, Int.min].map { Digits.grouped($0) } == [
+                "0", "7", "999", "1,000", "48,210", "-1,234", "-9,223,372,036,854,775,808",
+            ])
         // Sizes and limits are in one unit, so that they can be compared.
-        #expect([0, 1, 999, 1000, 8_800_000, 412_000, 999_999, 1500, 50 << 20, 52 << 20, 2 << 30, 128 << 40].map { Digits.bytes($0) } == [
-            "0 bytes", "1 byte", "999 bytes", "1,000 bytes", "8.4 MB", "402 KB", "977 KB", "1.5 KB", "50 MB", "52 MB", "2 GB", "128 TB",
-        ])
-        #expect(Digits.bytes((50 << 20) - 1) == "50.0 MB" && Digits.bytes(1023) == "1,023 bytes" && Digits.bytes(.max) == "8192 PB")
+        #expect(
+            [0, 1, 999, 1000, 8_800_000, 412_000, 999_999, 1500, 50 << 20, 52 << 20, 2 << 30, 128 << 40].map {
+                Digits.bytes($0)
+            } == [
+                "0 bytes", "1 byte", "999 bytes", "1,000 bytes", "8.4 MB", "402 KB", "977 KB", "1.5 KB", "50 MB",
+                "52 MB", "2 GB", "128 TB",
+            ])
+        #expect(
+            Digits.bytes((50 << 20) - 1) == "50.0 MB" && Digits.bytes(1023) == "1,023 bytes"
+                && Digits.bytes(.max) == "8192 PB")
         #expect(Digits.fixed(-0.04, 1) == "0.0")
         #expect(Digits.fixed(12.345, 2) == "12.35" || Digits.fixed(12.345, 2) == "12.34")
         #expect(Digits.fixed(.infinity, 2) == "inf")
         // Scaled, they would be beyond 64 bits.
-        #expect([9e12, -9.9e14, 1e308, .nan].map { Digits.fixed($0, 6) } == ["9000000000000.000000", "-990000000000000.0", "1e+308", "nan"])
+        #expect(
+            [9e12, -9.9e14, 1e308, .nan].map { Digits.fixed($0, 6) } == [
+                "9000000000000.000000", "-990000000000000.0", "1e+308", "nan",
+            ])
     }
 
     // MARK: Ways back
 
     @Test(arguments: [
-        ("/c/iCloud.x/development/private/query?type=A", true), ("//example.com/c/", false), ("https://example.com", false), ("/c/\\example.com", false),
+        ("/c/iCloud.x/development/private/query?type=A", true), ("//example.com/c/", false),
+        ("https://example.com", false), ("/c/\\example.com", false),
         ("/c/x\r\nSet-Cookie: a=b", false), ("", false), ("/other", false),
     ])
     func aWayBackStaysInTheConsole(url: String, isLocal: Bool) {
@@ -131,16 +151,18 @@ import Testing
     // MARK: JSON
 
     @Test func jsonIsLaidOut() throws {
-        let value = try JSONReader.value(of: #"{"a":1,"b":{"value":"x","type":"STRING"},"empty":{},"list":[],"n":9007199254740993}"#)
-        #expect(RecordJSON.laidOut(value) == """
-            {
-              "a": 1,
-              "b": { "value": "x", "type": "STRING" },
-              "empty": {},
-              "list": [],
-              "n": 9007199254740993
-            }
-            """)
+        let value = try JSONReader.value(
+            of: #"{"a":1,"b":{"value":"x","type":"STRING"},"empty":{},"list":[],"n":9007199254740993}"#)
+        #expect(
+            RecordJSON.laidOut(value) == """
+                {
+                  "a": 1,
+                  "b": { "value": "x", "type": "STRING" },
+                  "empty": {},
+                  "list": [],
+                  "n": 9007199254740993
+                }
+                """)
         let long = try JSONReader.value(of: #"{"list":["\#(String(repeating: "x", count: 80))",1.0]}"#)
         #expect(try JSONReader.value(of: RecordJSON.laidOut(long)) == long)
     }

@@ -13,7 +13,8 @@ import Testing
 @Suite struct UserPageTests {
     private func add(_ stage: EditStage, _ handle: String) async throws {
         let answer = try await stage.client.execute(
-            uri: "\(EditStage.there)/users/add", method: .post, body: ByteBuffer(string: "name=\(handle)")) { $0 }
+            uri: "\(EditStage.there)/users/add", method: .post, body: ByteBuffer(string: "name=\(handle)")
+        ) { $0 }
         #expect(answer.status == .seeOther)
     }
 
@@ -23,7 +24,9 @@ import Testing
             for number in 0..<3 { try await stage.save(Name("n\(number)"), ["rank": .int64(1)]) }
             for number in 0..<4 {
                 let save = RecordOperation(.create, recordName: "t\(number)", recordType: Name("Type\(number)"))
-                for result in try await stage.database().modify(ModifyRequest([save], zoneID: EditStage.notes)) { _ = try result.get() }
+                for result in try await stage.database().modify(ModifyRequest([save], zoneID: EditStage.notes)) {
+                    _ = try result.get()
+                }
             }
             let page = try await stage.page("users")
             #expect(page.contains("<b>7 records</b></a> <span class=\"faint\">in 2 zones</span>"))
@@ -47,18 +50,29 @@ import Testing
             try await stage.save("default", ["rank": .int64(1)], in: .default)
             let some = try await stage.page("users")
             #expect(some.contains("Has data: <b>yes, in the default zone and Notes</b>"))
-            for result in try await stage.database().modifyZones([.create(MirroredNaming.zoneID)]) { _ = try result.get() }
+            for result in try await stage.database().modifyZones([.create(MirroredNaming.zoneID)]) {
+                _ = try result.get()
+            }
             let object = RecordOperation(.create, recordName: "o", recordType: "CD_Note")
-            for result in try await stage.database().modify(ModifyRequest([object], zoneID: MirroredNaming.zoneID)) { _ = try result.get() }
+            for result in try await stage.database().modify(ModifyRequest([object], zoneID: MirroredNaming.zoneID)) {
+                _ = try result.get()
+            }
             for path in ["users", "users/user?name=developer"] {
                 let page = try await stage.page(path)
-                #expect(page.contains("<b>yes, in the default zone, Notes and \(MirroredNaming.zoneID.zoneName), with Core Data objects</b>"), "\(path)")
+                #expect(
+                    page.contains(
+                        "<b>yes, in the default zone, Notes and \(MirroredNaming.zoneID.zoneName), with Core Data objects</b>"
+                    ), "\(path)")
                 #expect(page.contains("/development/private/objects\">Objects</a>"), "\(path)")
             }
             // A zone whose records are deleted is not enough.
-            for (name, zoneID) in [("n", EditStage.notes), ("default", .default), ("o", MirroredNaming.zoneID)] as [(Name, ZoneID)] {
+            for (name, zoneID) in [("n", EditStage.notes), ("default", .default), ("o", MirroredNaming.zoneID)]
+                as [(Name, ZoneID)]
+            {
                 let operation = RecordOperation(.forceDelete, recordName: name)
-                for result in try await stage.database().modify(ModifyRequest([operation], zoneID: zoneID)) { _ = try result.get() }
+                for result in try await stage.database().modify(ModifyRequest([operation], zoneID: zoneID)) {
+                    _ = try result.get()
+                }
             }
             #expect(try await !stage.page("users").contains("Has data"))
         }
@@ -75,17 +89,26 @@ import Testing
             for result in try await stage.there().modifyZones([.create(MirroredNaming.zoneID)]) { _ = try result.get() }
             before = stage.requestCount
             let user = try await stage.page("users/user?name=\(stage.user)")
-            #expect(user.contains("<b>yes, in Notes, without Core Data objects</b>") && stage.requestCount - before == 3)
+            #expect(
+                user.contains("<b>yes, in Notes, without Core Data objects</b>") && stage.requestCount - before == 3)
             // Users of this server have nothing there.
             #expect(try await stage.get("\(ConnectedStage.there)/users/user?name=developer").status == .notFound)
             let object = RecordOperation(.create, recordName: "o", recordType: "CD_Note")
-            for result in try await stage.there().modify(ModifyRequest([object], zoneID: MirroredNaming.zoneID)) { _ = try result.get() }
-            #expect(try await stage.page("users").contains("in Notes and \(MirroredNaming.zoneID.zoneName), with Core Data objects"))
+            for result in try await stage.there().modify(ModifyRequest([object], zoneID: MirroredNaming.zoneID)) {
+                _ = try result.get()
+            }
+            #expect(
+                try await stage.page("users").contains(
+                    "in Notes and \(MirroredNaming.zoneID.zoneName), with Core Data objects"))
             for (name, zoneID) in [("note", ConnectedStage.notes), ("o", MirroredNaming.zoneID)] as [(Name, ZoneID)] {
                 let operation = RecordOperation(.forceDelete, recordName: name)
-                for result in try await stage.there().modify(ModifyRequest([operation], zoneID: zoneID)) { _ = try result.get() }
+                for result in try await stage.there().modify(ModifyRequest([operation], zoneID: zoneID)) {
+                    _ = try result.get()
+                }
             }
-            #expect(try await stage.page("users").contains("<b>no, except perhaps in the default zone, which has no feed</b>"))
+            #expect(
+                try await stage.page("users").contains(
+                    "<b>no, except perhaps in the default zone, which has no feed</b>"))
         }
     }
 
@@ -109,10 +132,13 @@ import Testing
             }
             let refusing = RefusingDatabase(base: base, zoneID: MirroredNaming.zoneID)
             let unknown = try await words(refusing)
-            #expect(unknown == "not known: the feed of \(MirroredNaming.zoneID.zoneName) can't be read: The zone is busy")
+            #expect(
+                unknown == "not known: the feed of \(MirroredNaming.zoneID.zoneName) can't be read: The zone is busy")
             // The first page of Core Data's zone may hold nothing but pairs.
             let pair = RecordOperation(.create, recordName: "pair", recordType: MirroredLink.recordType)
-            for result in try await base.modify(ModifyRequest([pair], zoneID: MirroredNaming.zoneID)) { _ = try result.get() }
+            for result in try await base.modify(ModifyRequest([pair], zoneID: MirroredNaming.zoneID)) {
+                _ = try result.get()
+            }
             let pairs = try await words(base)
             #expect(pairs == "yes, in \(MirroredNaming.zoneID.zoneName), with Core Data objects")
             try await stage.save("n", ["rank": .int64(1)])
@@ -131,9 +157,15 @@ import Testing
             let page = try await stage.page("users")
             #expect(page.contains("Grace Hopper") && page.contains("grace@example.com") && page.contains(">Mary</a>"))
             let grace = try #require(stage.accounts.user(emailAddress: "grace@example.com"))
-            #expect(try await stage.page("users/user?name=\(grace.handle)").contains("<dt>e-mail</dt><dd>grace@example.com</dd>"))
-            for fields in [[("name", " ")], [("name", "Other"), ("email", "grace@example.com")], [("name", "Other"), ("email", "none")]] {
-                #expect([.badRequest, .conflict].contains(try await stage.post("users/add", fields).status), "\(fields)")
+            #expect(
+                try await stage.page("users/user?name=\(grace.handle)").contains(
+                    "<dt>e-mail</dt><dd>grace@example.com</dd>"))
+            for fields in [
+                [("name", " ")], [("name", "Other"), ("email", "grace@example.com")],
+                [("name", "Other"), ("email", "none")],
+            ] {
+                #expect(
+                    [.badRequest, .conflict].contains(try await stage.post("users/add", fields).status), "\(fields)")
             }
         }
     }
@@ -155,8 +187,11 @@ import Testing
             let names = (0..<600).map { Name("n\($0)") }
             for kind in [RecordOperation.Kind.create, .forceDelete] {
                 for start in stride(from: 0, to: names.count, by: 200) {
-                    let operations = names[start..<(start + 200)].map { RecordOperation(kind, recordName: $0, recordType: "Note") }
-                    for result in try await stage.database().modify(ModifyRequest(operations, zoneID: EditStage.notes)) { _ = try result.get() }
+                    let operations = names[start..<(start + 200)].map {
+                        RecordOperation(kind, recordName: $0, recordType: "Note")
+                    }
+                    for result in try await stage.database().modify(ModifyRequest(operations, zoneID: EditStage.notes))
+                    { _ = try result.get() }
                 }
             }
             try await stage.save("last", ["rank": .int64(1)])
@@ -169,14 +204,22 @@ import Testing
         try await EditStage.run { stage in
             try await add(stage, "grace")
             for start in stride(from: 0, to: 1000, by: 200) {
-                let saves = (start..<(start + 200)).map { RecordOperation(.create, recordName: Name("n\($0)"), recordType: "Note") }
-                for result in try await stage.database().modify(ModifyRequest(saves, zoneID: EditStage.notes)) { _ = try result.get() }
+                let saves = (start..<(start + 200)).map {
+                    RecordOperation(.create, recordName: Name("n\($0)"), recordType: "Note")
+                }
+                for result in try await stage.database().modify(ModifyRequest(saves, zoneID: EditStage.notes)) {
+                    _ = try result.get()
+                }
             }
             try await stage.save("last", ["rank": .int64(1)])
             let page = try await stage.page("users/user?name=developer")
-            #expect(page.contains("Private database, development") && page.contains(">1,001</td>") && page.contains(">Note</a> 1,001"))
+            #expect(
+                page.contains("Private database, development") && page.contains(">1,001</td>")
+                    && page.contains(">Note</a> 1,001"))
             // With more records than the page reads, the time of the first save is an upper bound.
-            let look = try #require(page.firstMatch(of: /<span class="faint">or earlier<\/span> <a href="([^"]*)">read every record/)?.output.1)
+            let look = try #require(
+                page.firstMatch(of: /<span class="faint">or earlier<\/span> <a href="([^"]*)">read every record/)?
+                    .output.1)
             let exact = try await stage.page(String(look).replacing("&amp;", with: "&"))
             #expect(!exact.contains("read every record") && exact.contains(">1,001</td>"))
             #expect(try await stage.page("users/user?name=grace").contains("no data yet"))

@@ -38,7 +38,10 @@ import Testing
         }
 
         /// Saves a record with files, like a client.
-        func save(_ name: Name, in zoneID: ZoneID = AssetExchangeTests.zoneID, files: [Name: [(name: String?, bytes: [UInt8])]]) async throws {
+        func save(
+            _ name: Name, in zoneID: ZoneID = AssetExchangeTests.zoneID,
+            files: [Name: [(name: String?, bytes: [UInt8])]]
+        ) async throws {
             let database = try await database()
             var fields: [Name: FieldInput] = ["title": FieldInput(.string(name.string))]
             for (field, files) in files {
@@ -50,12 +53,17 @@ import Testing
                         continuation.yield(ByteBuffer(bytes: file.bytes))
                         continuation.finish()
                     }
-                    assets.append(.asset(try await store().receive(body, ticket: grant.ticket, fileName: file.name, declaredSize: nil)))
+                    assets.append(
+                        .asset(
+                            try await store().receive(
+                                body, ticket: grant.ticket, fileName: file.name, declaredSize: nil)))
                 }
                 fields[field] = FieldInput(field == "file" ? assets[0] : .list(assets, of: .asset))
             }
             let operation = RecordOperation(.forceReplace, recordName: name, recordType: "Note", fields: fields)
-            for outcome in try await database.modify(ModifyRequest([operation], zoneID: zoneID)) { _ = try outcome.get() }
+            for outcome in try await database.modify(ModifyRequest([operation], zoneID: zoneID)) {
+                _ = try outcome.get()
+            }
         }
     }
 
@@ -63,14 +71,18 @@ import Testing
         let url = folder.url.appending(path: name)
         let engine = try SQLRecordEngine(folder: url)
         return Place(
-            engine: engine, stores: AssetStores(folder: url, engine: engine), container: try #require(ContainerID("iCloud.com.example.Files")))
+            engine: engine, stores: AssetStores(folder: url, engine: engine),
+            container: try #require(ContainerID("iCloud.com.example.Files")))
     }
 
     private func exchange(_ place: Place, _ name: String = "files") async throws -> AssetExchange {
-        AssetExchange(folder: AssetFileFolder(folder.url.appending(path: name)), transport: StoredAssets(try await place.store()))
+        AssetExchange(
+            folder: AssetFileFolder(folder.url.appending(path: name)), transport: StoredAssets(try await place.store()))
     }
 
-    private func exported(_ place: Place, _ assets: AssetExchange?) async throws -> (bytes: [UInt8], report: ExportReport) {
+    private func exported(_ place: Place, _ assets: AssetExchange?) async throws -> (
+        bytes: [UInt8], report: ExportReport
+    ) {
         var bytes: [UInt8] = []
         let report = try await Exporter(place.database(), assets: assets).run { bytes += $0 }
         return (bytes, report)
@@ -81,10 +93,14 @@ import Testing
     }
 
     private func names(in name: String = "files") throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: folder.url.appending(path: name).path(percentEncoded: false)).sorted()
+        try FileManager.default.contentsOfDirectory(
+            atPath: folder.url.appending(path: name).path(percentEncoded: false)
+        ).sorted()
     }
 
-    private func checksum(_ bytes: [UInt8]) -> String { SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined() }
+    private func checksum(_ bytes: [UInt8]) -> String {
+        SHA256.hash(data: bytes).map { String(format: "%02x", $0) }.joined()
+    }
 
     private static let large = [UInt8](repeating: 7, count: 3 << 20) + [1, 2, 3]
     private static let hostile = "a \u{202E}\"b\"/c.html"
@@ -93,7 +109,8 @@ import Testing
         let zones = try await place.database().modifyZones([.create(Self.zoneID), .create(ZoneID(zoneName: "Other"))])
         for zone in zones { _ = try zone.get() }
         try await place.save("empty", files: ["file": [("", [])]])
-        try await place.save("large", files: ["file": [("größe.bin", Self.large)], "files": [(nil, [1]), ("two", [2]), ("again", [1])]])
+        try await place.save(
+            "large", files: ["file": [("größe.bin", Self.large)], "files": [(nil, [1]), ("two", [2]), ("again", [1])]])
         // The same bytes in another zone, under another name.
         try await place.save("same", in: ZoneID(zoneName: "Other"), files: ["file": [(Self.hostile, Self.large)]])
         try await place.save("none", files: [:])
@@ -112,7 +129,8 @@ import Testing
         let (source, target) = (try place("source"), try place("target"))
         try await fill(source)
         let first = try await exported(source, exchange(source))
-        #expect(first.report.assets == ExportReport.AssetCount(references: 6, files: 4, bytes: Int64(Self.large.count) + 2))
+        #expect(
+            first.report.assets == ExportReport.AssetCount(references: 6, files: 4, bytes: Int64(Self.large.count) + 2))
         #expect(try names() == [checksum([]), checksum([1]), checksum([2]), checksum(Self.large)].sorted())
         for name in try names() {
             let bytes = try Data(contentsOf: folder.url.appending(path: "files").appending(path: name))
@@ -126,7 +144,8 @@ import Testing
         let verification = try await target.store().verify { _ in }
         #expect(verification.problems.isEmpty && verification.referencesDone == 6 && verification.filesDone == 4)
         // Again, over the existing records.
-        #expect(try await Restorer(file(first.bytes), assets: exchange(target), into: target.database()).run().saved == 4)
+        #expect(
+            try await Restorer(file(first.bytes), assets: exchange(target), into: target.database()).run().saved == 4)
         #expect(try await exported(target, exchange(target, "others")).bytes == first.bytes)
         await source.close()
         await target.close()
@@ -136,7 +155,9 @@ import Testing
         let (source, target) = (try place("source"), try place("target"))
         try await fill(source)
         let export = try await exported(source, nil)
-        #expect(export.report.leftOut == ExportReport.AssetCount(references: 6, files: 4, bytes: Int64(Self.large.count) + 2))
+        #expect(
+            export.report.leftOut
+                == ExportReport.AssetCount(references: 6, files: 4, bytes: Int64(Self.large.count) + 2))
         #expect(export.report.assets == ExportReport.AssetCount())
         #expect(!String(decoding: export.bytes, as: UTF8.self).contains("fileChecksum"))
         #expect(try await Restorer(file(export.bytes), into: target.database()).run().saved == 4)
@@ -155,9 +176,13 @@ import Testing
         try FileManager.default.removeItem(at: files.appending(path: checksum([2])))
         try Data(repeating: 8, count: Self.large.count).write(to: files.appending(path: checksum(Self.large)))
         try Data([1, 1]).write(to: files.appending(path: checksum([1])))
-        let refused = await stop { _ = try await Restorer(file(bytes), assets: exchange(target), into: target.database()).run() }
+        let refused = await stop {
+            _ = try await Restorer(file(bytes), assets: exchange(target), into: target.database()).run()
+        }
         #expect(refused.contains("export.ndjson:"))
-        #expect(refused.contains("its bytes do not match its name") || refused.contains("it has 2 bytes, but the asset has 1"), "\(refused)")
+        #expect(
+            refused.contains("its bytes do not match its name")
+                || refused.contains("it has 2 bytes, but the asset has 1"), "\(refused)")
         #expect(refused.contains("2 bad rows"))
         #expect(try await target.database().zones().allSatisfy { $0.zoneID.isDefault })
         // An export repairs damaged files in its folder, and leaves others alone.
@@ -170,15 +195,20 @@ import Testing
     }
 
     /// Sizes in a file are untrusted: they are checked, and do not overflow.
-    @Test(arguments: ["9223372036854775807", "140737488355329", "3"]) func sizesThatAreNotTheFilesAreBadRows(size: String) async throws {
+    @Test(arguments: ["9223372036854775807", "140737488355329", "3"]) func sizesThatAreNotTheFilesAreBadRows(
+        size: String
+    ) async throws {
         let (source, target) = (try place("source"), try place("target"))
         try await fill(source)
         let text = String(decoding: try await exported(source, exchange(source)).bytes, as: UTF8.self)
-        // The list refers to the one-byte file twice. The first size is correct, so the second one is known to be wrong.
+        // The list refers to the one-byte file twice. The first size is correct, so the second one is known to be
+        // wrong.
         let parts = text.split(separator: "\"size\":1,", omittingEmptySubsequences: false)
         #expect(parts.count == 4)
         let doctored = "\(parts[0])\"size\":1,\(parts[1])\"size\":1,\(parts[2])\"size\":\(size),\(parts[3])"
-        let refused = await stop { _ = try await Restorer(file(Array(doctored.utf8)), assets: exchange(target), into: target.database()).run() }
+        let refused = await stop {
+            _ = try await Restorer(file(Array(doctored.utf8)), assets: exchange(target), into: target.database()).run()
+        }
         #expect(refused.contains("1 bad row; nothing was imported"), "\(refused)")
         #expect(refused.contains("the asset in field 'files' has the size \(size)"), "\(refused)")
         #expect(try await target.database().zones().allSatisfy { $0.zoneID.isDefault })
@@ -188,7 +218,9 @@ import Testing
 
     @Test func sumsOfSizesStopAtTheLargestNumber() {
         var batch = SaveBatch(zoneID: Self.zoneID)
-        for line in 0..<2 { batch.add(RecordOperation(.forceDelete, recordName: "a"), size: 1, assetBytes: .max, file: "a", line: line) }
+        for line in 0..<2 {
+            batch.add(RecordOperation(.forceDelete, recordName: "a"), size: 1, assetBytes: .max, file: "a", line: line)
+        }
         #expect(batch.isFull)
     }
 
@@ -201,9 +233,15 @@ import Testing
             let empty = folder.url.appending(path: "files").appending(path: checksum([]))
             try FileManager.default.removeItem(at: empty)
             // It looks like an empty regular file, but reading from it fails.
-            try FileManager.default.createSymbolicLink(atPath: empty.path(percentEncoded: false), withDestinationPath: "/proc/self/mem")
-            let refused = await stop { _ = try await Restorer(file(bytes), assets: exchange(target), into: target.database()).run() }
-            #expect(refused == "Can't read '\(empty.path(percentEncoded: false))', the file of an asset: Input/output error; nothing was saved")
+            try FileManager.default.createSymbolicLink(
+                atPath: empty.path(percentEncoded: false), withDestinationPath: "/proc/self/mem")
+            let refused = await stop {
+                _ = try await Restorer(file(bytes), assets: exchange(target), into: target.database()).run()
+            }
+            #expect(
+                refused
+                    == "Can't read '\(empty.path(percentEncoded: false))', the file of an asset: Input/output error; nothing was saved"
+            )
             #expect(try await target.database().zones().allSatisfy { $0.zoneID.isDefault })
             await source.close()
             await target.close()
@@ -237,7 +275,10 @@ import Testing
             folder: AssetFileFolder(folder.url.appending(path: "files")),
             transport: LosingTransport(transport: StoredAssets(try await target.store()), lost: lost))
         let refused = await stop { _ = try await Restorer(file(bytes), assets: assets, into: target.database()).run() }
-        #expect(refused == "Can't read '\(lost.path(percentEncoded: false))', the file of an asset: there is no such file; nothing was saved")
+        #expect(
+            refused
+                == "Can't read '\(lost.path(percentEncoded: false))', the file of an asset: there is no such file; nothing was saved"
+        )
         await source.close()
         await target.close()
     }
@@ -252,7 +293,8 @@ import Testing
         for name in old + ["\(name).FFFFFFFF.part"] { try Data([1]).write(to: files.appending(path: name)) }
         for name in old {
             let path = files.appending(path: name).path(percentEncoded: false)
-            try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -100_000)], ofItemAtPath: path)
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSinceNow: -100_000)], ofItemAtPath: path)
         }
         let before = try names()
         _ = try await exported(source, exchange(source))
@@ -263,12 +305,18 @@ import Testing
     @Test func aDamagedFileEndsAnExportAndLeavesNothingHalfThere() async throws {
         let source = try place("source")
         try await fill(source)
-        let stored = try #require(FileManager.default.enumerator(at: folder.url.appending(path: "source"), includingPropertiesForKeys: nil)?
-            .compactMap { $0 as? URL }.first { $0.lastPathComponent.contains(checksum(Self.large)) && $0.pathExtension.isEmpty })
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: stored.path(percentEncoded: false))
+        let stored = try #require(
+            FileManager.default.enumerator(at: folder.url.appending(path: "source"), includingPropertiesForKeys: nil)?
+                .compactMap { $0 as? URL }.first {
+                    $0.lastPathComponent.contains(checksum(Self.large)) && $0.pathExtension.isEmpty
+                })
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o644], ofItemAtPath: stored.path(percentEncoded: false))
         try Data(repeating: 9, count: Self.large.count).write(to: stored)
         let refused = await stop { _ = try await exported(source, exchange(source)) }
-        #expect(refused.contains("The asset in field 'file' of 'large' can't be exported") && refused.contains("assets verify"), "\(refused)")
+        #expect(
+            refused.contains("The asset in field 'file' of 'large' can't be exported")
+                && refused.contains("assets verify"), "\(refused)")
         #expect(try !names().contains { $0.contains("part") || $0 == checksum(Self.large) })
         await source.close()
     }

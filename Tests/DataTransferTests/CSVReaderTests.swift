@@ -93,7 +93,9 @@ import Testing
         var reader = try FileRowReader(file)
         var rows = [reader.header.map(\.string)]
         while let outcome = try reader.next() {
-            if case .row(let row) = outcome { rows.append(row.cells.map { cell in if case .text(let text) = cell.cell { text } else { "?" } }) }
+            if case .row(let row) = outcome {
+                rows.append(row.cells.map { cell in if case .text(let text) = cell.cell { text } else { "?" } })
+            }
         }
         return (rows, file.guess)
     }
@@ -105,29 +107,38 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        (Array("a;b\n1,5;2\n".utf8), "a.csv", [["a", "b"], ["1,5", "2"]], "with ';' between the cells"),
-        (Array("a;b\n".utf8), "a.csv", [["a", "b"]], "with ';' between the cells"),
-        (Array("a\tb\n1\t2\n".utf8), "a.csv", [["a", "b"], ["1", "2"]], "with tabs between the cells"),
-        (Array("a|b\n1|2\n".utf8), "a.csv", [["a", "b"], ["1", "2"]], "with '|' between the cells"),
-        (Array("a,b\n1,2\n".utf8), "a.tsv", [["a", "b"], ["1", "2"]], "with ',' between the cells"),
-        // The usual separator at a tie, and where only one row has another one.
-        (Array("a;b,c\n1;2,3\n".utf8), "a.csv", [["a;b", "c"], ["1;2", "3"]], nil),
-        (Array("a,b\n1,2;3;4\n".utf8), "a.csv", [["a", "b"], ["1", "2;3;4"]], nil),
-        (Array("\"a;b;c\",d\n1,2\n".utf8), "a.csv", [["a;b;c", "d"], ["1", "2"]], nil),
-        (Array("\u{FEFF}a,b\n1,2\n".utf8), "a.csv", [["a", "b"], ["1", "2"]], nil),
-        ([0x6E, 0x2C, 0x62, 0x0A, 0xC3, 0xA9, 0x2C, 0x32, 0x0A], "a.csv", [["n", "b"], ["é", "2"]], nil),
-        // é and € in Windows-1252.
-        ([0x6E, 0x2C, 0x62, 0x0A, 0xE9, 0x2C, 0x80, 0x0A], "a.csv", [["n", "b"], ["é", "€"]], "as Windows-1252 (Latin-1)"),
-        (utf16("n,b\né,👩‍💻\n"), "a.csv", [["n", "b"], ["é", "👩‍💻"]], "as UTF-16, little-endian"),
-        (utf16("n;b\né;👩‍💻\n", swapped: true), "a.csv", [["n", "b"], ["é", "👩‍💻"]], "as UTF-16, big-endian, with ';' between the cells"),
-        (utf16("n,b\n1,2\n", mark: false), "a.csv", [["n", "b"], ["1", "2"]], "as UTF-16, little-endian"),
-        (utf16("[{\"n\":\"é\"}]"), "a.json", [[], ["?"]], "as UTF-16, little-endian"),
-    ] as [([UInt8], String, [[String]], String?)])
+    @Test(
+        arguments: [
+            (Array("a;b\n1,5;2\n".utf8), "a.csv", [["a", "b"], ["1,5", "2"]], "with ';' between the cells"),
+            (Array("a;b\n".utf8), "a.csv", [["a", "b"]], "with ';' between the cells"),
+            (Array("a\tb\n1\t2\n".utf8), "a.csv", [["a", "b"], ["1", "2"]], "with tabs between the cells"),
+            (Array("a|b\n1|2\n".utf8), "a.csv", [["a", "b"], ["1", "2"]], "with '|' between the cells"),
+            (Array("a,b\n1,2\n".utf8), "a.tsv", [["a", "b"], ["1", "2"]], "with ',' between the cells"),
+            // The usual separator at a tie, and where only one row has another one.
+            (Array("a;b,c\n1;2,3\n".utf8), "a.csv", [["a;b", "c"], ["1;2", "3"]], nil),
+            (Array("a,b\n1,2;3;4\n".utf8), "a.csv", [["a", "b"], ["1", "2;3;4"]], nil),
+            (Array("\"a;b;c\",d\n1,2\n".utf8), "a.csv", [["a;b;c", "d"], ["1", "2"]], nil),
+            (Array("\u{FEFF}a,b\n1,2\n".utf8), "a.csv", [["a", "b"], ["1", "2"]], nil),
+            ([0x6E, 0x2C, 0x62, 0x0A, 0xC3, 0xA9, 0x2C, 0x32, 0x0A], "a.csv", [["n", "b"], ["é", "2"]], nil),
+            // é and € in Windows-1252.
+            (
+                [0x6E, 0x2C, 0x62, 0x0A, 0xE9, 0x2C, 0x80, 0x0A], "a.csv", [["n", "b"], ["é", "€"]],
+                "as Windows-1252 (Latin-1)"
+            ),
+            (utf16("n,b\né,👩‍💻\n"), "a.csv", [["n", "b"], ["é", "👩‍💻"]], "as UTF-16, little-endian"),
+            (
+                utf16("n;b\né;👩‍💻\n", swapped: true), "a.csv", [["n", "b"], ["é", "👩‍💻"]],
+                "as UTF-16, big-endian, with ';' between the cells"
+            ),
+            (utf16("n,b\n1,2\n", mark: false), "a.csv", [["n", "b"], ["1", "2"]], "as UTF-16, little-endian"),
+            (utf16("[{\"n\":\"é\"}]"), "a.json", [[], ["?"]], "as UTF-16, little-endian"),
+        ] as [([UInt8], String, [[String]], String?)])
     func dialects(bytes: [UInt8], name: String, rows: [[String]], guess: String?) throws {
         let table = try table(bytes, name)
         #expect(table.rows == rows)
-        #expect(table.guess == nil ? guess == nil : table.guess?.hasSuffix(" is read \(guess ?? "")") == true, "\(table.guess ?? "")")
+        #expect(
+            table.guess == nil ? guess == nil : table.guess?.hasSuffix(" is read \(guess ?? "")") == true,
+            "\(table.guess ?? "")")
     }
 
     /// A character of two units and one of two chunks.
@@ -137,14 +148,19 @@ import Testing
         #expect(rows.count == 60_001 && rows.dropFirst().allSatisfy { $0 == ["👩‍💻é"] })
     }
 
-    @Test(arguments: [([0xFF, 0xFE, 0x61, 0x00, 0x3D, 0xD8], "not valid UTF-16"), (Array("PK\u{3}\u{4}xl".utf8), "Excel workbook")] as [([UInt8], String)])
+    @Test(
+        arguments: [
+            ([0xFF, 0xFE, 0x61, 0x00, 0x3D, 0xD8], "not valid UTF-16"),
+            (Array("PK\u{3}\u{4}xl".utf8), "Excel workbook"),
+        ] as [([UInt8], String)])
     func filesThatAreNoText(bytes: [UInt8], message: String) throws {
         let error = #expect(throws: ImportError.self) { try table(bytes) }
         #expect(error?.description.contains(message) == true, "\(error.map { "\($0)" } ?? "")")
     }
 
     @Test(arguments: [
-        ("", "the file is empty"), ("a,,b\n", "column 2 has no name"), ("a,b,a\n", "names the column 'a' twice"), ("a\u{0}b,c\n", "has NUL bytes"),
+        ("", "the file is empty"), ("a,,b\n", "column 2 has no name"), ("a,b,a\n", "names the column 'a' twice"),
+        ("a\u{0}b,c\n", "has NUL bytes"),
     ])
     func headersThatCannotWork(text: String, message: String) throws {
         let folder = try TemporaryFolder()

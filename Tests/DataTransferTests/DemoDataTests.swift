@@ -15,10 +15,13 @@ import Testing
         let assets: AssetStores
         let containers: [ContainerID]
 
-        func database(_ container: String, _ scope: DatabaseScope = .private, as user: Name = "_developer") async throws -> any RecordDatabase {
+        func database(_ container: String, _ scope: DatabaseScope = .private, as user: Name = "_developer") async throws
+            -> any RecordDatabase
+        {
             let container = try #require(ContainerID("iCloud.com.example.\(container)"))
             return try await engine.database(
-                DatabaseAddress(container: container, environment: .development, scope: scope), as: Caller(userRecordName: user))
+                DatabaseAddress(container: container, environment: .development, scope: scope),
+                as: Caller(userRecordName: user))
         }
 
         func records(of zoneID: ZoneID, in database: any RecordDatabase) async throws -> [RecordChange] {
@@ -58,7 +61,9 @@ import Testing
             #expect(try await other.zones().map(\.zoneID) == zones)
             for zoneID in zones where !zoneID.isDefault {
                 let records = try await first.records(of: zoneID, in: one)
-                #expect(try await second.records(of: zoneID, in: other).map(\.record).map(withoutRandomIdentifiers) == records.map(\.record).map(withoutRandomIdentifiers))
+                #expect(
+                    try await second.records(of: zoneID, in: other).map(\.record).map(withoutRandomIdentifiers)
+                        == records.map(\.record).map(withoutRandomIdentifiers))
                 #expect(!records.isEmpty)
             }
         }
@@ -89,11 +94,17 @@ import Testing
         // The times span years, in order.
         let records = chats.compactMap(\.record)
         #expect(zip(records, records.dropFirst()).allSatisfy { $0.modified.timestamp <= $1.modified.timestamp })
-        #expect(records.last.map { $0.modified.timestamp.milliseconds - records[0].created.timestamp.milliseconds > 7 * 31_000_000_000 } == true)
+        #expect(
+            records.last.map {
+                $0.modified.timestamp.milliseconds - records[0].created.timestamp.milliseconds > 7 * 31_000_000_000
+            } == true)
         #expect(Set(records.map(\.modified.deviceID)).count >= 3)
         // A parent comes after its child.
         let positions = Dictionary(uniqueKeysWithValues: chats.map { ($0.recordID.recordName, $0.position ?? 0) })
-        #expect(records.contains { record in record.parent.flatMap { positions[$0] }.map { $0 > positions[record.recordID.recordName] ?? 0 } ?? false })
+        #expect(
+            records.contains { record in
+                record.parent.flatMap { positions[$0] }.map { $0 > positions[record.recordID.recordName] ?? 0 } ?? false
+            })
         // Deleting the room deleted its messages too.
         #expect(positions["Room/drafts"] == nil && positions["Room/general"] != nil)
         if database.can(.countRecords) {
@@ -104,17 +115,22 @@ import Testing
         await #expect(throws: RecordError(.badRequest, "Field 'author' is not marked queryable")) {
             _ = try await database.query(QueryRequest(query, in: .zone(ZoneID(zoneName: "Chats"))))
         }
-        let search = Query(recordType: "Message", filters: [.init("text", .containsAllTokens, FieldInput(.string("token")))])
+        let search = Query(
+            recordType: "Message", filters: [.init("text", .containsAllTokens, FieldInput(.string("token")))])
         #expect(try await !database.query(QueryRequest(search, in: .zone(ZoneID(zoneName: "Chats")))).records.isEmpty)
-        let kinds = try await database.databaseChanges(DatabaseChangesRequest(includesGoneZones: true)).changes.map(\.kind)
+        let kinds = try await database.databaseChanges(DatabaseChangesRequest(includesGoneZones: true)).changes.map(
+            \.kind)
         #expect(kinds.contains(.deleted) && kinds.contains(.purged))
-        let announcements = try await filled.database("Chat", .public).query(QueryRequest(Query(recordType: "Announcement")))
+        let announcements = try await filled.database("Chat", .public).query(
+            QueryRequest(Query(recordType: "Announcement")))
         #expect(announcements.records.count == 8)
         let types = Set(chats.flatMap { (try? $0.record?.fields.decoded().map(\.value.typeName)) ?? [] })
-        #expect(types.isSuperset(of: [
-            "STRING", "INT64", "DOUBLE", "BYTES", "TIMESTAMP", "LOCATION", "REFERENCE", "STRING_LIST", "INT64_LIST", "DOUBLE_LIST", "BYTES_LIST",
-            "TIMESTAMP_LIST", "LOCATION_LIST", "REFERENCE_LIST", "ASSETID", "ASSETID_LIST",
-        ]))
+        #expect(
+            types.isSuperset(of: [
+                "STRING", "INT64", "DOUBLE", "BYTES", "TIMESTAMP", "LOCATION", "REFERENCE", "STRING_LIST", "INT64_LIST",
+                "DOUBLE_LIST", "BYTES_LIST",
+                "TIMESTAMP_LIST", "LOCATION_LIST", "REFERENCE_LIST", "ASSETID", "ASSETID_LIST",
+            ]))
     }
 
     private func checkFiles(_ filled: Filled) async throws {
@@ -139,7 +155,8 @@ import Testing
         #expect(large == 12 << 20)
         #expect(sizes.contains { (7 << 20..<10 << 20).contains($0) })
         #expect(sizes.contains { $0 < 2048 })
-        let entry = RecordID(recordName: "SVG-WITH-A-SCRIPT-INSIDE", zoneID: ZoneID(zoneName: "com.apple.coredata.cloudkit.zone"))
+        let entry = RecordID(
+            recordName: "SVG-WITH-A-SCRIPT-INSIDE", zoneID: ZoneID(zoneName: "com.apple.coredata.cloudkit.zone"))
         let journal = try await filled.database("Journal").fetch([entry], desiredKeys: nil)
         #expect(try journal[0].get().fields.assets().map(\.asset.fileName) == ["drawing with a script.svg"])
     }
@@ -149,7 +166,8 @@ import Testing
         #expect(Set(try await shared.zones().map(\.zoneID.ownerRecordName)) == ["_ada", "_grace"])
         let changes = try await shared.databaseChanges(DatabaseChangesRequest(includesGoneZones: true)).changes
         #expect(changes.contains { $0.kind == .deleted && $0.zoneID.zoneName == "Camping" })
-        let flat = try await filled.records(of: ZoneID(zoneName: "Household", ownerRecordName: "_ada"), in: shared).compactMap(\.record)
+        let flat = try await filled.records(of: ZoneID(zoneName: "Household", ownerRecordName: "_ada"), in: shared)
+            .compactMap(\.record)
         #expect(Set(flat.map(\.created.userRecordName)) == ["_ada", "_developer"])
         #expect(Set(flat.map(\.recordType)) == ["ShoppingList", "Item", Share.recordType])
         // Ada shares one of her two lists.
@@ -164,7 +182,8 @@ import Testing
         let seen = try await filled.records(of: household, in: adas).map(\.recordID.recordName)
         #expect(Set(seen).isSuperset(of: ["Share/Weekly", "List/Weekly", "Weekly-candles"]))
         #expect(!seen.contains("Weekly-cake") && !seen.contains("List/Hardware store"))
-        let own = try await filled.records(of: ZoneID(zoneName: "Household"), in: filled.database("Shopping")).compactMap(\.record)
+        let own = try await filled.records(of: ZoneID(zoneName: "Household"), in: filled.database("Shopping"))
+            .compactMap(\.record)
         #expect(own.contains { $0.recordID.recordName == "Weekly-cake" && $0.parent == nil })
         let share = try #require(own.first { $0.recordID.recordName == "Share/Weekly" }?.sharing?.share)
         #expect(share.participants.map(\.userRecordName) == ["_developer", "_ada", "_grace"])
@@ -174,7 +193,9 @@ import Testing
         #expect(try await graces.zones().isEmpty)
         let changes = try await graces.databaseChanges(DatabaseChangesRequest(includesGoneZones: true)).changes
         #expect(changes.map(\.kind) == [.deleted] && changes.map(\.zoneID) == [household])
-        let flats = try await filled.records(of: ZoneID(zoneName: "Household"), in: filled.database("Shopping", as: "_ada")).compactMap(\.record?.sharing?.share)
+        let flats = try await filled.records(
+            of: ZoneID(zoneName: "Household"), in: filled.database("Shopping", as: "_ada")
+        ).compactMap(\.record?.sharing?.share)
         #expect(flats.contains { $0.rootName == "List/Cleaning" && $0.participants.last?.status == .invited })
     }
 
@@ -186,7 +207,8 @@ import Testing
         await #expect(throws: RecordError(.badRequest, "Field 'recordName' is not marked queryable")) {
             _ = try await database.query(QueryRequest(Query(recordType: "CD_Entry"), in: zone))
         }
-        let byName = Query(recordType: "CD_Entry", filters: [.init("CD_entityName", .equals, FieldInput(.string("Entry")))])
+        let byName = Query(
+            recordType: "CD_Entry", filters: [.init("CD_entityName", .equals, FieldInput(.string("Entry")))])
         #expect(try await database.query(QueryRequest(byName, in: zone)).records.count == 200)
     }
 }

@@ -65,13 +65,18 @@ import Testing
         #expect((7 << 20..<10 << 20).contains(log.count))
         let lines = String(decoding: log.prefix(4000), as: UTF8.self).split(separator: "\n").dropLast()
         for line in lines {
-            #expect(line.contains(/^2026-10-30T\d\d:\d\d:\d\d\.\d{3}Z [A-Z]+ +sync\[4312\] device=\S+ zone="[^"]+": [^%]+; token EQEAAAAB\d{8}$/), "\(line)")
+            #expect(
+                line.contains(
+                    /^2026-10-30T\d\d:\d\d:\d\d\.\d{3}Z [A-Z]+ +sync\[4312\] device=\S+ zone="[^"]+": [^%]+; token EQEAAAAB\d{8}$/
+                ), "\(line)")
         }
         #expect(DemoFile.backup.bytes().count == 12 << 20)
     }
 
     /// A changed file would change everyone's demo data.
-    @Test(arguments: [DemoFile.backup, .syncLog, .melody, .settings, .drawingWithScript, .binaryPreferences, .prices, .leaflet])
+    @Test(arguments: [
+        DemoFile.backup, .syncLog, .melody, .settings, .drawingWithScript, .binaryPreferences, .prices, .leaflet,
+    ])
     func aFileIsTheSameEachTime(file: DemoFile) {
         #expect(SHA256.hash(data: file.bytes()) == SHA256.hash(data: file.bytes()))
         #expect(!file.name.contains("/"))

@@ -21,7 +21,9 @@ import Testing
     private static let rows = "recordName,rank,lat,lon,empty\na,1,47.5,-122.25,\nb,two,0,0,\nc,3,1,1,\n"
 
     @Test func aPreviewSaysWhatTheImportDoesAndChangesNothing() async throws {
-        _ = try await database.edit([.addType(RecordType(name: "Place", fields: ["rank": FieldDefinition(type: .int64)]))])
+        _ = try await database.edit([
+            .addType(RecordType(name: "Place", fields: ["rank": FieldDefinition(type: .int64)]))
+        ])
         let before = try await database.schema()
         let options = ImportOptions(recordType: "Place", nameField: "recordName", skipsBadRows: true)
         let importer = try Importer([folder.write(Self.rows, to: "places.csv")], options: options, into: database)
@@ -43,11 +45,13 @@ import Testing
     }
 
     private static let columns = (1...100_000).map { "column\($0)" }
-    private static let wide = columns.joined(separator: ",") + "\n" + columns.map { _ in "1" }.joined(separator: ",") + "\n"
+    private static let wide =
+        columns.joined(separator: ",") + "\n" + columns.map { _ in "1" }.joined(separator: ",") + "\n"
 
     /// The limit is generous: only quadratic work over the columns would exceed it.
     @Test(.timeLimit(.minutes(5))) func aWideFileIsNoMoreWorkThanALongOne() async throws {
-        let importer = try Importer([folder.write(Self.wide, to: "wide.csv")], options: ImportOptions(recordType: "Wide"), into: database)
+        let importer = try Importer(
+            [folder.write(Self.wide, to: "wide.csv")], options: ImportOptions(recordType: "Wide"), into: database)
         let preview = try importer.preview(try await database.schema(), sampleLimit: 1)
         #expect(preview.fields.map(\.fieldName) == Self.columns.map { Name($0) })
         // Records are limited in bytes, not in fields.
@@ -56,7 +60,8 @@ import Testing
 
     @Test(arguments: ["a,b\n1,2\n", "a\n" + String(repeating: "1\n", count: 1000)])
     func aPreviewEndsWhenItsTaskIsCancelled(text: String) async throws {
-        let importer = try Importer([folder.write(text, to: "rows.csv")], options: ImportOptions(recordType: "Place"), into: database)
+        let importer = try Importer(
+            [folder.write(text, to: "rows.csv")], options: ImportOptions(recordType: "Place"), into: database)
         let schema = try await database.schema()
         let previewing = Task {
             // The preview starts after it was cancelled.

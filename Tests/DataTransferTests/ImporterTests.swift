@@ -15,22 +15,29 @@ import Testing
         folder = try TemporaryFolder()
     }
 
-    private func database(_ scope: DatabaseScope = .private, _ environment: Environment = .development) async throws -> any RecordDatabase {
+    private func database(_ scope: DatabaseScope = .private, _ environment: Environment = .development) async throws
+        -> any RecordDatabase
+    {
         let container = try #require(ContainerID("iCloud.com.example.Air"))
         return try await engine.database(
-            DatabaseAddress(container: container, environment: environment, scope: scope), as: Caller(userRecordName: "_ada"))
+            DatabaseAddress(container: container, environment: environment, scope: scope),
+            as: Caller(userRecordName: "_ada"))
     }
 
     private func run(
-        _ text: String, _ name: String = "a.csv", options: ImportOptions = ImportOptions(recordType: "Place"), into database: (any RecordDatabase)? = nil
+        _ text: String, _ name: String = "a.csv", options: ImportOptions = ImportOptions(recordType: "Place"),
+        into database: (any RecordDatabase)? = nil
     ) async throws -> ImportReport {
         let target: any RecordDatabase = if let database { database } else { try await self.database() }
         return try await Importer([folder.write(text, to: name)], options: options, into: target).run()
     }
 
     private func fields(of name: Name, in zoneID: ZoneID = .default) async throws -> [Name: FieldValue] {
-        let record = try await #require(database().fetch([RecordID(recordName: name, zoneID: zoneID)], desiredKeys: nil).first).get()
-        return Dictionary(try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        let record = try await #require(
+            database().fetch([RecordID(recordName: name, zoneID: zoneID)], desiredKeys: nil).first
+        ).get()
+        return Dictionary(
+            try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
     }
 
     private func schema() async throws -> Schema {
@@ -58,7 +65,9 @@ import Testing
     func aCancelledImportEndsWhereItStands(phase: ImportProgress.Phase) async throws {
         let zoneID = ZoneID(zoneName: "Notes")
         let rows = "title\n" + (0..<6_000).map { "note \($0)\n" }.joined()
-        let importer = try Importer([folder.write(rows, to: "a.csv")], options: ImportOptions(recordType: "Note", zoneID: zoneID), into: try await database())
+        let importer = try Importer(
+            [folder.write(rows, to: "a.csv")], options: ImportOptions(recordType: "Note", zoneID: zoneID),
+            into: try await database())
         let told = Mutex(0)
         let work = Task {
             try await importer.run { progress in
@@ -69,7 +78,9 @@ import Testing
         }
         await #expect(throws: CancellationError.self) { try await work.value }
         guard phase == .saving else {
-            await #expect(throws: RecordError.zoneNotFound) { try await database().zoneChanges(ZoneChangesRequest(zoneID)) }
+            await #expect(throws: RecordError.zoneNotFound) {
+                try await database().zoneChanges(ZoneChangesRequest(zoneID))
+            }
             return
         }
         let page = try await database().zoneChanges(ZoneChangesRequest(zoneID, limit: PageLimit(records: 10_000)))
@@ -80,18 +91,23 @@ import Testing
         let report = try await run(
             Self.airports,
             options: ImportOptions(
-                recordType: "Airport", nameField: "iata", indexes: ["name": .sortable, "location": .queryable, "createdTimestamp": .sortable]))
+                recordType: "Airport", nameField: "iata",
+                indexes: ["name": .sortable, "location": .queryable, "createdTimestamp": .sortable]))
         #expect(report.saved == 3)
         #expect(report.madeType)
-        #expect(report.indexesMade.map { "\($0.fieldName) \($0.indexes.names)" } == [
-            "recordName [\"QUERYABLE\"]", "createdTimestamp [\"SORTABLE\"]", "location [\"QUERYABLE\"]", "name [\"SORTABLE\"]",
-        ])
+        #expect(
+            report.indexesMade.map { "\($0.fieldName) \($0.indexes.names)" } == [
+                "recordName [\"QUERYABLE\"]", "createdTimestamp [\"SORTABLE\"]", "location [\"QUERYABLE\"]",
+                "name [\"SORTABLE\"]",
+            ])
         let seattle = try await fields(of: "SEA")
-        #expect(seattle == [
-            "iata": .string("SEA"), "name": .string("Seattle-Tacoma"), "city": .string("Seattle"), "elevation": .int64(433),
-            "location": .location(Location(latitude: 47.45, longitude: -122.31)),
-            "opened": .timestamp(Timestamp(milliseconds: -804_124_800_000)), "mail": .string("x"),
-        ])
+        #expect(
+            seattle == [
+                "iata": .string("SEA"), "name": .string("Seattle-Tacoma"), "city": .string("Seattle"),
+                "elevation": .int64(433),
+                "location": .location(Location(latitude: 47.45, longitude: -122.31)),
+                "opened": .timestamp(Timestamp(milliseconds: -804_124_800_000)), "mail": .string("x"),
+            ])
         #expect(try await fields(of: "XXX") == ["iata": .string("XXX"), "name": .string("Nowhere")])
         let type = try #require(try await schema().types["Airport"])
         #expect(type.fields["name"] == FieldDefinition(type: .string, indexes: .sortable))
@@ -124,17 +140,27 @@ import Testing
              {"id": 7, "d": 0.5, "n": null, "e": ["z"], "s": 1.5}]
             """
         _ = try await run(text, "a.json", options: ImportOptions(recordType: "Place", nameField: "id"))
-        #expect(try await fields(of: "x") == [
-            "id": .string("x"), "n": .int64(9_007_199_254_740_993), "d": .double(1), "b": .int64(1), "l": .list([.string("a"), .string("b")], of: .string),
-            "e": .list([], of: .string), "s": .string("7"), "p": .location(Location(latitude: 1, longitude: 2.5)),
-            "t": .timestamp(Timestamp(milliseconds: 1_327_968_000_000)),
-        ])
-        #expect(try await fields(of: "7") == ["id": .string("7"), "d": .double(0.5), "e": .list([.string("z")], of: .string), "s": .string("1.5")])
+        #expect(
+            try await fields(of: "x") == [
+                "id": .string("x"), "n": .int64(9_007_199_254_740_993), "d": .double(1), "b": .int64(1),
+                "l": .list([.string("a"), .string("b")], of: .string),
+                "e": .list([], of: .string), "s": .string("7"), "p": .location(Location(latitude: 1, longitude: 2.5)),
+                "t": .timestamp(Timestamp(milliseconds: 1_327_968_000_000)),
+            ])
+        #expect(
+            try await fields(of: "7") == [
+                "id": .string("7"), "d": .double(0.5), "e": .list([.string("z")], of: .string), "s": .string("1.5"),
+            ])
     }
 
     @Test func severalFilesMakeOneType() async throws {
-        let files = [try folder.write("k,v\na,1\n", to: "a.csv"), try folder.write("{\"k\":\"b\",\"v\":2.5,\"w\":\"x\"}\n", to: "b.ndjson")]
-        let report = try await Importer(files, options: ImportOptions(recordType: "Place", nameField: "k"), into: database()).run()
+        let files = [
+            try folder.write("k,v\na,1\n", to: "a.csv"),
+            try folder.write("{\"k\":\"b\",\"v\":2.5,\"w\":\"x\"}\n", to: "b.ndjson"),
+        ]
+        let report = try await Importer(
+            files, options: ImportOptions(recordType: "Place", nameField: "k"), into: database()
+        ).run()
         #expect(report.saved == 2)
         #expect(try await fields(of: "a") == ["k": .string("a"), "v": .double(1)])
         #expect(try await fields(of: "b") == ["k": .string("b"), "v": .double(2.5), "w": .string("x")])
@@ -175,13 +201,17 @@ import Testing
         // The first file is changed after its check. Nothing is created.
         let files = [try folder.write("k\na\n", to: "a.csv"), try folder.write("k\nb\n", to: "b.csv")]
         let early = await message {
-            _ = try await Importer(files, options: options, into: database()).run { if $0.phase == .checking, $0.fraction == 1 { change(files[0]) } }
+            _ = try await Importer(files, options: options, into: database()).run {
+                if $0.phase == .checking, $0.fraction == 1 { change(files[0]) }
+            }
         }
         #expect(early.contains("a.csv: the file was changed while it was being imported"))
         #expect(try await schema().types["Place"] == nil)
         let many = try folder.write("k\n" + (0..<3000).map { "r\($0)\n" }.joined(), to: "many.csv")
         do {
-            _ = try await Importer([many], options: options, into: database()).run { if $0.phase == .saving, $0.count > 0 { change(many) } }
+            _ = try await Importer([many], options: options, into: database()).run {
+                if $0.phase == .saving, $0.count > 0 { change(many) }
+            }
             Issue.record("The import should have broken off")
         } catch ImportError.brokenOff(let saved, let reason) {
             #expect(reason.contains("many.csv: the file was changed"))
@@ -195,7 +225,8 @@ import Testing
         let text = "k,v\n" + (0..<450).map { "r\($0),\($0)\n" }.joined()
         let phases = Mutex<[ImportProgress]>([])
         let importer = try Importer(
-            [folder.write(text, to: "a.csv")], options: ImportOptions(recordType: "Place", nameField: "k"), into: await database())
+            [folder.write(text, to: "a.csv")], options: ImportOptions(recordType: "Place", nameField: "k"),
+            into: await database())
         let report = try await importer.run { progress in phases.withLock { $0.append(progress) } }
         #expect(report.saved == 450)
         let seen = phases.withLock { $0 }
@@ -226,7 +257,8 @@ import Testing
     }
 
     @Test func badRowsCanBeLeftOut() async throws {
-        let report = try await run(Self.badRows, options: ImportOptions(recordType: "Place", nameField: "k", skipsBadRows: true))
+        let report = try await run(
+            Self.badRows, options: ImportOptions(recordType: "Place", nameField: "k", skipsBadRows: true))
         #expect(report.saved == 2)
         #expect(report.skippedCount == 5)
         #expect(report.skipped.map(\.line) == [3, 4, 5, 6, 7])
@@ -237,7 +269,8 @@ import Testing
     /// Where no row is good, the rows are what is wrong, not the options or the columns.
     @Test(arguments: [
         ("id,v\n1\n2,3,4\n", "a.csv", [2, 3]), ("id,v\n\"a\"b,1\n", "a.csv", [2]), ("id;v\n1\n", "a.csv", [2]),
-        ("{\"id\":\n{\"id\" 1}\n[1]\n", "a.ndjson", [1, 2, 3]), ("[1, \"x\"]", "a.json", [1, 1]), ("id,v\n,1\n,2\n", "a.csv", [2, 3]),
+        ("{\"id\":\n{\"id\" 1}\n[1]\n", "a.ndjson", [1, 2, 3]), ("[1, \"x\"]", "a.json", [1, 1]),
+        ("id,v\n,1\n,2\n", "a.csv", [2, 3]),
     ])
     func whereEachRowIsBadTheRowsAreNamed(text: String, name: String, lines: [Int]) async throws {
         for skips in [false, true] {
@@ -254,11 +287,15 @@ import Testing
     }
 
     @Test(arguments: [
-        ("id,v\n", "a.csv", "There is no row to import in"), ("id,v\n", "a.csv", "a.csv', only a header"), ("", "a.ndjson", "a.ndjson'"),
-        ("[]", "a.json", "There is no row to import in"), ("", "a.csv", "a.csv:1: the file is empty"), ("", "a.json", "a.json:1: the file is empty"),
+        ("id,v\n", "a.csv", "There is no row to import in"), ("id,v\n", "a.csv", "a.csv', only a header"),
+        ("", "a.ndjson", "a.ndjson'"),
+        ("[]", "a.json", "There is no row to import in"), ("", "a.csv", "a.csv:1: the file is empty"),
+        ("", "a.json", "a.json:1: the file is empty"),
     ])
     func filesWithoutRows(text: String, name: String, expected: String) async throws {
-        let message = await message { _ = try await run(text, name, options: ImportOptions(recordType: "Place", nameField: "id")) }
+        let message = await message {
+            _ = try await run(text, name, options: ImportOptions(recordType: "Place", nameField: "id"))
+        }
         #expect(message.contains(expected), "\(message)")
     }
 
@@ -266,15 +303,26 @@ import Testing
         let types: [Name: FieldType] = ["sku": .string, "tags": .list(.string), "lat": .double, "none": .int64]
         let text = "id,sku,tags,lat,lon,none\na,17,\"[\"\"x\"\"]\",1,2.5,\n"
         let report = try await run(text, options: ImportOptions(recordType: "Place", nameField: "id", types: types))
-        #expect(report.fields == ["id": .string, "sku": .string, "tags": .list(.string), "lat": .double, "lon": .double, "none": .int64])
-        #expect(try await fields(of: "a") == [
-            "id": .string("a"), "sku": .string("17"), "tags": .list([.string("x")], of: .string), "lat": .double(1), "lon": .double(2.5),
-        ])
-        let bad = await message { _ = try await run("id,n\na,x\n", options: ImportOptions(recordType: "Other", types: ["n": .int64])) }
+        #expect(
+            report.fields == [
+                "id": .string, "sku": .string, "tags": .list(.string), "lat": .double, "lon": .double, "none": .int64,
+            ])
+        #expect(
+            try await fields(of: "a") == [
+                "id": .string("a"), "sku": .string("17"), "tags": .list([.string("x")], of: .string), "lat": .double(1),
+                "lon": .double(2.5),
+            ])
+        let bad = await message {
+            _ = try await run("id,n\na,x\n", options: ImportOptions(recordType: "Other", types: ["n": .int64]))
+        }
         #expect(bad.contains(":2: 'n' is 'x', but the field 'n' has type INT64"), "\(bad)")
-        let unknown = await message { _ = try await run("id,n\na,x\n", options: ImportOptions(recordType: "Other", types: ["m": .int64])) }
+        let unknown = await message {
+            _ = try await run("id,n\na,x\n", options: ImportOptions(recordType: "Other", types: ["m": .int64]))
+        }
         #expect(unknown.contains("There is no column 'm' for the type; choose one of id, n"), "\(unknown)")
-        let there = await message { _ = try await run("sku\n1\n", options: ImportOptions(recordType: "Place", types: ["sku": .int64])) }
+        let there = await message {
+            _ = try await run("sku\n1\n", options: ImportOptions(recordType: "Place", types: ["sku": .int64]))
+        }
         #expect(there.contains("The field 'sku' has the type STRING already"), "\(there)")
     }
 
@@ -295,19 +343,24 @@ import Testing
     }
 
     @Test func badRowsHaveNoSayInTheTypes() async throws {
-        let report = try await run("k,v\na,1\nb,x,y\n", options: ImportOptions(recordType: "Place", nameField: "k", skipsBadRows: true))
+        let report = try await run(
+            "k,v\na,1\nb,x,y\n", options: ImportOptions(recordType: "Place", nameField: "k", skipsBadRows: true))
         #expect(report.fields["v"] == .int64)
     }
 
     @Test func aRecordThatIsTooLargeIsABadRow() async throws {
         let text = "k,v\na,\(String(repeating: "x", count: 1 << 20))\n"
-        let message = await message { _ = try await run(text, options: ImportOptions(recordType: "Place", nameField: "k")) }
+        let message = await message {
+            _ = try await run(text, options: ImportOptions(recordType: "Place", nameField: "k"))
+        }
         #expect(message.contains(":2: the record is too large"))
     }
 
     @Test func aRecordNameMustBeOne() async throws {
         let text = "k,v\n\(String(repeating: "x", count: 256)),1\n\"a\tb\",2\n"
-        let message = await message { _ = try await run(text, options: ImportOptions(recordType: "Place", nameField: "k")) }
+        let message = await message {
+            _ = try await run(text, options: ImportOptions(recordType: "Place", nameField: "k"))
+        }
         #expect(message.contains(":2: Invalid recordName: it is longer than 255 bytes"))
         #expect(message.contains(":3: Invalid recordName"))
     }
@@ -315,7 +368,10 @@ import Testing
     @Test func aTypeThatExistsDecides() async throws {
         let editor = try await database()
         _ = try await editor.edit([
-            .addType(RecordType(name: "Place", fields: ["code": FieldDefinition(type: .string), "when": FieldDefinition(type: .timestamp)]))
+            .addType(
+                RecordType(
+                    name: "Place",
+                    fields: ["code": FieldDefinition(type: .string), "when": FieldDefinition(type: .timestamp)]))
         ])
         let options = ImportOptions(recordType: "Place", nameField: "code")
         _ = try await run("code,when\n17,2012-01-31\n", options: options)
@@ -327,10 +383,13 @@ import Testing
     @Test func namesWithDotsAreTakenWhereTheyAreThere() async throws {
         let options = ImportOptions(recordType: "my.Type", nameField: "id")
         let refused = await message { _ = try await run("id,a.b\nx,1", options: options) }
-        #expect(refused.contains("Invalid recordType 'my.Type': it must start with a letter and contain only letters, digits and _"))
+        #expect(
+            refused.contains(
+                "Invalid recordType 'my.Type': it must start with a letter and contain only letters, digits and _"))
         let file = try Schema(text: #"DEFINE SCHEMA RECORD TYPE "my.Type" ("a.b" INT64);"#)
         let editing = try await database()
-        _ = try await editing.edit(SchemaImportPlan(importing: file, into: await editing.schema(), merging: true, production: nil).edits)
+        _ = try await editing.edit(
+            SchemaImportPlan(importing: file, into: await editing.schema(), merging: true, production: nil).edits)
         let report = try await run("id,a.b,c.d\nx,1,2", options: options)
         #expect(report.notes == ["column 'c.d' became field 'c_d'"])
         #expect(try await fields(of: "x") == ["id": .string("x"), "a.b": .int64(1), "c_d": .int64(2)])
@@ -355,31 +414,48 @@ import Testing
     @Test func columnsAreRenamedAloud() async throws {
         let report = try await run("temp (max),empty\n1,\n")
         #expect(report.fields == ["temp_max": .int64])
-        #expect(report.notes == ["column 'temp (max)' became field 'temp_max'", "column 'empty' has no values and creates no field"])
+        #expect(
+            report.notes == [
+                "column 'temp (max)' became field 'temp_max'", "column 'empty' has no values and creates no field",
+            ])
     }
 
-    @Test(arguments: [
-        ("a b,a_b\n1,2\n", [:], nil, "Two columns would become the field 'a_b'"),
-        ("parent,b\nx,1\n", [:], nil, "rename the column, because the server sets this field"),
-        ("a\n1\n", ["b": Indexes.queryable], nil, "There is no field 'b' for the index; choose one of a"),
-        ("a\n1\n", ["a": Indexes.searchable], nil, "Field 'a' is INT64 and can't be SEARCHABLE: such a field can be QUERYABLE, SORTABLE"),
-        ("lat,lon\n1,2\n", ["location": Indexes.sortable], nil, "Field 'location' is LOCATION and can't be SORTABLE"),
-        ("a\n1\n", [:], "b", "There is no column 'b' for the record names; choose one of a"),
-        ("a\n", [:], nil, "There is no row to import"),
-    ] as [(String, [Name: Indexes], Name?, String)])
-    func requestsThatCannotWork(text: String, indexes: [Name: Indexes], nameField: Name?, expected: String) async throws {
-        let message = await message { _ = try await run(text, options: ImportOptions(recordType: "Place", nameField: nameField, indexes: indexes)) }
+    @Test(
+        arguments: [
+            ("a b,a_b\n1,2\n", [:], nil, "Two columns would become the field 'a_b'"),
+            ("parent,b\nx,1\n", [:], nil, "rename the column, because the server sets this field"),
+            ("a\n1\n", ["b": Indexes.queryable], nil, "There is no field 'b' for the index; choose one of a"),
+            (
+                "a\n1\n", ["a": Indexes.searchable], nil,
+                "Field 'a' is INT64 and can't be SEARCHABLE: such a field can be QUERYABLE, SORTABLE"
+            ),
+            (
+                "lat,lon\n1,2\n", ["location": Indexes.sortable], nil,
+                "Field 'location' is LOCATION and can't be SORTABLE"
+            ),
+            ("a\n1\n", [:], "b", "There is no column 'b' for the record names; choose one of a"),
+            ("a\n", [:], nil, "There is no row to import"),
+        ] as [(String, [Name: Indexes], Name?, String)])
+    func requestsThatCannotWork(text: String, indexes: [Name: Indexes], nameField: Name?, expected: String) async throws
+    {
+        let message = await message {
+            _ = try await run(text, options: ImportOptions(recordType: "Place", nameField: nameField, indexes: indexes))
+        }
         #expect(message.contains(expected), "\(message)")
         #expect(try await schema().types["Place"] == nil)
     }
 
     @Test(arguments: ["recordName", nil] as [Name?])
     func recordNameColumnNamesRecords(nameField: Name?) async throws {
-        let report = try await run("recordName,b\nx,1\n", options: ImportOptions(recordType: "Place", nameField: nameField))
+        let report = try await run(
+            "recordName,b\nx,1\n", options: ImportOptions(recordType: "Place", nameField: nameField))
         #expect(report.fields == ["b": .int64] && report.notes.isEmpty)
         #expect(try await fields(of: "x") == ["b": .int64(1)])
-        let named = try await run("recordName,b\nx,1\n", options: ImportOptions(recordType: "Place", givesNewNames: true))
-        #expect(named.fields == ["b": .int64] && named.notes == ["left out: recordName, because the records get other names"])
+        let named = try await run(
+            "recordName,b\nx,1\n", options: ImportOptions(recordType: "Place", givesNewNames: true))
+        #expect(
+            named.fields == ["b": .int64]
+                && named.notes == ["left out: recordName, because the records get other names"])
         #expect(try await database().query(QueryRequest(Query(recordType: "Place"))).records.count == 2)
     }
 
@@ -393,20 +469,24 @@ import Testing
         let options = ImportOptions(recordType: "Place", zoneID: zoneID)
         let report = try await run(text, options: options)
         #expect(report.saved == 2 && report.fields == ["spot": .location])
-        #expect(report.notes == [
-            "left out: recordChangeTag, createdTimestamp, createdUserRecordName: the server sets them",
-            "left out: recordType, zoneName: all records get the chosen type and zone",
-        ])
-        let records = try await database().fetch(["child", "top"].map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: nil)
+        #expect(
+            report.notes == [
+                "left out: recordChangeTag, createdTimestamp, createdUserRecordName: the server sets them",
+                "left out: recordType, zoneName: all records get the chosen type and zone",
+            ])
+        let records = try await database().fetch(
+            ["child", "top"].map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: nil)
         #expect(try records.map { try $0.get().parent } == ["top", nil])
-        #expect(try await fields(of: "child", in: zoneID) == ["spot": .location(Location(latitude: 1.5, longitude: -2.25))])
+        #expect(
+            try await fields(of: "child", in: zoneID) == ["spot": .location(Location(latitude: 1.5, longitude: -2.25))])
         let missing = await message { _ = try await run(text + "\ngone,,,,,,,,NOT_FOUND\n", options: options) }
         #expect(missing.contains("the row has no record, but the error 'NOT_FOUND'"), "\(missing)")
     }
 
     @Test func systemTypesAndBadTypeNamesAreRefused() async throws {
         for name in ["Users", "1x", "a b", ""] as [Name] {
-            #expect(await message { _ = try await run("a\n1\n", options: ImportOptions(recordType: name)) } != "no error")
+            #expect(
+                await message { _ = try await run("a\n1\n", options: ImportOptions(recordType: name)) } != "no error")
         }
     }
 
@@ -418,11 +498,18 @@ import Testing
 
     @Test func filesThatAreNotThere() async throws {
         let database = try await database()
-        let missing = await message { _ = try Importer([folder.url.appending(path: "no.csv")], options: ImportOptions(recordType: "Place"), into: database) }
+        let missing = await message {
+            _ = try Importer(
+                [folder.url.appending(path: "no.csv")], options: ImportOptions(recordType: "Place"), into: database)
+        }
         #expect(missing.contains("there is no such file"))
-        let directory = await message { _ = try Importer([folder.url], options: ImportOptions(recordType: "Place"), into: database) }
+        let directory = await message {
+            _ = try Importer([folder.url], options: ImportOptions(recordType: "Place"), into: database)
+        }
         #expect(directory.contains("not a regular file"))
         let unknown = try folder.write("a\n", to: "a.xls")
-        #expect(await message { _ = try Importer([unknown], options: ImportOptions(recordType: "Place"), into: database) }.contains("is unknown: name it .csv"))
+        #expect(
+            await message { _ = try Importer([unknown], options: ImportOptions(recordType: "Place"), into: database) }
+                .contains("is unknown: name it .csv"))
     }
 }

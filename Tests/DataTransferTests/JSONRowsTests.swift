@@ -14,7 +14,11 @@ import Testing
             switch outcome {
             case .row(let row):
                 let cells = row.cells.map { column, cell in
-                    if case .json(let json) = cell { "\(column)=\(String(decoding: JSONWriter.bytes(of: json), as: UTF8.self))" } else { "?" }
+                    if case .json(let json) = cell {
+                        "\(column)=\(String(decoding: JSONWriter.bytes(of: json), as: UTF8.self))"
+                    } else {
+                        "?"
+                    }
                 }
                 rows.append("\(row.line): " + cells.joined(separator: " "))
             case .bad(let line, let reason): rows.append("!\(line): \(reason)")
@@ -28,7 +32,10 @@ import Testing
         (" [ ] ", []),
         ("[{\"a\":1}]", ["1: a=1"]),
         ("[{\"a\":1},\n{\"a\":2.5}]\n", ["1: a=1", "2: a=2.5"]),
-        ("[\n  {\n    \"a\": \"],}\\\"{\"\n  },\n  {\"b\": [1, {\"c\": 2}]}\n]", ["2: a=\"],}\\\"{\"", "5: b=[1,{\"c\":2}]"]),
+        (
+            "[\n  {\n    \"a\": \"],}\\\"{\"\n  },\n  {\"b\": [1, {\"c\": 2}]}\n]",
+            ["2: a=\"],}\\\"{\"", "5: b=[1,{\"c\":2}]"]
+        ),
         ("[{\"a\":1}, 7, {\"a\":2}]", ["1: a=1", "!1: a number where an object is expected", "1: a=2"]),
     ])
     func arrays(text: String, expected: [String]) throws {
@@ -43,8 +50,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "the file is empty"), ("{\"a\":1}\n{\"a\":2}", "use --format ndjson"), ("[{\"a\":1}", "ends in the middle"), ("[{\"a\":1},", "not closed"),
-        ("[{\"a\":1},]", "expected an object before ]"), ("[,{}]", "expected an object before ,"), ("[] x", "text after the end"),
+        ("", "the file is empty"), ("{\"a\":1}\n{\"a\":2}", "use --format ndjson"),
+        ("[{\"a\":1}", "ends in the middle"), ("[{\"a\":1},", "not closed"),
+        ("[{\"a\":1},]", "expected an object before ]"), ("[,{}]", "expected an object before ,"),
+        ("[] x", "text after the end"),
         ("[{\"a\":\"x}]", "ends in the middle"),
     ])
     func arraysThatCannotBeRead(text: String, message: String) throws {

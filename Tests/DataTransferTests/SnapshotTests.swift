@@ -29,39 +29,55 @@ import Testing
 
         /// - Parameter user: the owner of the private database; `nil` for the public one.
         func database(_ user: Name?, as caller: Name? = nil) async throws -> any RecordDatabase {
-            let address = DatabaseAddress(container: container, environment: environment, scope: user == nil ? .public : .private)
-            return try await engine.database(address, as: Caller(userRecordName: user ?? caller ?? "_ada", deviceID: "phone"))
+            let address = DatabaseAddress(
+                container: container, environment: environment, scope: user == nil ? .public : .private)
+            return try await engine.database(
+                address, as: Caller(userRecordName: user ?? caller ?? "_ada", deviceID: "phone"))
         }
 
         func source(production: Schema = .initial) async throws -> SnapshotSource {
             SnapshotSource(
-                container, environment, users: SnapshotTests.users.map { ExportHeader.User(userRecordName: $0, handle: nil) },
+                container, environment,
+                users: SnapshotTests.users.map { ExportHeader.User(userRecordName: $0, handle: nil) },
                 transport: StoredAssets(try await stores.store(container, environment)), production: production
             ) { [self] _, user in try await database(user?.userRecordName) }
         }
 
         var snapshots: SnapshotFolder { SnapshotFolder(in: url, container, environment) }
 
-        func save(_ name: Name, _ text: String, type: Name = "Note", in zoneID: ZoneID = SnapshotTests.zoneID, of user: Name? = "_ada", file: [UInt8]? = nil) async throws {
+        func save(
+            _ name: Name, _ text: String, type: Name = "Note", in zoneID: ZoneID = SnapshotTests.zoneID,
+            of user: Name? = "_ada", file: [UInt8]? = nil
+        ) async throws {
             let database = try await database(user)
             var fields: [Name: FieldInput] = ["text": FieldInput(.string(text))]
             if let file {
-                let grant = try await database.grantUploads([AssetSlot(recordType: type, fieldName: "file", recordName: name)], in: zoneID)[0].get()
+                let grant = try await database.grantUploads(
+                    [AssetSlot(recordType: type, fieldName: "file", recordName: name)], in: zoneID)[0].get()
                 let body = AsyncStream { continuation in
                     continuation.yield(ByteBuffer(bytes: file))
                     continuation.finish()
                 }
-                fields["file"] = FieldInput(.asset(try await stores.store(container, environment).receive(body, ticket: grant.ticket, fileName: "f", declaredSize: nil)))
+                fields["file"] = FieldInput(
+                    .asset(
+                        try await stores.store(container, environment).receive(
+                            body, ticket: grant.ticket, fileName: "f", declaredSize: nil)))
             }
-            try await modify(RecordOperation(.forceReplace, recordName: name, recordType: type, fields: fields), in: zoneID, of: user)
+            try await modify(
+                RecordOperation(.forceReplace, recordName: name, recordType: type, fields: fields), in: zoneID, of: user
+            )
         }
 
         func delete(_ name: Name, in zoneID: ZoneID = SnapshotTests.zoneID, of user: Name? = "_ada") async throws {
             try await modify(RecordOperation(.forceDelete, recordName: name), in: zoneID, of: user)
         }
 
-        func modify(_ operation: RecordOperation, in zoneID: ZoneID = SnapshotTests.zoneID, of user: Name? = "_ada") async throws {
-            for outcome in try await database(user).modify(ModifyRequest([operation], zoneID: zoneID)) { _ = try outcome.get() }
+        func modify(_ operation: RecordOperation, in zoneID: ZoneID = SnapshotTests.zoneID, of user: Name? = "_ada")
+            async throws
+        {
+            for outcome in try await database(user).modify(ModifyRequest([operation], zoneID: zoneID)) {
+                _ = try outcome.get()
+            }
         }
 
         func makeZone(_ zoneID: ZoneID, of user: Name = "_ada") async throws {
@@ -83,7 +99,8 @@ import Testing
         let url = folder.url.appending(path: name)
         let engine = try SQLRecordEngine(folder: url)
         return Place(
-            engine: engine, stores: AssetStores(folder: url, engine: engine), url: url, container: try #require(ContainerID("iCloud.com.example.Notes")))
+            engine: engine, stores: AssetStores(folder: url, engine: engine), url: url,
+            container: try #require(ContainerID("iCloud.com.example.Notes")))
     }
 
     /// Two users, public records, an asset, a subscription and a key.
@@ -127,7 +144,9 @@ import Testing
         try await place.makeZone(ZoneID(zoneName: "Later"))
         try await place.save("inLater", "x", in: ZoneID(zoneName: "Later"))
         try await place.delete("all", in: .default, of: nil)
-        _ = try await place.database("_ada").modifyKeyValues([.set("theme", .string("light")), .set("size", .integer(12))])
+        _ = try await place.database("_ada").modifyKeyValues([
+            .set("theme", .string("light")), .set("size", .integer(12)),
+        ])
 
         let changes = try await snapshots.compare(first, withPresentOf: place.source())
         #expect(changes.types["Note"] == counts(added: 2, changed: 1, removed: 2))
@@ -143,13 +162,16 @@ import Testing
         #expect(plan.records == counts(added: 2, changed: 1, removed: 3))
         #expect(try await place.names() == ["four", "one", "three"])
         let report = try await restorer.run()
-        #expect(report.before == "Before restoring First" && report.hasExpiredTokens && report.notes.isEmpty, "\(report)")
+        #expect(
+            report.before == "Before restoring First" && report.hasExpiredTokens && report.notes.isEmpty, "\(report)")
         #expect(report.saved == 3 && report.deletedZones == 1)
         #expect(report.remaining?.isEmpty == true, "\(String(describing: report.remaining))")
         #expect(try await place.names() == ["one", "three", "two"])
         #expect(try await place.names(in: .default, of: nil) == ["all"])
         #expect(try await snapshots.compare(first, withPresentOf: place.source()).isEmpty)
-        guard case .expired = try await place.database("_ada").explain(token).standing else { return #expect(Bool(false), "The token is still good") }
+        guard case .expired = try await place.database("_ada").explain(token).standing else {
+            return #expect(Bool(false), "The token is still good")
+        }
 
         // The other way.
         let before = try snapshots.snapshot(named: "Before restoring First")
@@ -173,7 +195,9 @@ import Testing
         let place = try place()
         try await fill(place)
         func save(_ name: Name, to target: Name, _ action: Reference.Action) async throws {
-            let fields: [Name: FieldInput] = ["to": FieldInput(.reference(Reference(recordName: target, action: action)))]
+            let fields: [Name: FieldInput] = [
+                "to": FieldInput(.reference(Reference(recordName: target, action: action)))
+            ]
             try await place.modify(RecordOperation(.forceReplace, recordName: name, recordType: "Link", fields: fields))
         }
         try await save("checked", to: "two", .validate)
@@ -195,16 +219,24 @@ import Testing
         try await fill(place)
         func share(_ name: Name, of root: Name) async throws {
             var operation = RecordOperation(.create, recordName: name, recordType: Share.recordType)
-            let guest = ShareParticipant(participantID: "guest", lookupInfo: LookupInfo(userRecordName: "_grace"), permission: .readWrite)
-            operation.share = ShareInput(root: .init(recordName: root, recordChangeTag: nil), publicPermission: SharePermission.none, participants: [guest])
+            let guest = ShareParticipant(
+                participantID: "guest", lookupInfo: LookupInfo(userRecordName: "_grace"), permission: .readWrite)
+            operation.share = ShareInput(
+                root: .init(recordName: root, recordChangeTag: nil), publicPermission: SharePermission.none,
+                participants: [guest])
             try await place.modify(operation)
-            let link = try await place.database("_ada").fetch([RecordID(recordName: name, zoneID: Self.zoneID)], desiredKeys: nil)[0].get().sharing?.shortGUID
-            for answer in try await place.database(nil, as: "_grace").accept([link ?? ""], by: LookupInfo(userRecordName: "_grace")) { _ = try answer.get() }
+            let link = try await place.database("_ada").fetch(
+                [RecordID(recordName: name, zoneID: Self.zoneID)], desiredKeys: nil)[0].get().sharing?.shortGUID
+            for answer in try await place.database(nil, as: "_grace").accept(
+                [link ?? ""], by: LookupInfo(userRecordName: "_grace"))
+            { _ = try answer.get() }
         }
         func shared() async throws -> [Name] {
             let address = DatabaseAddress(container: place.container, environment: .development, scope: .shared)
-            let database = try await place.engine.database(address, as: Caller(userRecordName: "_grace", deviceID: "phone"))
-            return try await database.zones().isEmpty ? [] : database.list(RecordListRequest(database.zones()[0].zoneID)).records.map(\.recordID.recordName)
+            let database = try await place.engine.database(
+                address, as: Caller(userRecordName: "_grace", deviceID: "phone"))
+            return try await database.zones().isEmpty
+                ? [] : database.list(RecordListRequest(database.zones()[0].zoneID)).records.map(\.recordID.recordName)
         }
         try await share("first", of: "one")
         let first = try await place.snapshots.save("First", of: place.source())
@@ -243,7 +275,9 @@ import Testing
     }
 
     private struct NoTransport: AssetTransport {
-        func upload(_ file: FileBytes, with grant: UploadGrant, fileName: String?) async throws -> Asset { throw CocoaError(.fileWriteOutOfSpace) }
+        func upload(_ file: FileBytes, with grant: UploadGrant, fileName: String?) async throws -> Asset {
+            throw CocoaError(.fileWriteOutOfSpace)
+        }
         func download(_ checksum: FileChecksum, size: Int64, _ take: (ByteBuffer) async throws -> Void) async throws {
             try await take(ByteBuffer(bytes: [1]))
             throw CocoaError(.fileWriteOutOfSpace)
@@ -254,12 +288,14 @@ import Testing
         let place = try place()
         try await fill(place)
         let broken = SnapshotSource(
-            place.container, .development, users: Self.users.map { ExportHeader.User(userRecordName: $0, handle: nil) }, transport: NoTransport(), production: .initial
+            place.container, .development, users: Self.users.map { ExportHeader.User(userRecordName: $0, handle: nil) },
+            transport: NoTransport(), production: .initial
         ) { _, user in try await place.database(user?.userRecordName) }
         #expect(await failure { _ = try await place.snapshots.save("Full", of: broken) }?.kind == .unwritable)
         #expect(try folders(place).isEmpty)
         // Remains of a killed process are no snapshot.
-        try FileManager.default.createDirectory(at: place.snapshots.url.appending(path: ".partial-killed"), withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+            at: place.snapshots.url.appending(path: ".partial-killed"), withIntermediateDirectories: true)
         #expect(try place.snapshots.all().isEmpty)
         await place.close()
     }
@@ -267,7 +303,8 @@ import Testing
     @Test func aSharedFileGoesElsewhere() async throws {
         let here = try place("here")
         try await fill(here)
-        let first = try await here.snapshots.save("Failing: sync/1", of: here.source(), requests: [Array("{\"method\":\"POST\"}".utf8)])
+        let first = try await here.snapshots.save(
+            "Failing: sync/1", of: here.source(), requests: [Array("{\"method\":\"POST\"}".utf8)])
         let archive = try SnapshotArchive(first)
         var bytes: [UInt8] = []
         try await archive.write { bytes += $0 }
@@ -298,8 +335,10 @@ import Testing
         var spoilt = archive("x/snapshot.json", "{}")
         spoilt[3] ^= 1
         let files: [[UInt8]] = [
-            [], Array("{\"skylight\":\"export\"}\n".utf8), archive("x/snapshot.json", "{}"), archive("x/evil.sh", "rm"), archive("../snapshot.json", "{\"skylight\":\"snapshot\"}"),
-            archive("x/assets/name", "no checksum"), spoilt, Array(archive("x/public.ndjson", String(repeating: "x", count: 2000)).prefix(1000)),
+            [], Array("{\"skylight\":\"export\"}\n".utf8), archive("x/snapshot.json", "{}"), archive("x/evil.sh", "rm"),
+            archive("../snapshot.json", "{\"skylight\":\"snapshot\"}"),
+            archive("x/assets/name", "no checksum"), spoilt,
+            Array(archive("x/public.ndjson", String(repeating: "x", count: 2000)).prefix(1000)),
         ]
         for (number, bytes) in files.enumerated() {
             let file = try folder.write(bytes, to: "\(number).tar")
@@ -315,16 +354,25 @@ import Testing
     @Test func aDamagedArchiveNamesItsMember() async throws {
         let place = try place()
         let faults: [(bytes: [UInt8], member: String)] = [
-            (member("x/snapshot.json", "{}") + member("x/public.ndjson", "1") + archive("x/public.ndjson", "2"), "it has 'x/public.ndjson' twice"),
+            (
+                member("x/snapshot.json", "{}") + member("x/public.ndjson", "1") + archive("x/public.ndjson", "2"),
+                "it has 'x/public.ndjson' twice"
+            ),
             // One in a folder and one without are the same file of the snapshot.
             (member("x/snapshot.json", "{}") + archive("y/snapshot.json", "{}"), "it has 'y/snapshot.json' twice"),
-            (Array(archive("x/public.ndjson", String(repeating: "x", count: 2000)).prefix(1000)), "it ends within 'x/public.ndjson'"),
+            (
+                Array(archive("x/public.ndjson", String(repeating: "x", count: 2000)).prefix(1000)),
+                "it ends within 'x/public.ndjson'"
+            ),
             (member("x/snapshot.json", "{}"), "it ends too early"),
         ]
         for (number, fault) in faults.enumerated() {
             let file = try folder.write(fault.bytes, to: "\(number).tar")
             let problem = await failure { _ = try await place.snapshots.add(file) }
-            #expect(problem?.kind == .damaged && problem?.description.hasSuffix("is a damaged archive: \(fault.member)") == true, "\(String(describing: problem))")
+            #expect(
+                problem?.kind == .damaged
+                    && problem?.description.hasSuffix("is a damaged archive: \(fault.member)") == true,
+                "\(String(describing: problem))")
         }
         #expect(try folders(place).isEmpty)
         await place.close()
@@ -337,7 +385,10 @@ import Testing
         let manifest = try String(contentsOf: first.url.appending(path: Snapshot.manifestFile), encoding: .utf8)
         for (number, (bytes, text)) in [
             (archive("x/snapshot.json", "{}"), "/snapshot.json' does not describe a snapshot: it is no JSON object"),
-            (member("x/snapshot.json", manifest) + archive("x/public.ndjson", "{}\n"), "/public.ndjson' is not an export"),
+            (
+                member("x/snapshot.json", manifest) + archive("x/public.ndjson", "{}\n"),
+                "/public.ndjson' is not an export"
+            ),
             (archive("x/snapshot.json", manifest), "/public.ndjson"),
         ].enumerated() {
             let file = try folder.write(bytes, to: "my \(number).tar")
@@ -347,7 +398,9 @@ import Testing
             for problem in problems {
                 let said = try #require(problem?.description)
                 #expect(said.contains("my \(number).tar\(text)"), "\(said)")
-                for path in [FileManager.default.temporaryDirectory.path(percentEncoded: false), "partial", "skylight-"] { #expect(!said.contains(path), "\(said)") }
+                for path in [
+                    FileManager.default.temporaryDirectory.path(percentEncoded: false), "partial", "skylight-",
+                ] { #expect(!said.contains(path), "\(said)") }
             }
         }
         await place.close()
@@ -355,13 +408,16 @@ import Testing
 
     /// Snapshots come from other people too, so their descriptions may have any numbers.
     @Test(
-        arguments: [([.max, .max], .max), ([.min, 3], 3), ([-1, 0], 0), ([1, .max], .max), ([2, 3], 5)] as [([Int64], Int)])
+        arguments: [([.max, .max], .max), ([.min, 3], 3), ([-1, 0], 0), ([1, .max], .max), ([2, 3], 5)]
+            as [([Int64], Int)])
     func theCountsOfASnapshotMayBeAny(told: [Int64], count: Int) async throws {
         let place = try place()
         try await place.save("all", "for all", in: .default, of: nil)
         let first = try await place.snapshots.save("First", of: place.source())
         let file = first.url.appending(path: Snapshot.manifestFile)
-        guard case .object(var manifest) = try JSONReader.value(of: Data(contentsOf: file)) else { throw SnapshotError(.damaged, "no object") }
+        guard case .object(var manifest) = try JSONReader.value(of: Data(contentsOf: file)) else {
+            throw SnapshotError(.damaged, "no object")
+        }
         manifest["records"] = ["Note": .integer(told[0]), "Pin": .integer(told[1])]
         try Data(JSONWriter.bytes(of: .object(manifest))).write(to: file)
         #expect(try place.snapshots.snapshot(named: "First").recordCount == count)
@@ -370,7 +426,9 @@ import Testing
 
     @Test func largeFilesHaveTheirSize() throws {
         for size in [0, 511, 512, 1 << 33, 1 << 40] as [Int64] {
-            let header = try #require(try TarHeader(TarHeader(path: "folder/assets/x", size: size).block(modified: 1_700_000_000), in: "a.tar"))
+            let header = try #require(
+                try TarHeader(
+                    TarHeader(path: "folder/assets/x", size: size).block(modified: 1_700_000_000), in: "a.tar"))
             #expect(header.size == size && header.path == "folder/assets/x")
         }
         #expect(try TarHeader([UInt8](repeating: 0, count: 512), in: "a.tar") == nil)
@@ -383,13 +441,16 @@ import Testing
         // A type that was deployed later stays.
         try await place.save("pin", "x", type: "Pin")
         let deployed = try await place.database(nil).schema()
-        let report = try await SnapshotRestorer(first, in: place.snapshots, into: place.source(production: deployed)).run()
+        let report = try await SnapshotRestorer(first, in: place.snapshots, into: place.source(production: deployed))
+            .run()
         #expect(report.remaining?.hasEqualData == true)
         #expect(try await place.database(nil).schema().types["Pin"] != nil)
         place.environment = .production
         let shared = try folder.write(await bytes(of: first), to: "a.tar")
         let added = try await place.snapshots.add(shared)
-        let refusal = await failure { _ = try await SnapshotRestorer(added, in: place.snapshots, into: place.source()).plan() }
+        let refusal = await failure {
+            _ = try await SnapshotRestorer(added, in: place.snapshots, into: place.source()).plan()
+        }
         #expect(refusal?.kind == .refused && refusal?.description.contains("Note") == true)
         await place.close()
     }

@@ -19,7 +19,8 @@ import Testing
             let token = try folder.write(try await skylight.webAuthToken(of: user), to: "token")
             environment = [
                 "CLOUDKIT_ADDRESS": skylight.address, "CLOUDKIT_CONTAINER": skylight.container.description,
-                "CLOUDKIT_API_TOKEN": try await skylight.apiToken(), "CLOUDKIT_USER_TOKEN_FILE": token.path(percentEncoded: false),
+                "CLOUDKIT_API_TOKEN": try await skylight.apiToken(),
+                "CLOUDKIT_USER_TOKEN_FILE": token.path(percentEncoded: false),
             ]
         }
 
@@ -27,9 +28,12 @@ import Testing
 
         func process(_ program: String, _ arguments: [String], _ changes: [String: String]) -> (Process, Pipe) {
             let (process, output) = (Process(), Pipe())
-            process.executableURL = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: program)
+            process.executableURL = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(
+                path: program)
             process.arguments = arguments
-            process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }.merging(changes) { _, new in new }
+            process.environment = ProcessInfo.processInfo.environment.merging(environment) { _, new in new }.merging(
+                changes
+            ) { _, new in new }
             process.standardInput = FileHandle.nullDevice
             process.standardOutput = output
             process.standardError = FileHandle.nullDevice
@@ -38,7 +42,9 @@ import Testing
 
         /// Runs a program to its end.
         /// - Returns: the lines that it printed.
-        func run(_ program: String, _ arguments: String..., changing changes: [String: String] = [:]) async throws -> [String] {
+        func run(_ program: String, _ arguments: String..., changing changes: [String: String] = [:]) async throws
+            -> [String]
+        {
             let (process, output) = process(program, arguments, changes)
             try process.run()
             let text = await withCheckedContinuation { continuation in
@@ -60,7 +66,8 @@ import Testing
             _ = try await phone.run("todo-list", phone.path("list"), "add", "Milk")
             _ = try await tablet.run("todo-list", tablet.path("list"), "add", "Bread")
             // Without a network, the change waits in the file.
-            _ = try await phone.run("todo-list", phone.path("list"), "done", "Milk", changing: ["CLOUDKIT_ADDRESS": "http://127.0.0.1:1"])
+            _ = try await phone.run(
+                "todo-list", phone.path("list"), "done", "Milk", changing: ["CLOUDKIT_ADDRESS": "http://127.0.0.1:1"])
             let before = try await tablet.run("todo-list", tablet.path("list"), "list")
             #expect(before == ["[ ] Bread", "[ ] Milk"])
             let here = try await phone.run("todo-list", phone.path("list"), "list")
@@ -71,7 +78,8 @@ import Testing
 
     private static let rounds = Chance.times(6)
 
-    /// A process is killed while one of its requests is on its way, or the answer to it. The next one sends the change, or finds that it was made.
+    /// A process is killed while one of its requests is on its way, or the answer to it. The next one sends the change,
+    /// or finds that it was made.
     @Test(arguments: [true, false]) func aChangeOfAKilledProcessIsMadeOnce(arrives: Bool) async throws {
         try await SkylightServer.run { skylight in
             let anna = try await skylight.makeUser("Anna")
@@ -79,9 +87,12 @@ import Testing
             for round in 1...Self.rounds {
                 // The user, the zones, perhaps the records of one, the zone of the list, and the change.
                 let request = 1 + round % 5
-                try await BreakingProxy.run(to: skylight.port, arrives ? .stopBeforeAnswer(request) : .stopBeforeRequest(request)) { port, proxy in
+                try await BreakingProxy.run(
+                    to: skylight.port, arrives ? .stopBeforeAnswer(request) : .stopBeforeRequest(request)
+                ) { port, proxy in
                     let (process, _) = phone.process(
-                        "todo-list", [phone.path("list"), "add", "\(round)"], ["CLOUDKIT_ADDRESS": "http://127.0.0.1:\(port)"])
+                        "todo-list", [phone.path("list"), "add", "\(round)"],
+                        ["CLOUDKIT_ADDRESS": "http://127.0.0.1:\(port)"])
                     try process.run()
                     try await eventually { proxy.isStopped || !process.isRunning }
                     kill(process.processIdentifier, SIGKILL)
@@ -92,7 +103,8 @@ import Testing
             #expect(shown == (1...Self.rounds).map { "[ ] \($0)" }.sorted())
             let database = try await skylight.device(of: anna).privateCloudDatabase
             var count = 0
-            for try await event in database.events(of: FetchRecordZoneChanges([ZonePull(ZoneID(zoneName: "TodoList"))])) {
+            for try await event in database.events(of: FetchRecordZoneChanges([ZonePull(ZoneID(zoneName: "TodoList"))]))
+            {
                 guard case .changed(_, let result) = event else { continue }
                 let versions = try await skylight.versions(of: result.get().recordID, for: anna)
                 #expect(versions == 1)
@@ -152,7 +164,8 @@ import Testing
             let third = try await device.run("container-backup", device.path("backup"))
             #expect(third == ["Photos: 1 saved, 0 deleted"])
             // The copy before stays until the next one that begins anew.
-            let folders = try FileManager.default.contentsOfDirectory(atPath: zones.path(percentEncoded: false)).sorted()
+            let folders = try FileManager.default.contentsOfDirectory(atPath: zones.path(percentEncoded: false))
+                .sorted()
             #expect(folders == ["-50hotos", "-50hotos.old"])
             // A name may be longer than that of a file.
             let name = String(repeating: "Ä", count: 120)
@@ -166,10 +179,12 @@ import Testing
         try await SkylightServer.run { skylight in
             let anna = try await Device(of: skylight.makeUser("Anna"), on: skylight)
             let ben = try await Device(of: skylight.makeUser("Ben", emailAddress: "ben@example.com"), on: skylight)
-            _ = try await anna.run("shopping-list", anna.path("data"), "add", "Milk", changing: ["CLOUDKIT_ADDRESS": "http://127.0.0.1:1"])
+            _ = try await anna.run(
+                "shopping-list", anna.path("data"), "add", "Milk", changing: ["CLOUDKIT_ADDRESS": "http://127.0.0.1:1"])
             let journal = try await anna.run("shopping-list", anna.path("data"), "journal")
             #expect(journal.count == 2 && journal.first == "save list")
-            let link = try #require(try await anna.run("shopping-list", anna.path("data"), "share", "ben@example.com").first)
+            let link = try #require(
+                try await anna.run("shopping-list", anna.path("data"), "share", "ben@example.com").first)
             let joined = try await ben.run("shopping-list", ben.path("data"), "join", link)
             #expect(joined == ["You share Shopping now."])
             _ = try await ben.run("shopping-list", ben.path("data"), "sadd", "Bread")

@@ -15,22 +15,34 @@ import Testing
     private func access() async throws -> AccessControl {
         let accounts = try Accounts(file: nil)
         // A cheap hash keeps the tests fast.
-        try await accounts.setAdministratorPassword(Self.password, cost: PasswordHashing.Cost(rounds: 16, blockSize: 8, parallelism: 1))
+        try await accounts.setAdministratorPassword(
+            Self.password, cost: PasswordHashing.Cost(rounds: 16, blockSize: 8, parallelism: 1))
         return AccessControl(.required, accounts: accounts, instanceSecret: "of this run")
     }
 
-    private func request(_ fields: [(String, String)], _ method: HTTPRequest.Method = .get, host: String = "localhost:8080", scheme: String = "http") throws -> Request {
+    private func request(
+        _ fields: [(String, String)], _ method: HTTPRequest.Method = .get, host: String = "localhost:8080",
+        scheme: String = "http"
+    ) throws -> Request {
         var headers = HTTPFields()
-        for (name, value) in fields { headers.append(HTTPField(name: try #require(HTTPField.Name(name)), value: value)) }
+        for (name, value) in fields {
+            headers.append(HTTPField(name: try #require(HTTPField.Name(name)), value: value))
+        }
         return Request(
-            head: HTTPRequest(method: method, scheme: scheme, authority: host, path: "/metrics", headerFields: headers), body: RequestBody(buffer: ByteBuffer()))
+            head: HTTPRequest(method: method, scheme: scheme, authority: host, path: "/metrics", headerFields: headers),
+            body: RequestBody(buffer: ByteBuffer()))
     }
 
-    private static func basic(_ text: String) -> (String, String) { ("Authorization", "Basic " + Data(text.utf8).base64EncodedString()) }
+    private static func basic(_ text: String) -> (String, String) {
+        ("Authorization", "Basic " + Data(text.utf8).base64EncodedString())
+    }
 
     @Test func theSecretOfTheFolder() async throws {
         let access = try await access()
-        for (value, isRight) in [("Bearer of this run", true), ("BEARER of this run", true), ("Bearer of this ruN", false), ("Bearer", false), ("Bearer ", false), ("of this run", false)] {
+        for (value, isRight) in [
+            ("Bearer of this run", true), ("BEARER of this run", true), ("Bearer of this ruN", false),
+            ("Bearer", false), ("Bearer ", false), ("of this run", false),
+        ] {
             let administrator = try await access.administrator(of: request([("Authorization", value)]), peer: "")
             #expect((administrator != nil) == isRight, "\(value)")
         }
@@ -68,19 +80,26 @@ import Testing
         }
         #expect(refused?.code == .throttled)
         #expect(refused?.retryAfter.map { $0 > 0 } == true)
-        #expect(try await access.administrator(of: request([Self.basic("admin:\(Self.password)")]), peer: "192.0.2.2") != nil)
+        #expect(
+            try await access.administrator(of: request([Self.basic("admin:\(Self.password)")]), peer: "192.0.2.2")
+                != nil)
     }
 
     /// Pages on other ports of a machine belong to the same site, so browsers send the cookie with their requests.
-    @Test(arguments: [
-        ([], true), ([("Sec-Fetch-Site", "same-origin")], true), ([("Sec-Fetch-Site", "none")], true), ([("Sec-Fetch-Site", "same-site")], false),
-        ([("Sec-Fetch-Site", "cross-site")], false), ([("Origin", "http://localhost:8080")], true), ([("Origin", "http://localhost:3000")], false),
-        ([("Origin", "https://localhost:8080")], false), ([("Origin", "null")], false),
-        // Without other headers.
-        ([("Referer", "http://localhost:8080/c/x?y#z")], true), ([("Referer", "http://localhost:8080")], true), ([("Referer", "http://localhost:3000/")], false),
-        ([("Referer", "http://evil.example/http://localhost:8080/")], false), ([("Referer", "about:client")], false),
-        ([("Sec-Fetch-Site", "none"), ("Referer", "http://evil.example/")], true),
-    ] as [([(String, String)], Bool)])
+    @Test(
+        arguments: [
+            ([], true), ([("Sec-Fetch-Site", "same-origin")], true), ([("Sec-Fetch-Site", "none")], true),
+            ([("Sec-Fetch-Site", "same-site")], false),
+            ([("Sec-Fetch-Site", "cross-site")], false), ([("Origin", "http://localhost:8080")], true),
+            ([("Origin", "http://localhost:3000")], false),
+            ([("Origin", "https://localhost:8080")], false), ([("Origin", "null")], false),
+            // Without other headers.
+            ([("Referer", "http://localhost:8080/c/x?y#z")], true), ([("Referer", "http://localhost:8080")], true),
+            ([("Referer", "http://localhost:3000/")], false),
+            ([("Referer", "http://evil.example/http://localhost:8080/")], false),
+            ([("Referer", "about:client")], false),
+            ([("Sec-Fetch-Site", "none"), ("Referer", "http://evil.example/")], true),
+        ] as [([(String, String)], Bool)])
     func onlyOwnPagesUseTheSession(fields: [(String, String)], isOwn: Bool) async throws {
         let access = try await access()
         let session = access.accounts.openConsoleSession()
@@ -88,7 +107,9 @@ import Testing
         #expect((try await access.administrator(of: request([cookie] + fields), peer: "") != nil) == isOwn)
         let changing = [cookie, (AccessControl.forgeryHeader, session.csrf)] + fields
         #expect((try await access.administrator(of: request(changing, .post), peer: "") != nil) == isOwn)
-        #expect((try await access.administrator(of: request([Self.basic("admin:\(Self.password)")] + fields), peer: "") != nil) == isOwn)
+        #expect(
+            (try await access.administrator(of: request([Self.basic("admin:\(Self.password)")] + fields), peer: "")
+                != nil) == isOwn)
     }
 
     @Test func changesNeedTheSecretOfTheSession() async throws {
@@ -97,8 +118,12 @@ import Testing
         let cookie = ("Cookie", "skylight-8080=\(session.token)")
         for method in [HTTPRequest.Method.post, .put, .patch, .delete] {
             #expect(try await access.administrator(of: request([cookie], method), peer: "") == nil)
-            #expect(try await access.administrator(of: request([cookie, (AccessControl.forgeryHeader, other.csrf)], method), peer: "") == nil)
-            #expect(try await access.administrator(of: request([cookie, (AccessControl.forgeryHeader, session.csrf)], method), peer: "") != nil)
+            #expect(
+                try await access.administrator(
+                    of: request([cookie, (AccessControl.forgeryHeader, other.csrf)], method), peer: "") == nil)
+            #expect(
+                try await access.administrator(
+                    of: request([cookie, (AccessControl.forgeryHeader, session.csrf)], method), peer: "") != nil)
         }
         access.accounts.endConsoleSession(token: session.token)
         #expect(try await access.administrator(of: request([cookie]), peer: "") == nil)
@@ -108,12 +133,16 @@ import Testing
         let access = try await access()
         let session = access.accounts.openConsoleSession()
         for (host, scheme, name) in [
-            ("localhost:8080", "http", "skylight-8080"), ("localhost", "http", "skylight-80"), ("[::1]:8081", "http", "skylight-8081"), ("[::1]", "http", "skylight-80"),
+            ("localhost:8080", "http", "skylight-8080"), ("localhost", "http", "skylight-80"),
+            ("[::1]:8081", "http", "skylight-8081"), ("[::1]", "http", "skylight-80"),
             ("box.local", "https", "__Host-skylight-443"), ("box.local:8443", "https", "__Host-skylight-8443"),
         ] {
             let request = try request([], host: host, scheme: scheme)
             let cookie = access.cookie(session, for: request)
-            #expect(cookie == "\(name)=\(session.token); Path=/; HttpOnly; SameSite=Strict\(scheme == "https" ? "; Secure" : "")")
+            #expect(
+                cookie
+                    == "\(name)=\(session.token); Path=/; HttpOnly; SameSite=Strict\(scheme == "https" ? "; Secure" : "")"
+            )
             #expect(access.endedCookie(for: request).hasPrefix("\(name)=; Path=/; HttpOnly; SameSite=Strict"))
             #expect(access.origin(of: request) == "\(scheme)://\(host)")
         }

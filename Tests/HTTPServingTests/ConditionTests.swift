@@ -57,7 +57,8 @@ struct ConditionTests {
     func statuses(fields: [String], status: Int) async throws {
         let file = try TestFile([1, 2, 3, 4, 5, 6, 7, 8, 9])
         let headers: HTTPFields = [
-            .contentType: "text/plain", .contentEncoding: "gzip", .vary: "Accept-Encoding", .cacheControl: "private", .contentDisposition: "attachment",
+            .contentType: "text/plain", .contentEncoding: "gzip", .vary: "Accept-Encoding", .cacheControl: "private",
+            .contentDisposition: "attachment",
         ]
         try await FileServer.run(serving: file, headers: headers) { server in
             for method in ["GET", "HEAD"] {
@@ -68,7 +69,9 @@ struct ConditionTests {
                 #expect(answer["etag"] == "\"cafe\"")
                 #expect(answer["vary"] == "Accept-Encoding")
                 #expect(answer["cache-control"] == "private")
-                for name in ["content-type", "content-encoding", "content-length", "content-disposition", "transfer-encoding"] {
+                for name in [
+                    "content-type", "content-encoding", "content-length", "content-disposition", "transfer-encoding",
+                ] {
                     #expect(answer[name] == nil)
                 }
             }
@@ -78,9 +81,11 @@ struct ConditionTests {
 
     @Test("Dates of many years are written as they are read")
     func dates() async throws {
-        // 1 January 1970 was a Thursday; so was 29 February 2024; 1 March 2000 was a Wednesday; the last day of 2099 is a Thursday.
+        // 1 January 1970 was a Thursday; so was 29 February 2024; 1 March 2000 was a Wednesday; the last day of 2099 is
+        // a Thursday.
         for (seconds, text) in [
-            (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (951_868_800, "Wed, 01 Mar 2000 00:00:00 GMT"), (951_782_399, "Mon, 28 Feb 2000 23:59:59 GMT"),
+            (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (951_868_800, "Wed, 01 Mar 2000 00:00:00 GMT"),
+            (951_782_399, "Mon, 28 Feb 2000 23:59:59 GMT"),
             (1_709_164_800, "Thu, 29 Feb 2024 00:00:00 GMT"), (4_102_444_799, "Thu, 31 Dec 2099 23:59:59 GMT"),
         ] {
             let answer = try await ServedFileAnswer.lastModified(Int64(seconds))

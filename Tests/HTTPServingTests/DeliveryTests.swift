@@ -9,7 +9,9 @@ import Testing
 /// Sending files to clients of all kinds.
 @Suite("Delivery", .serialized)
 struct DeliveryTests {
-    @Test("Sizes around what is sent at a time", arguments: [1, 65_535, 65_536, 65_537, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, 9_000_000])
+    @Test(
+        "Sizes around what is sent at a time",
+        arguments: [1, 65_535, 65_536, 65_537, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, 9_000_000])
     func sizes(size: Int) async throws {
         let file = try TestFile(TestFile.noise(size))
         for guarded in [true, false] {
@@ -34,8 +36,10 @@ struct DeliveryTests {
         }) { server in
             try await TestSocket.with(port: server.port) { socket in
                 let requests: [(String, String, [String])] = [
-                    ("GET", "/file", []), ("GET", "/small", []), ("HEAD", "/file", []), ("GET", "/file", ["If-None-Match: *"]), ("GET", "/text", []),
-                    ("GET", "/file", ["Range: bytes=1000000-4999999"]), ("GET", "/file", ["Range: bytes=6000000-"]), ("GET", "/nothing", []),
+                    ("GET", "/file", []), ("GET", "/small", []), ("HEAD", "/file", []),
+                    ("GET", "/file", ["If-None-Match: *"]), ("GET", "/text", []),
+                    ("GET", "/file", ["Range: bytes=1000000-4999999"]), ("GET", "/file", ["Range: bytes=6000000-"]),
+                    ("GET", "/nothing", []),
                     ("GET", "/file", ["Connection: close"]),
                 ]
                 try socket.send(requests.flatMap { FileServer.head($0.0, $0.1, $0.2) })
@@ -197,8 +201,10 @@ extension Routes {
     fileprivate func serve(_ file: TestFile, size: Int64) {
         let answer: @Sendable (Request, ServingRequestContext) throws -> Response = { request, context in
             let opened = try file.open()
-            return ServedFile(handle: opened.handle, size: size, etag: "a", lastModified: 0, headers: [:], holding: opened)
-                .response(to: request, in: context)
+            return ServedFile(
+                handle: opened.handle, size: size, etag: "a", lastModified: 0, headers: [:], holding: opened
+            )
+            .response(to: request, in: context)
         }
         get("file", answer)
     }

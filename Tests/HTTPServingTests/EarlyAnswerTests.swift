@@ -9,7 +9,9 @@ struct EarlyAnswerTests {
     private static func run(_ body: @Sendable (FileServer) async throws -> Void) async throws {
         try await FileServer.run(
             routes: { router in
-                router.post("limited") { request, _ in Response.text("\(try await request.bodyBytes(limit: 1000).count)") }
+                router.post("limited") { request, _ in
+                    Response.text("\(try await request.bodyBytes(limit: 1000).count)")
+                }
                 router.post("refused") { _, _ in Response.text("no\n", status: .unauthorized) }
                 router.get("text") { _, _ in Response.text("text") }
             }, body)
@@ -44,7 +46,9 @@ struct EarlyAnswerTests {
     private static func pour(_ path: String, _ framing: String, status: Int, on server: FileServer) async throws {
         try await TestSocket.with(port: server.port) { socket in
             let isChunked = framing.hasSuffix("chunked")
-            let piece = (isChunked ? Array("100000\r\n".utf8) : []) + [UInt8](repeating: 32, count: 1 << 20) + (isChunked ? [13, 10] : [])
+            let piece =
+                (isChunked ? Array("100000\r\n".utf8) : []) + [UInt8](repeating: 32, count: 1 << 20)
+                + (isChunked ? [13, 10] : [])
             try socket.send(FileServer.head("POST", path, [framing]) + piece)
             let answer = try socket.readAnswer()
             #expect(answer.status == status, "\(path), \(framing)")
@@ -55,7 +59,9 @@ struct EarlyAnswerTests {
         }
     }
 
-    @Test("The rest of a small request is read, and the connection stays open", arguments: ["Content-Length: 100000", "Transfer-Encoding: chunked"])
+    @Test(
+        "The rest of a small request is read, and the connection stays open",
+        arguments: ["Content-Length: 100000", "Transfer-Encoding: chunked"])
     func goesOn(framing: String) async throws {
         try await Self.run { server in
             try await TestSocket.with(port: server.port) { socket in
@@ -64,7 +70,9 @@ struct EarlyAnswerTests {
                     let first = try socket.readAnswer()
                     #expect(first.status == 401 && first["connection"] == nil)
                     let body = [UInt8](repeating: 1, count: 100_000)
-                    try socket.send(framing.hasSuffix("chunked") ? Array("186a0\r\n".utf8) + body + Array("\r\n0\r\n\r\n".utf8) : body)
+                    try socket.send(
+                        framing.hasSuffix("chunked")
+                            ? Array("186a0\r\n".utf8) + body + Array("\r\n0\r\n\r\n".utf8) : body)
                     try socket.send(FileServer.head("GET", "/text"))
                     #expect(try socket.readAnswer().text == "text")
                 }
@@ -77,7 +85,9 @@ struct EarlyAnswerTests {
         try await Self.run { server in
             for path in ["/limited", "/refused"] {
                 try await TestSocket.with(port: server.port) { socket in
-                    try socket.send(FileServer.head("POST", path, ["Content-Length: 1000000"]) + [UInt8](repeating: 1, count: 1_000_000))
+                    try socket.send(
+                        FileServer.head("POST", path, ["Content-Length: 1000000"])
+                            + [UInt8](repeating: 1, count: 1_000_000))
                     #expect([401, 413].contains(try socket.readAnswer().status))
                 }
             }

@@ -38,13 +38,16 @@ struct IncomingBodyTests {
         _ body: [UInt8], to path: String, coding: String?, chunked: Bool = false, of server: FileServer
     ) async throws -> Answer {
         let coding = coding.map { ["Content-Encoding: \($0)"] } ?? []
-        if !chunked { return try await server.answer("POST", path, coding + ["Content-Length: \(body.count)"], body: body) }
+        if !chunked {
+            return try await server.answer("POST", path, coding + ["Content-Length: \(body.count)"], body: body)
+        }
         var chunks: [UInt8] = []
         for start in stride(from: 0, to: body.count, by: 1000) {
             let part = body[start..<min(start + 1000, body.count)]
             chunks += Array((String(part.count, radix: 16) + "\r\n").utf8) + part + [13, 10]
         }
-        return try await server.answer("POST", path, coding + ["Transfer-Encoding: chunked"], body: chunks + Array("0\r\n\r\n".utf8))
+        return try await server.answer(
+            "POST", path, coding + ["Transfer-Encoding: chunked"], body: chunks + Array("0\r\n\r\n".utf8))
     }
 
     @Test("A body arrives complete in every coding and framing", arguments: ["/held", "/streamed"], [false, true])
@@ -53,14 +56,18 @@ struct IncomingBodyTests {
             for size in [0, 1, 65_535, 65_536, 65_537, Self.limit] {
                 let bytes = TestFile.noise(size / 2) + [UInt8](repeating: 7, count: size - size / 2)
                 #expect(try await Self.send(bytes, to: path, coding: nil, chunked: chunked, of: server).body == bytes)
-                #expect(try await Self.send(bytes, to: path, coding: "identity", chunked: chunked, of: server).body == bytes)
+                #expect(
+                    try await Self.send(bytes, to: path, coding: "identity", chunked: chunked, of: server).body == bytes
+                )
                 for coding in ["gzip", "x-gzip", "GZIP"] {
-                    let answer = try await Self.send(try Gzip.compress(bytes), to: path, coding: coding, chunked: chunked, of: server)
+                    let answer = try await Self.send(
+                        try Gzip.compress(bytes), to: path, coding: coding, chunked: chunked, of: server)
                     #expect(answer.status == 200)
                     #expect(answer.body == bytes)
                 }
                 // Concatenated gzip members form one body.
-                let two = try Gzip.compress(Array(bytes.prefix(size / 3))) + Gzip.compress(Array(bytes.dropFirst(size / 3)))
+                let two =
+                    try Gzip.compress(Array(bytes.prefix(size / 3))) + Gzip.compress(Array(bytes.dropFirst(size / 3)))
                 #expect(try await Self.send(two, to: path, coding: "gzip", chunked: chunked, of: server).body == bytes)
             }
             // An empty body is not damaged.
@@ -95,7 +102,9 @@ struct IncomingBodyTests {
         }
     }
 
-    @Test("Other codings are refused, with the one that is understood", arguments: ["/held", "/streamed"], ["br", "deflate", "zstd", "gzip, gzip", "gzip, br"])
+    @Test(
+        "Other codings are refused, with the one that is understood", arguments: ["/held", "/streamed"],
+        ["br", "deflate", "zstd", "gzip, gzip", "gzip, br"])
     func codings(path: String, coding: String) async throws {
         try await Self.run { server in
             let answer = try await Self.send([1, 2, 3], to: path, coding: coding, of: server)
@@ -111,7 +120,8 @@ struct IncomingBodyTests {
             for chunked in [false, true] {
                 #expect(try await Self.send(over, to: path, coding: nil, chunked: chunked, of: server).status == 413)
                 let zeroes = try Gzip.compress([UInt8](repeating: 0, count: Self.limit + 1))
-                #expect(try await Self.send(zeroes, to: path, coding: "gzip", chunked: chunked, of: server).status == 413)
+                #expect(
+                    try await Self.send(zeroes, to: path, coding: "gzip", chunked: chunked, of: server).status == 413)
                 // Too many gzip members without content.
                 let nothing = try Gzip.compress([])
                 let much = (0..<(2 * Self.limit / nothing.count)).flatMap { _ in nothing }
@@ -131,7 +141,9 @@ struct IncomingBodyTests {
             let bytes = TestFile.noise(100_000)
             let body = coding == nil ? bytes : try Gzip.compress(bytes)
             for chunked in [false, true] {
-                #expect(try await Self.send(body, to: "/streamed", coding: coding, chunked: chunked, of: server).body == bytes)
+                #expect(
+                    try await Self.send(body, to: "/streamed", coding: coding, chunked: chunked, of: server).body
+                        == bytes)
             }
         }
     }
@@ -141,13 +153,17 @@ struct IncomingBodyTests {
         func meter() async throws {
             // One attempt per round, because other tests may free memory or reset the mark and so hide the growth.
             try await eventually {
-                let growth = try await Memory.leastPeakGrowth(enough: 1 << 40) { #expect([UInt8](repeating: 1, count: 128 << 20).last == 1) }
+                let growth = try await Memory.leastPeakGrowth(enough: 1 << 40) {
+                    #expect([UInt8](repeating: 1, count: 128 << 20).last == 1)
+                }
                 return try #require(growth) > 64 << 20
             }
         }
     #endif
 
-    @Test("Ten megabytes that would be ten gigabytes are refused at once and cost no memory", arguments: ["/held", "/streamed"])
+    @Test(
+        "Ten megabytes that would be ten gigabytes are refused at once and cost no memory",
+        arguments: ["/held", "/streamed"])
     func bomb(path: String) async throws {
         let bomb = try Self.bomb.get()
         #expect(bomb.count > 10_000_000)
@@ -162,7 +178,8 @@ struct IncomingBodyTests {
             _ = try await server.answer("POST", path, ["Content-Length: 1"], body: [1])
             let growth = try await Memory.leastPeakGrowth(enough: 24 << 20) {
                 try await TestSocket.with(port: server.port) { socket in
-                    try socket.send(FileServer.head("POST", path, ["Content-Encoding: gzip", "Content-Length: \(bomb.count)"]))
+                    try socket.send(
+                        FileServer.head("POST", path, ["Content-Encoding: gzip", "Content-Length: \(bomb.count)"]))
                     // A small part suffices for the answer: fifty thousand compressed bytes expand to fifty megabytes.
                     try socket.send(Array(bomb.prefix(200_000)))
                     #expect(try socket.readAnswer().status == 413)
@@ -176,12 +193,15 @@ struct IncomingBodyTests {
     @Test(
         "Expect: 100-continue is answered if the body would be accepted",
         arguments: [
-            ("/assets/upload", 40 << 20, [100, 404]), ("/assets/upload", (64 << 20) + 1, [404]), ("/held", 1000, [100, 200]), ("/held", 80 << 20, [413]),
+            ("/assets/upload", 40 << 20, [100, 404]), ("/assets/upload", (64 << 20) + 1, [404]),
+            ("/held", 1000, [100, 200]), ("/held", 80 << 20, [413]),
         ])
     func expectation(path: String, size: Int, statuses: [Int]) async throws {
         try await Self.run(limit: 64 << 20) { server in
             try await TestSocket.with(port: server.port) { socket in
-                try socket.send(FileServer.head("POST", path, ["Expect: 100-continue", "Content-Length: \(size)", "Connection: close"]))
+                try socket.send(
+                    FileServer.head(
+                        "POST", path, ["Expect: 100-continue", "Content-Length: \(size)", "Connection: close"]))
                 let first = try socket.readAnswer()
                 #expect(first.status == statuses[0])
                 guard first.status == 100 else { return }

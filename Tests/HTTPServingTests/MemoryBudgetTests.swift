@@ -17,7 +17,9 @@ struct MemoryBudgetTests {
     /// - Parameters:
     ///   - late: a gate that blocks the event loops of connections that request `/late`.
     ///   - heads: counts the requests to `/held` whose heads have arrived.
-    private static func run(late: Gate = Gate(), heads: Heads = Heads(), _ body: @Sendable (FileServer, MemoryBudget) async throws -> Void) async throws {
+    private static func run(
+        late: Gate = Gate(), heads: Heads = Heads(), _ body: @Sendable (FileServer, MemoryBudget) async throws -> Void
+    ) async throws {
         let budget = MemoryBudget(limit: 50_000_000)
         try await FileServer.run(
             memory: budget,
@@ -65,7 +67,8 @@ struct MemoryBudgetTests {
                     }
                     return Response.text("prepared")
                 }
-            }) { server in try await body(server, budget) }
+            }
+        ) { server in try await body(server, budget) }
         #expect(budget.takenBytes == 0)
     }
 
@@ -87,9 +90,12 @@ struct MemoryBudgetTests {
     }
 
     /// Sends the beginning of a body, and the rest after the gate opens.
-    private static func send(_ server: FileServer, _ body: [UInt8], _ fields: [String] = [], to path: String = "/held", stoppingAt gate: Gate) async throws -> Answer {
+    private static func send(
+        _ server: FileServer, _ body: [UInt8], _ fields: [String] = [], to path: String = "/held", stoppingAt gate: Gate
+    ) async throws -> Answer {
         try await TestSocket.with(port: server.port) { socket in
-            try socket.send(FileServer.head("POST", path, fields + ["Content-Length: \(body.count)"]) + body.prefix(100_000))
+            try socket.send(
+                FileServer.head("POST", path, fields + ["Content-Length: \(body.count)"]) + body.prefix(100_000))
             gate.wait()
             try socket.send(Array(body.dropFirst(100_000)))
             return try socket.readAnswer()
@@ -121,10 +127,14 @@ struct MemoryBudgetTests {
             async let first = Self.send(server, body, stoppingAt: gate)
             async let second = Self.send(server, body, stoppingAt: gate)
             try await Self.isTaken(2 * Self.size, of: budget)
-            let refused = try await server.answer("POST", "/held", ["Content-Length: \(Self.size)"], body: Array(body.prefix(100_000)))
+            let refused = try await server.answer(
+                "POST", "/held", ["Content-Length: \(Self.size)"], body: Array(body.prefix(100_000)))
             #expect(refused.status == 503 && refused["retry-after"] == "2" && refused["connection"] == "close")
             #expect(refused.text.contains("--transfer-memory"))
-            #expect(try await server.answer("POST", "/held", ["Content-Length: 60000"], body: [UInt8](repeating: 1, count: 60_000)).text == "60000")
+            #expect(
+                try await server.answer(
+                    "POST", "/held", ["Content-Length: 60000"], body: [UInt8](repeating: 1, count: 60_000)
+                ).text == "60000")
             #expect(budget.takenBytes == 2 * Self.size)
             gate.open()
             for answer in try await [first, second] { #expect(answer.text == "\(Self.size)") }
@@ -153,7 +163,9 @@ struct MemoryBudgetTests {
             try await eventually { heads.count.load(ordering: .relaxed) == 4 }
             #expect(budget.takenBytes == 0)
             let body = [UInt8](repeating: 1, count: Self.size)
-            #expect(try await server.answer("POST", "/held", ["Content-Length: \(Self.size)"], body: body).text == "\(Self.size)")
+            #expect(
+                try await server.answer("POST", "/held", ["Content-Length: \(Self.size)"], body: body).text
+                    == "\(Self.size)")
             gate.open()
             try await idle
         }
@@ -164,9 +176,12 @@ struct MemoryBudgetTests {
         let body = [UInt8](repeating: 1, count: Self.size)
         let fields = ["Content-Length: \(Self.size)"]
         try await Self.run { server, budget in
-            #expect(try await server.answer("POST", "/twice", fields, body: body).text == "\(Self.size) [\(Self.size), \(Self.size)] \(Self.size)")
+            #expect(
+                try await server.answer("POST", "/twice", fields, body: body).text
+                    == "\(Self.size) [\(Self.size), \(Self.size)] \(Self.size)")
             let zeroes = try Gzip.zeroes(restoringTo: Self.size)
-            let compressed = try await server.answer("POST", "/twice", ["Content-Encoding: gzip", "Content-Length: \(zeroes.count)"], body: zeroes)
+            let compressed = try await server.answer(
+                "POST", "/twice", ["Content-Encoding: gzip", "Content-Length: \(zeroes.count)"], body: zeroes)
             #expect(compressed.text == "\(zeroes.count) [\(Self.size), \(Self.size)] \(zeroes.count + Self.size)")
             #expect(try await server.answer("POST", "/both", fields, body: body).text == "\(3 * Self.size)")
             #expect(try await server.answer("POST", "/dropped", fields, body: body).text == "0 0")
@@ -178,17 +193,21 @@ struct MemoryBudgetTests {
     func ends() async throws {
         let body = [UInt8](repeating: 1, count: Self.size)
         try await Self.run { server, budget in
-            #expect(try await server.answer("POST", "/failed", ["Content-Length: \(Self.size)"], body: body).status == 409)
+            #expect(
+                try await server.answer("POST", "/failed", ["Content-Length: \(Self.size)"], body: body).status == 409)
             try await Self.isTaken(0, of: budget)
             // The client disconnects in the middle.
             try await TestSocket.with(port: server.port) { socket in
-                try socket.send(FileServer.head("POST", "/held", ["Content-Length: \(Self.size)"]) + body.prefix(100_000))
+                try socket.send(
+                    FileServer.head("POST", "/held", ["Content-Length: \(Self.size)"]) + body.prefix(100_000))
                 try eventuallyBlocking { budget.takenBytes > 0 }
             }
             try await Self.isTaken(0, of: budget)
             // The body is not valid gzip.
             try await TestSocket.with(port: server.port) { socket in
-                try socket.send(FileServer.head("POST", "/held", ["Content-Encoding: gzip", "Content-Length: \(Self.size)"]) + body.prefix(1000))
+                try socket.send(
+                    FileServer.head("POST", "/held", ["Content-Encoding: gzip", "Content-Length: \(Self.size)"])
+                        + body.prefix(1000))
                 #expect(try socket.readAnswer().status == 400)
             }
             try await Self.isTaken(0, of: budget)
@@ -200,7 +219,9 @@ struct MemoryBudgetTests {
         try await Self.run { server, budget in
             let gate = Gate()
             async let chunked = TestSocket.with(port: server.port) { socket in
-                try socket.send(FileServer.head("POST", "/held", ["Transfer-Encoding: chunked"]) + Array("186a0\r\n".utf8) + [UInt8](repeating: 1, count: 100_000))
+                try socket.send(
+                    FileServer.head("POST", "/held", ["Transfer-Encoding: chunked"]) + Array("186a0\r\n".utf8)
+                        + [UInt8](repeating: 1, count: 100_000))
                 gate.wait()
                 try socket.send(Array("\r\n0\r\n\r\n".utf8))
                 return try socket.readAnswer().text

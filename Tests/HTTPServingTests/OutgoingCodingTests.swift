@@ -11,13 +11,20 @@ struct OutgoingCodingTests {
     @Test(
         "What a client says is weighed as it says it",
         arguments: [
-            (nil, 0, false, false), ("", 0, false, false), ("gzip", 1, true, false), ("GZip", 1, true, false), ("x-gzip", 1, true, false),
-            ("gzip;q=0.5", 0.5, true, false), ("gzip; q=0.5 , br", 0.5, true, false), ("gzip;q=0", 0, false, false), ("gzip;q=0.000", 0, false, false),
-            ("*", 1, true, false), ("*;q=0.1", 0.1, true, false), ("*;q=0", 0, false, false), ("gzip;q=0, *", 0, false, false),
-            ("identity", 0, false, false), ("identity, gzip", 1, true, false), ("identity;q=1, gzip;q=0.5", 0.5, false, false),
-            ("identity;q=0.5, gzip;q=1", 1, true, false), ("gzip, identity;q=0", 1, true, true), ("gzip;q=0.1, *;q=0", 0.1, true, true),
-            ("*;q=0, identity", 0, false, false), ("br, *;q=0", 0, false, false), ("identity;q=0", 0, false, false), ("identity;q=0, *;q=0.5", 0.5, true, true),
-            ("gzip;q=2", 0, false, false), ("gzip;q=x", 0, false, false), ("gzip;q=-1", 0, false, false), ("gzip;level=9", 1, true, false),
+            (nil, 0, false, false), ("", 0, false, false), ("gzip", 1, true, false), ("GZip", 1, true, false),
+            ("x-gzip", 1, true, false),
+            ("gzip;q=0.5", 0.5, true, false), ("gzip; q=0.5 , br", 0.5, true, false), ("gzip;q=0", 0, false, false),
+            ("gzip;q=0.000", 0, false, false),
+            ("*", 1, true, false), ("*;q=0.1", 0.1, true, false), ("*;q=0", 0, false, false),
+            ("gzip;q=0, *", 0, false, false),
+            ("identity", 0, false, false), ("identity, gzip", 1, true, false),
+            ("identity;q=1, gzip;q=0.5", 0.5, false, false),
+            ("identity;q=0.5, gzip;q=1", 1, true, false), ("gzip, identity;q=0", 1, true, true),
+            ("gzip;q=0.1, *;q=0", 0.1, true, true),
+            ("*;q=0, identity", 0, false, false), ("br, *;q=0", 0, false, false), ("identity;q=0", 0, false, false),
+            ("identity;q=0, *;q=0.5", 0.5, true, true),
+            ("gzip;q=2", 0, false, false), ("gzip;q=x", 0, false, false), ("gzip;q=-1", 0, false, false),
+            ("gzip;level=9", 1, true, false),
             ("deflate, br", 0, false, false), ("gzip, gzip;q=0", 1, true, false), (";q=1, ,", 0, false, false),
         ] as [(String?, Double, Bool, Bool)])
     func weights(header: String?, quality: Double, prefersGzip: Bool, forbidsIdentity: Bool) {
@@ -61,7 +68,8 @@ struct OutgoingCodingTests {
                         let chunk = try socket.readChunk()
                         guard !chunk.isEmpty else { break }
                         received += chunk
-                        shown = String(decoding: compressed ? try Gzip.restore(received).bytes : received, as: UTF8.self)
+                        shown = String(
+                            decoding: compressed ? try Gzip.restore(received).bytes : received, as: UTF8.self)
                     }
                     #expect(shown == expected)
                     step.yield()
@@ -92,9 +100,13 @@ struct OutgoingCodingTests {
             let answer = try await server.answer("GET", "/whole", ["Accept-Encoding: gzip"])
             #expect(String(decoding: try Gzip.decompress(answer.body), as: UTF8.self) == lines.joined())
             #expect(answer["vary"] == "Accept-Encoding")
-            await #expect(throws: TestSocket.Failed.self) { try await server.answer("GET", "/broken", ["Accept-Encoding: gzip"]) }
+            await #expect(throws: TestSocket.Failed.self) {
+                try await server.answer("GET", "/broken", ["Accept-Encoding: gzip"])
+            }
             // A client that disconnects ends the work on its answer.
-            try await TestSocket.with(port: server.port) { try $0.send(FileServer.head("GET", "/whole", ["Accept-Encoding: gzip"])) }
+            try await TestSocket.with(port: server.port) {
+                try $0.send(FileServer.head("GET", "/whole", ["Accept-Encoding: gzip"]))
+            }
             #expect(try await server.answer("GET", "/whole").status == 200)
         }
     }

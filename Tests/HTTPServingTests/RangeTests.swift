@@ -7,7 +7,8 @@ import Testing
 struct RangeTests {
     private static let size: Int64 = 1_000_000
 
-    /// A header and the range that it requests of a file of a million bytes: a range, the whole (`nil`), or none (empty).
+    /// A header and the range that it requests of a file of a million bytes: a range, the whole (`nil`), or none
+    /// (empty).
     private static let table: [(String, Range<Int64>?)] = [
         ("bytes=0-0", 0..<1),
         ("bytes=0-499", 0..<500),
@@ -74,9 +75,12 @@ struct RangeTests {
                     #expect(answer["content-range"] == "bytes */\(Self.size)", "\(header)")
                 case let part?:
                     #expect(answer.status == 206, "\(header)")
-                    #expect(answer["content-range"] == "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(Self.size)", "\(header)")
+                    #expect(
+                        answer["content-range"] == "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(Self.size)",
+                        "\(header)")
                     #expect(answer["content-length"] == "\(part.count)", "\(header)")
-                    #expect(answer.body.elementsEqual(file.bytes[Int(part.lowerBound)..<Int(part.upperBound)]), "\(header)")
+                    #expect(
+                        answer.body.elementsEqual(file.bytes[Int(part.lowerBound)..<Int(part.upperBound)]), "\(header)")
                 }
                 if answer.status < 300 {
                     #expect(answer["etag"] == "\"\(TestFile.etag)\"")
@@ -100,7 +104,9 @@ struct RangeTests {
         }
     }
 
-    @Test("An empty file has no parts", arguments: [("bytes=0-", 416), ("bytes=-5", 200), ("bytes=-0", 416), ("bytes=0-0", 416), (nil, 200)])
+    @Test(
+        "An empty file has no parts",
+        arguments: [("bytes=0-", 416), ("bytes=-5", 200), ("bytes=-0", 416), ("bytes=0-0", 416), (nil, 200)])
     func empty(header: String?, status: Int) async throws {
         let file = try TestFile([])
         try await FileServer.run(serving: file) { server in
@@ -116,7 +122,8 @@ struct RangeTests {
     @Test("HEAD says what GET says, without the bytes, and knows no parts")
     func heads() async throws {
         let file = try TestFile(TestFile.noise(300_000))
-        try await FileServer.run(serving: file, headers: [.contentType: "text/plain", .cacheControl: "private"]) { server in
+        try await FileServer.run(serving: file, headers: [.contentType: "text/plain", .cacheControl: "private"]) {
+            server in
             var get = try await server.answer("GET").fields
             for fields in [[], ["Range: bytes=0-9"], ["Range: bytes=300000-"], ["Accept-Encoding: gzip"]] {
                 var head = try await server.answer("HEAD", "/file", fields).fields
@@ -136,11 +143,14 @@ struct RangeTests {
         // The words compress well, and differ from place to place.
         var text: [UInt8] = []
         var random = SystemRandomNumberGenerator()
-        while text.count < 3_000_000 { text += Array("line \(text.count) of \(UInt16.random(in: 0..<100, using: &random))\n".utf8) }
+        while text.count < 3_000_000 {
+            text += Array("line \(text.count) of \(UInt16.random(in: 0..<100, using: &random))\n".utf8)
+        }
         let whole = text
         let identity = try TestFile(text)
         let gzip = try TestFile(try Gzip.compress(text))
-        // The client accepts gzip all the time, as most do. It says by its tag which form it continues; without one it means the file's own bytes.
+        // The client accepts gzip all the time, as most do. It says by its tag which form it continues; without one it
+        // means the file's own bytes.
         let forms: [(TestFile, [String], [String])] = [
             (identity, [], ["If-Range: \"\(TestFile.etag)\""]),
             (gzip, ["If-Range: \"\(TestFile.compressedTag)\""], ["If-Range: \"\(TestFile.compressedTag)\""]),
@@ -151,7 +161,10 @@ struct RangeTests {
                 let isCompressed = file === gzip
                 try await TestSocket.with(port: server.port) { socket in
                     func part(_ start: Int, _ end: Int, _ fields: [String]) throws -> Answer {
-                        try socket.send(FileServer.head("GET", "/file", ["Accept-Encoding: gzip, deflate", "Range: bytes=\(start)-\(end)"] + fields))
+                        try socket.send(
+                            FileServer.head(
+                                "GET", "/file",
+                                ["Accept-Encoding: gzip, deflate", "Range: bytes=\(start)-\(end)"] + fields))
                         let answer = try socket.readAnswer()
                         #expect(answer.status == 206)
                         #expect(answer["content-encoding"] == (isCompressed ? "gzip" : nil))
@@ -161,7 +174,9 @@ struct RangeTests {
                     // Random ranges, one after the other on the same connection.
                     for _ in 0..<150 {
                         let start = Int.random(in: 0..<size)
-                        let end = Bool.random() ? Int.random(in: start..<size) : min(size - 1, start + Int.random(in: 0..<100_000))
+                        let end =
+                            Bool.random()
+                            ? Int.random(in: start..<size) : min(size - 1, start + Int.random(in: 0..<100_000))
                         let answer = try part(start, end, parted)
                         #expect(answer.body.elementsEqual(file.bytes[start...end]), "\(isCompressed) \(start)-\(end)")
                     }
@@ -226,7 +241,11 @@ struct RangeTests {
             for (fields, status, isCompressed) in Self.negotiations {
                 let answer = try await server.answer("GET", "/file", fields)
                 #expect(answer.status == status, "\(fields)")
-                if status == 416 { #expect(answer["content-range"] == "bytes */\((isCompressed ? gzip : identity).bytes.count)", "\(fields)") }
+                if status == 416 {
+                    #expect(
+                        answer["content-range"] == "bytes */\((isCompressed ? gzip : identity).bytes.count)",
+                        "\(fields)")
+                }
                 guard status < 300 else { continue }
                 #expect(answer["content-encoding"] == (isCompressed ? "gzip" : nil), "\(fields)")
                 #expect(answer["etag"] == (isCompressed ? "\"cafe-gzip\"" : "\"cafe\""), "\(fields)")
@@ -235,7 +254,9 @@ struct RangeTests {
             }
             // HEAD knows no ranges, so only the preference counts.
             let head = try await server.answer("HEAD", "/file", ["Accept-Encoding: gzip", "Range: bytes=5-9"])
-            #expect(head.status == 200 && head["content-encoding"] == "gzip" && head["content-length"] == "\(gzip.bytes.count)")
+            #expect(
+                head.status == 200 && head["content-encoding"] == "gzip"
+                    && head["content-length"] == "\(gzip.bytes.count)")
             #expect(try await identity.isReleased())
             #expect(try await gzip.isReleased())
         }

@@ -21,7 +21,8 @@ import Testing
     }
 
     private func certificate() throws -> ServerCertificate {
-        try ServerCertificate(certificateFile: path("cert.pem", TestCertificate.pem), keyFile: path("key.pem", TestCertificate.key))
+        try ServerCertificate(
+            certificateFile: path("cert.pem", TestCertificate.pem), keyFile: path("key.pem", TestCertificate.key))
     }
 
     private func run(routes: (Routes) -> Void, _ body: (Int) async throws -> Void) async throws {
@@ -34,7 +35,9 @@ import Testing
     private static func serve(_ file: TestFile, size: Int64, on router: Routes) {
         router.get("file") { request, context in
             let opened = try file.open()
-            return ServedFile(handle: opened.handle, size: size, etag: "a", lastModified: 0, headers: [:], holding: opened).response(to: request, in: context)
+            return ServedFile(
+                handle: opened.handle, size: size, etag: "a", lastModified: 0, headers: [:], holding: opened
+            ).response(to: request, in: context)
         }
     }
 
@@ -94,7 +97,9 @@ import Testing
     func scheme() async throws {
         try await run(routes: { $0.get("origin") { request, _ in Response.text(request.ownOrigin) } }) { port in
             var text = ""
-            try await TLSClient.send(Array("GET /origin HTTP/1.1\r\nHost: localhost:8443\r\nConnection: close\r\n\r\n".utf8), port: port) { part in
+            try await TLSClient.send(
+                Array("GET /origin HTTP/1.1\r\nHost: localhost:8443\r\nConnection: close\r\n\r\n".utf8), port: port
+            ) { part in
                 text += String(buffer: part)
                 return true
             }
@@ -110,19 +115,25 @@ import Testing
     func refused() throws {
         let (certificate, key) = (try path("cert.pem", TestCertificate.pem), try path("key.pem", TestCertificate.key))
         let other = try path("other.pem", TestCertificate.otherKey)
-        let encrypted = try path("locked.pem", TestCertificate.key.replacing("PRIVATE KEY", with: "ENCRYPTED PRIVATE KEY"))
+        let encrypted = try path(
+            "locked.pem", TestCertificate.key.replacing("PRIVATE KEY", with: "ENCRYPTED PRIVATE KEY"))
         let cases: [(String, String, String, Bool)] = [
-            (certificate, other, "does not match the first certificate", false), (key, key, "no certificate in PEM form", false),
-            (certificate, certificate, "no private key in PEM form", false), (certificate, encrypted, "encrypted with a password", false),
+            (certificate, other, "does not match the first certificate", false),
+            (key, key, "no certificate in PEM form", false),
+            (certificate, certificate, "no private key in PEM form", false),
+            (certificate, encrypted, "encrypted with a password", false),
             (certificate + "x", key, "can't be read", true), (certificate, key + "x", "can't be read", true),
-            (try path("empty.pem", ""), key, "no certificate", false), (certificate, try path("text.pem", "text"), "no private key", false),
+            (try path("empty.pem", ""), key, "no certificate", false),
+            (certificate, try path("text.pem", "text"), "no private key", false),
         ]
         for (certificate, key, words, isMissing) in cases {
             do {
                 _ = try ServerCertificate(certificateFile: certificate, keyFile: key)
                 Issue.record("\(words) was not said")
             } catch {
-                #expect(error.reason.contains(words) && error.isMissingFile == isMissing && !error.remedy.isEmpty, "\(error)")
+                #expect(
+                    error.reason.contains(words) && error.isMissingFile == isMissing && !error.remedy.isEmpty,
+                    "\(error)")
             }
         }
     }

@@ -56,7 +56,9 @@ struct WorkPoolTests {
             await workshop.isBegun(times: 2)
             let waiting = (0..<3).map { _ in Task { try await pool.run { try await workshop.work() } } }
             try await eventually { pool.waitingCount >= 3 }
-            let refusal = await #expect(throws: RecordError.self) { try await pool.run { Issue.record("There is no room") } }
+            let refusal = await #expect(throws: RecordError.self) {
+                try await pool.run { Issue.record("There is no room") }
+            }
             #expect(refusal?.code == .tryAgainLater && refusal?.retryAfter != nil)
             // A cancelled waiting job makes room at once, even while the others still run.
             waiting[1].cancel()

@@ -5,15 +5,19 @@ extension InMemoryDatabase {
     func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
         try changing { transaction, rules in
             let zone = try transaction.zone(zoneID ?? .default)
-            return try rules.uploads(for: slots, in: zone, isAnyZone: zoneID == nil, tickets: transaction.assetTickets) { name in
+            return try rules.uploads(for: slots, in: zone, isAnyZone: zoneID == nil, tickets: transaction.assetTickets)
+            { name in
                 try transaction.record(orUser: name, in: zone, of: address.scope, at: store.clock())
             }
         }
     }
 
-    func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<Asset, RecordError>] {
+    func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<
+        Asset, RecordError
+    >] {
         try changing { transaction, rules in
-            try rules.rereference(sources, from: transaction.zone(zoneID), to: transaction.zone(targetZoneID), transaction)
+            try rules.rereference(
+                sources, from: transaction.zone(zoneID), to: transaction.zone(targetZoneID), transaction)
         }
     }
 
@@ -21,7 +25,9 @@ extension InMemoryDatabase {
         try store.read { state in
             let visible = view.zones(in: state).flatMap { $0.uses(of: checksum) }
                 .sorted { left, right in
-                    func key(_ use: AssetUse) -> [Name] { [use.recordName, use.zoneID.zoneName, use.zoneID.ownerRecordName ?? "", use.fieldName] }
+                    func key(_ use: AssetUse) -> [Name] {
+                        [use.recordName, use.zoneID.zoneName, use.zoneID.ownerRecordName ?? "", use.fieldName]
+                    }
                     return key(left).lexicographicallyPrecedes(key(right))
                 }
             return AssetUses(visible: Array(visible.prefix(limit)), total: state.uses(of: checksum).count)
@@ -66,10 +72,13 @@ struct InMemoryAssetLedger: AssetLedger {
     }
 
     func entries(after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry] {
-        try store.read { state in Array(state.entries.filter { entry in checksum.map { $0 < entry.checksum } ?? true }.prefix(limit)) }
+        try store.read { state in
+            Array(state.entries.filter { entry in checksum.map { $0 < entry.checksum } ?? true }.prefix(limit))
+        }
     }
 
-    func entries(unusedSince moment: Timestamp, after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry] {
+    func entries(unusedSince moment: Timestamp, after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry]
+    {
         try store.read { state in
             Array(
                 state.entries.filter { entry in
@@ -80,7 +89,8 @@ struct InMemoryAssetLedger: AssetLedger {
 
     func strike(_ checksums: [FileChecksum], unusedSince moment: Timestamp) async throws -> Set<FileChecksum> {
         try store.write { state in
-            let unused = Set(state.entries.filter { $0.useCount == 0 && $0.inUseUntil < moment }.map(\.checksum)).intersection(checksums)
+            let unused = Set(state.entries.filter { $0.useCount == 0 && $0.inUseUntil < moment }.map(\.checksum))
+                .intersection(checksums)
             for checksum in unused { state.assets[checksum] = nil }
             return unused
         }
@@ -93,7 +103,9 @@ struct InMemoryAssetLedger: AssetLedger {
                     try row.record.fields.assets().map { field, asset in
                         RecordedAsset(
                             use: zone.use(of: row, field), asset: asset,
-                            isCounted: row.assets.contains { $0.field == field && Name($0.checksum.description) == Name(asset.fileChecksum) })
+                            isCounted: row.assets.contains {
+                                $0.field == field && Name($0.checksum.description) == Name(asset.fileChecksum)
+                            })
                     }
                 }
             }
@@ -105,7 +117,8 @@ struct InMemoryAssetLedger: AssetLedger {
 extension InMemoryState {
     fileprivate var entries: [AssetEntry] {
         assets.map { checksum, file in
-            AssetEntry(checksum: checksum, size: file.size, useCount: uses(of: checksum).count, inUseUntil: file.inUseUntil)
+            AssetEntry(
+                checksum: checksum, size: file.size, useCount: uses(of: checksum).count, inUseUntil: file.inUseUntil)
         }.sorted { $0.checksum < $1.checksum }
     }
 

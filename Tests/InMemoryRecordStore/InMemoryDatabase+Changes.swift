@@ -11,7 +11,9 @@ extension InMemoryDatabase {
             let plan = PullPlan(content, reverse: false, feed: feed)
             let wanted = all.filter { item in
                 let isNews = item.position > plan.after
-                let isShown = item.change.kind == .changed || request.includesGoneZones || item.position > plan.skipsDeletionsThrough
+                let isShown =
+                    item.change.kind == .changed || request.includesGoneZones
+                    || item.position > plan.skipsDeletionsThrough
                 return isNews && isShown
             }
             let page = wanted.prefix(request.limit)
@@ -20,13 +22,17 @@ extension InMemoryDatabase {
                     changes: page.map(\.change),
                     syncToken: plan.token(at: last.position, moment: last.moment, from: store.codec), moreComing: true)
             }
-            return DatabaseChangesPage(changes: page.map(\.change), syncToken: plan.finalToken(from: store.codec), moreComing: false)
+            return DatabaseChangesPage(
+                changes: page.map(\.change), syncToken: plan.finalToken(from: store.codec), moreComing: false)
         }
     }
 
-    private func databaseFeed(_ changes: [(change: ZoneChange, position: Int64, moment: Timestamp)], in state: InMemoryState) -> FeedState {
+    private func databaseFeed(
+        _ changes: [(change: ZoneChange, position: Int64, moment: Timestamp)], in state: InMemoryState
+    ) -> FeedState {
         FeedState(
-            scope: address.scope, databaseNumber: view.databaseNumber(in: state), subject: .database, position: changes.last?.position ?? 0,
+            scope: address.scope, databaseNumber: view.databaseNumber(in: state), subject: .database,
+            position: changes.last?.position ?? 0,
             moment: changes.last?.moment ?? Timestamp(milliseconds: 0))
     }
 
@@ -36,26 +42,32 @@ extension InMemoryDatabase {
             let zone = try view.zone(request.zoneID, in: state)
             let feed = view.feed(of: zone, in: state)
             let content = try request.since.map { token in
-                try store.codec.content(of: token, for: feed) { state.zones[$0].map { $0.name == zone.name && $0.owner == zone.owner } ?? false }
+                try store.codec.content(of: token, for: feed) {
+                    state.zones[$0].map { $0.name == zone.name && $0.owner == zone.owner } ?? false
+                }
             }
             let plan = PullPlan(content, reverse: request.reverse, feed: feed)
             let rows = zone.rows.values.filter { row in
-                row.position > plan.after && row.position <= plan.through && !(row.isDeleted && row.position <= plan.skipsDeletionsThrough)
+                row.position > plan.after && row.position <= plan.through
+                    && !(row.isDeleted && row.position <= plan.skipsDeletionsThrough)
                     && (row.isDeleted || request.desiredRecordTypes.map { $0.contains(row.record.recordType) } ?? true)
             }.sorted { ($0.position < $1.position) != plan.descending }
             var fill = PageFill(request.limit)
             let page = rows.prefix { fill.admits($0.record) }
             let changes = try page.map { row in
                 RecordChange(
-                    kind: plan.kind(isDeleted: row.isDeleted, born: row.born, isRenewed: row.isRenewed), position: row.position,
+                    kind: plan.kind(isDeleted: row.isDeleted, born: row.born, isRenewed: row.isRenewed),
+                    position: row.position,
                     record: try row.record.keeping(request.desiredKeys))
             }
             if page.count < rows.count, let last = page.last {
                 let token = plan.token(at: last.position, moment: last.record.modified.timestamp, from: store.codec)
-                return ZoneChangesPage(zoneID: view.zoneID(of: zone), changes: changes, syncToken: token, moreComing: true)
+                return ZoneChangesPage(
+                    zoneID: view.zoneID(of: zone), changes: changes, syncToken: token, moreComing: true)
             }
             return ZoneChangesPage(
-                zoneID: view.zoneID(of: zone), changes: changes, syncToken: plan.finalToken(from: store.codec), moreComing: false)
+                zoneID: view.zoneID(of: zone), changes: changes, syncToken: plan.finalToken(from: store.codec),
+                moreComing: false)
         }
     }
 
@@ -79,12 +91,16 @@ extension InMemoryDatabase {
                 let all = view.zoneChanges(in: state, codec: store.codec)
                 return TokenExplanation(
                     opened, about: .database, user: user, view: (address.scope, view.databaseNumber(in: state)),
-                    feed: databaseFeed(all, in: state), codec: store.codec, changesAfter: all.count { $0.position > content.position })
+                    feed: databaseFeed(all, in: state), codec: store.codec,
+                    changesAfter: all.count { $0.position > content.position })
             case .zone(let number):
                 let zone = state.zones[number]
                 return TokenExplanation(
-                    opened, about: .zone(zone.map { view.zoneID(of: $0) }), user: user, view: (address.scope, view.databaseNumber(in: state)),
-                    feed: zone.flatMap { $0.end == nil && view.isVisible($0, in: state) ? view.feed(of: $0, in: state) : nil }, codec: store.codec,
+                    opened, about: .zone(zone.map { view.zoneID(of: $0) }), user: user,
+                    view: (address.scope, view.databaseNumber(in: state)),
+                    feed: zone.flatMap {
+                        $0.end == nil && view.isVisible($0, in: state) ? view.feed(of: $0, in: state) : nil
+                    }, codec: store.codec,
                     changesAfter: zone?.rows.values.count { $0.position > content.position } ?? 0)
             }
         }

@@ -8,14 +8,17 @@ extension InMemoryDatabase {
             let reach = try grants.reach(of: request.query, state.schema)
             let problems = IndexRules.problems(of: request.query, in: state.schema)
             if !problems.isEmpty { return QueryExplanation(of: request.query, in: state.schema, problems: problems) }
-            let (query, request) = grants.narrowed(try ResolvedQuery(request.query, in: state.schema), request, to: reach, state.schema)
+            let (query, request) = grants.narrowed(
+                try ResolvedQuery(request.query, in: state.schema), request, to: reach, state.schema)
             guard let type = state.schema.types[query.recordType] else { throw RecordError.recordNotFound }
             let clock = ContinuousClock()
             let begin = clock.now
             let (page, recordsRead) = try self.page(request, of: query, in: state)
             let candidates = IndexCandidate.all(for: request.query, in: type, problems: [])
             return QueryExplanation(
-                candidates: candidates.map { $0.explained(in: request.query, .passedOver, because: "The in-memory engine has no indexes") },
+                candidates: candidates.map {
+                    $0.explained(in: request.query, .passedOver, because: "The in-memory engine has no indexes")
+                },
                 summary: Self.summary(recordsRead),
                 recordsRead: recordsRead, recordsReturned: page.records.count, hasMore: page.continuationMarker != nil,
                 milliseconds: (clock.now - begin) / .milliseconds(1))
@@ -30,9 +33,14 @@ extension InMemoryDatabase {
         try store.read { state in
             guard let type = state.schema.types[recordType] else { throw QueryProblem.unknownType(recordType).error }
             var meter = UsageMeter(of: type)
-            for zone in state.zones.values.filter({ $0.end == nil && $0.base == nil }).sorted(by: { $0.number < $1.number }) {
-                let records = zone.rows.values.filter { !$0.isDeleted && $0.record.recordType == recordType }.map(\.record)
-                for record in records.sorted(by: { $0.recordID.recordName < $1.recordID.recordName }) { try meter.add(record) }
+            for zone in state.zones.values.filter({ $0.end == nil && $0.base == nil }).sorted(by: {
+                $0.number < $1.number
+            }) {
+                let records = zone.rows.values.filter { !$0.isDeleted && $0.record.recordType == recordType }.map(
+                    \.record)
+                for record in records.sorted(by: { $0.recordID.recordName < $1.recordID.recordName }) {
+                    try meter.add(record)
+                }
             }
             return meter.usage
         }
@@ -43,7 +51,9 @@ extension InMemoryDatabase {
             guard state.schema.types[recordType] != nil else { throw QueryProblem.unknownType(recordType).error }
             var counts = ValueCounts(records: 0, values: Dictionary(uniqueKeysWithValues: fields.map { ($0, 0) }))
             for zone in state.zones.values where zone.end == nil && zone.base == nil {
-                for row in zone.rows.values where !row.isDeleted && row.record.recordType == recordType { try counts.add(row.record.fields) }
+                for row in zone.rows.values where !row.isDeleted && row.record.recordType == recordType {
+                    try counts.add(row.record.fields)
+                }
             }
             return counts
         }

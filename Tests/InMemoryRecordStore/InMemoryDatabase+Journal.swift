@@ -6,11 +6,14 @@ extension InMemoryDatabase {
         let now = store.clock()
         return try store.read { state in
             let row = try zoneUnlessDefault(request.recordID.zoneID, in: state)?.rows[request.recordID.recordName]
-            let entries = (row.map { state.journal(of: $0, at: now) } ?? []).drop { entry in request.before.map { entry.position >= $0 } ?? false }
+            let entries = (row.map { state.journal(of: $0, at: now) } ?? []).drop { entry in
+                request.before.map { entry.position >= $0 } ?? false
+            }
             var fill = PageFill(request.limit)
             let page = Array(entries.prefix { fill.admits(bytes: $0.fields.bytes.count) })
             return RecordJournalPage(
-                entries: page, before: page.count < entries.count ? page.last?.position : nil, limits: state.journalLimits)
+                entries: page, before: page.count < entries.count ? page.last?.position : nil,
+                limits: state.journalLimits)
         }
     }
 
@@ -20,9 +23,12 @@ extension InMemoryDatabase {
             let recordID = reversion.recordID
             let row = try zoneUnlessDefault(recordID.zoneID, in: state)?.rows[recordID.recordName]
             let entries = row.map { state.journal(of: $0, at: now) } ?? []
-            guard let entry = entries.first(where: { $0.position == reversion.position }) else { throw reversion.notKept(state.journalLimits) }
+            guard let entry = entries.first(where: { $0.position == reversion.position }) else {
+                throw reversion.notKept(state.journalLimits)
+            }
             let before = state
-            let transaction = InMemoryTransaction(state, view: view, tickets: store.assetTickets, now: now, requestID: reversion.requestID)
+            let transaction = InMemoryTransaction(
+                state, view: view, tickets: store.assetTickets, now: now, requestID: reversion.requestID)
             var modifier = BatchModifier(transaction, address: address, caller: caller, now: now)
             let record = try modifier.revert(to: entry, for: reversion)
             state = transaction.state
@@ -36,7 +42,8 @@ extension InMemoryState {
     /// The readable states of a record, latest first.
     func journal(of row: Row, at now: Timestamp) -> [RecordJournalEntry] {
         let oldest = journalLimits.oldest(at: now)
-        let earlier = journalLimits.isOff ? [] : row.earlier.reversed().prefix { $0.replaced.map { $0 >= oldest } ?? false }
+        let earlier =
+            journalLimits.isOff ? [] : row.earlier.reversed().prefix { $0.replaced.map { $0 >= oldest } ?? false }
         return [row.entry] + earlier
     }
 
@@ -53,7 +60,9 @@ extension InMemoryState.Row {
     /// The present state.
     fileprivate var entry: RecordJournalEntry {
         RecordJournalEntry(
-            act: isDeleted ? .deleted : born == position ? .created : .modified, position: position, recordChangeTag: record.recordChangeTag,
-            recordType: record.recordType, signature: record.modified, requestID: requestID, fields: record.fields, parent: record.parent)
+            act: isDeleted ? .deleted : born == position ? .created : .modified, position: position,
+            recordChangeTag: record.recordChangeTag,
+            recordType: record.recordType, signature: record.modified, requestID: requestID, fields: record.fields,
+            parent: record.parent)
     }
 }

@@ -7,7 +7,8 @@ extension InMemoryDatabase {
             let rows = try view.zoneUnlessDefault(request.zoneID, in: state)?.rows.values.map { $0 } ?? []
             let wanted = rows.filter { !$0.isDeleted }.map(\.record)
                 .filter { record in
-                    request.recordTypes?.contains(record.recordType) ?? true && request.after.map { $0 < record.recordID.recordName } ?? true
+                    request.recordTypes?.contains(record.recordType) ?? true
+                        && request.after.map { $0 < record.recordID.recordName } ?? true
                 }
                 .sorted { $0.recordID.recordName < $1.recordID.recordName }
             var fill = PageFill(request.limit)

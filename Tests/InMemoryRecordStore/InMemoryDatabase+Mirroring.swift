@@ -6,7 +6,8 @@ extension InMemoryDatabase {
         try mirror { try $0.apply(batch) }
     }
 
-    func settle(_ recordID: RecordID, keeping version: ConflictSettlement, of versions: ConflictVersions?) async throws {
+    func settle(_ recordID: RecordID, keeping version: ConflictSettlement, of versions: ConflictVersions?) async throws
+    {
         try mirror { try $0.settle(recordID, keeping: version, of: versions) }
     }
 
@@ -14,7 +15,8 @@ extension InMemoryDatabase {
         let now = store.clock()
         return try store.write { state in
             let before = state
-            let transaction = InMemoryTransaction(state, view: view, tickets: store.assetTickets, now: now, takesEdits: false)
+            let transaction = InMemoryTransaction(
+                state, view: view, tickets: store.assetTickets, now: now, takesEdits: false)
             let value = try body(MirrorModifier(transaction, now: now))
             state = transaction.state
             noteGrowth(since: before, in: &state, at: now)
@@ -30,7 +32,8 @@ extension InMemoryDatabase {
         try store.read { state in
             guard let zone = try zoneUnlessDefault(zoneID, in: state) else { return [] }
             let rows = zone.rows.filter { name, row in
-                !row.isDeleted && row.edit == nil && recordType.map { row.record.recordType == $0 } ?? true && after.map { $0 < name } ?? true
+                !row.isDeleted && row.edit == nil && recordType.map { row.record.recordType == $0 } ?? true
+                    && after.map { $0 < name } ?? true
                     && !zone.sighted.contains(name)
             }
             return Array(rows.keys.sorted().prefix(limit))
@@ -67,7 +70,9 @@ extension InMemoryTransaction {
         guard let row = state.zones[zone] else { return false }
         if row.isMirror { return true }
         // The records of users are made by the store itself.
-        if row.rows.values.contains(where: { !$0.isDeleted && $0.record.recordType != Schema.usersType }) { return false }
+        if row.rows.values.contains(where: { !$0.isDeleted && $0.record.recordType != Schema.usersType }) {
+            return false
+        }
         state.zones[zone]?.isMirror = true
         return true
     }

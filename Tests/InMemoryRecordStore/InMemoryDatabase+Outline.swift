@@ -11,7 +11,8 @@ extension InMemoryDatabase {
             var outline = FeedOutline(position: feed.position, floor: feed.floor, stretches: [])
             guard let first = rows.first,
                 let ruler = FeedRuler(
-                    after: request.after ?? first.position - 1, through: request.through ?? feed.position, parts: request.stretches, latest: feed.position)
+                    after: request.after ?? first.position - 1, through: request.through ?? feed.position,
+                    parts: request.stretches, latest: feed.position)
             else { return outline }
             let codec = store.codec
             var rest = rows.drop { $0.position <= ruler.after }
@@ -21,7 +22,8 @@ extension InMemoryDatabase {
                 let before = rest.startIndex > rows.startIndex ? rows[rest.startIndex - 1] : nil
                 rest = rest[inside.endIndex...]
                 return FeedOutline.Stretch(
-                    after: after, through: through, changes: inside.count, began: inside.first?.record.modified.timestamp,
+                    after: after, through: through, changes: inside.count,
+                    began: inside.first?.record.modified.timestamp,
                     token: codec.token(after: before.map { ($0.position, $0.record.modified.timestamp) }, of: feed))
             }
             return outline

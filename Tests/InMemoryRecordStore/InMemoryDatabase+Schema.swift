@@ -6,7 +6,9 @@ extension InMemoryDatabase {
         try store.read { $0.schema }
     }
 
-    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws -> Schema {
+    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws
+        -> Schema
+    {
         try SchemaRules.check(edits, in: address)
         return try changing(because: reason) { try $0.schema.changed(by: edits) }
     }
@@ -19,18 +21,24 @@ extension InMemoryDatabase {
         return try changing(because: .deployment) { try SchemaRules.deploy(development, over: $0.schema) }
     }
 
-    private func changing(because reason: SchemaHistoryEntry.Reason, _ change: (InMemoryState) throws -> SchemaChange) throws -> Schema {
-        let signature = Signature(timestamp: store.clock(), userRecordName: caller.userRecordName, deviceID: caller.deviceID)
+    private func changing(because reason: SchemaHistoryEntry.Reason, _ change: (InMemoryState) throws -> SchemaChange)
+        throws -> Schema
+    {
+        let signature = Signature(
+            timestamp: store.clock(), userRecordName: caller.userRecordName, deviceID: caller.deviceID)
         return try store.write { state in
             let change = try change(state)
             if change.isEmpty { return state.schema }
             if !change.removedTypes.isEmpty {
-                let transaction = InMemoryTransaction(state, view: view, tickets: store.assetTickets, now: signature.timestamp)
+                let transaction = InMemoryTransaction(
+                    state, view: view, tickets: store.assetTickets, now: signature.timestamp)
                 for type in change.removedTypes.sorted() { try transaction.removeRecords(of: type, by: signature) }
                 try transaction.finish()
                 state = transaction.state
             }
-            for (type, fields) in change.removedFields { try state.removeValues(of: fields, in: type, now: signature.timestamp) }
+            for (type, fields) in change.removedFields {
+                try state.removeValues(of: fields, in: type, now: signature.timestamp)
+            }
             state.schema = change.after
             state.note(change.lines, because: reason, by: signature)
             return state.schema
@@ -39,7 +47,8 @@ extension InMemoryDatabase {
 
     func reset(to production: Schema) async throws -> Schema {
         try SchemaRules.checkResetting(in: address)
-        let signature = Signature(timestamp: store.clock(), userRecordName: caller.userRecordName, deviceID: caller.deviceID)
+        let signature = Signature(
+            timestamp: store.clock(), userRecordName: caller.userRecordName, deviceID: caller.deviceID)
         return try store.write { state in
             for zone in state.livingZones { state.end(zone, as: .purged, now: signature.timestamp) }
             state.subscriptions = []
@@ -54,7 +63,9 @@ extension InMemoryDatabase {
 
     func schemaHistory(before: Int64?, limit: Int) async throws -> [SchemaHistoryEntry] {
         try store.read { state in
-            Array(state.history.reversed().drop { entry in before.map { entry.number >= $0 } ?? false }.prefix(max(0, limit)))
+            Array(
+                state.history.reversed().drop { entry in before.map { entry.number >= $0 } ?? false }.prefix(
+                    max(0, limit)))
         }
     }
 }
@@ -63,7 +74,8 @@ extension InMemoryState {
     mutating func note(_ lines: [String], because reason: SchemaHistoryEntry.Reason, by signature: Signature) {
         history.append(
             SchemaHistoryEntry(
-                number: (history.last?.number ?? 0) + 1, timestamp: signature.timestamp, userRecordName: signature.userRecordName, reason: reason,
+                number: (history.last?.number ?? 0) + 1, timestamp: signature.timestamp,
+                userRecordName: signature.userRecordName, reason: reason,
                 changes: lines))
     }
 
@@ -72,7 +84,9 @@ extension InMemoryState {
         var zone = zone
         zone.end = kind
         subscriptions.removeAll { $0.zone == zone.number }
-        for number in hierarchies.keys where hierarchies[number]?.hierarchy.zone == zone.number { hierarchies[number]?.isLive = false }
+        for number in hierarchies.keys where hierarchies[number]?.hierarchy.zone == zone.number {
+            hierarchies[number]?.isLive = false
+        }
         for view in zones.values where view.base == zone.number { end(view, as: kind, now: now) }
         for row in zone.rows.values { endUses(row.assets, now: now) }
         zone.rows = [:]
@@ -120,16 +134,21 @@ extension InMemoryTransaction {
 extension InMemoryDatabase {
     func referrers(to recordID: RecordID, limit: Int) async throws -> [Referrer] {
         try store.read { state in
-            Array(view.referrers(to: recordID.recordName, in: try zoneUnlessDefault(recordID.zoneID, in: state)).prefix(limit))
+            Array(
+                view.referrers(to: recordID.recordName, in: try zoneUnlessDefault(recordID.zoneID, in: state)).prefix(
+                    limit))
         }
     }
 
     func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
         try store.read { state in
-            guard let rows = try zoneUnlessDefault(zoneID, in: state)?.rows.values else { return ZoneCounts(records: [:], deletions: 0) }
+            guard let rows = try zoneUnlessDefault(zoneID, in: state)?.rows.values else {
+                return ZoneCounts(records: [:], deletions: 0)
+            }
             let living = rows.filter { !$0.isDeleted }
             return ZoneCounts(
-                records: Dictionary(grouping: living, by: \.record.recordType).mapValues(\.count), deletions: rows.count - living.count)
+                records: Dictionary(grouping: living, by: \.record.recordType).mapValues(\.count),
+                deletions: rows.count - living.count)
         }
     }
 }

@@ -9,9 +9,12 @@ extension InMemoryDatabase {
                 guard let zone = try view.zoneUnlessDefault(zoneID, in: state) else { return [] }
                 wanted = zone.base ?? zone.number
             }
-            let living = state.hierarchies.values.filter { $0.isLive && $0.hierarchy.number > after ?? 0 }.sorted { $0.hierarchy.number < $1.hierarchy.number }
+            let living = state.hierarchies.values.filter { $0.isLive && $0.hierarchy.number > after ?? 0 }.sorted {
+                $0.hierarchy.number < $1.hierarchy.number
+            }
             let shares = living.compactMap { row -> ZoneShare? in
-                guard let zone = state.zones[row.hierarchy.zone], zone.end == nil, wanted ?? zone.number == zone.number else { return nil }
+                guard let zone = state.zones[row.hierarchy.zone], zone.end == nil, wanted ?? zone.number == zone.number
+                else { return nil }
                 let isSeen =
                     switch address.scope {
                     case .public: false
@@ -27,9 +30,14 @@ extension InMemoryDatabase {
 
     func tree(of zoneID: ZoneID, limit: Int) async throws -> ZoneTree {
         try store.read { state in
-            let rows = try view.zoneUnlessDefault(zoneID, in: state)?.rows.values.filter { !$0.isDeleted }.sorted { $0.position < $1.position } ?? []
+            let rows =
+                try view.zoneUnlessDefault(zoneID, in: state)?.rows.values.filter { !$0.isDeleted }.sorted {
+                    $0.position < $1.position
+                } ?? []
             let nodes = rows.prefix(limit).map(\.record).map {
-                ZoneTree.Node(recordName: $0.recordID.recordName, recordType: $0.recordType, parent: $0.parent, hierarchy: $0.sharing?.hierarchy)
+                ZoneTree.Node(
+                    recordName: $0.recordID.recordName, recordType: $0.recordType, parent: $0.parent,
+                    hierarchy: $0.sharing?.hierarchy)
             }
             return ZoneTree(nodes: nodes, isComplete: nodes.count == rows.count)
         }

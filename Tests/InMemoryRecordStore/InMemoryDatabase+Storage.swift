@@ -5,7 +5,9 @@ extension InMemoryDatabase {
     func storage(limit: Int) async throws -> DatabaseStorage {
         try store.read { state in
             DatabaseStorage(
-                try view.zones(in: state).map { DatabaseStorage.Zone(zoneID: view.zoneID(of: $0), types: try $0.amounts()) }, limit: limit)
+                try view.zones(in: state).map {
+                    DatabaseStorage.Zone(zoneID: view.zoneID(of: $0), types: try $0.amounts())
+                }, limit: limit)
         }
     }
 }
@@ -15,9 +17,14 @@ extension InMemoryRecordEngine {
         try openStores.flatMap { container, environment, store in
             try store.read { state in
                 try [DatabaseScope.private, .public].map { scope in
-                    let zones = state.zones.values.filter { $0.end == nil && $0.base == nil && ($0.owner == nil) == (scope == .public) }
-                    let amounts = try zones.flatMap { zone in try zone.amounts().map { (type: $0.key, zoneName: zone.name, amount: $0.value) } }
-                    return StoreStorage(container: container, environment: environment, scope: scope, amounts, limit: limit)
+                    let zones = state.zones.values.filter {
+                        $0.end == nil && $0.base == nil && ($0.owner == nil) == (scope == .public)
+                    }
+                    let amounts = try zones.flatMap { zone in
+                        try zone.amounts().map { (type: $0.key, zoneName: zone.name, amount: $0.value) }
+                    }
+                    return StoreStorage(
+                        container: container, environment: environment, scope: scope, amounts, limit: limit)
                 }
             }
         }.filter { $0.total.records > 0 }
@@ -42,7 +49,8 @@ extension InMemoryState.Row {
         get throws {
             var known: Set<InMemoryState.AssetField> = []
             return try record.fields.assets().reduce(0) { sum, held in
-                guard let checksum = FileChecksum(held.asset.fileChecksum), known.insert(InMemoryState.AssetField(field: held.field, checksum: checksum)).inserted
+                guard let checksum = FileChecksum(held.asset.fileChecksum),
+                    known.insert(InMemoryState.AssetField(field: held.field, checksum: checksum)).inserted
                 else { return sum }
                 return sum.addingSaturated(held.asset.size)
             }

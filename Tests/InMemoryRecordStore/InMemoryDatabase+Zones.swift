@@ -34,7 +34,9 @@ extension InMemoryDatabase {
                     try ZoneRules.check(operation, in: address, as: caller)
                     switch operation {
                     case .create(let zoneID):
-                        if try view.existingZone(zoneID, in: state) == nil { view.makeZone(zoneID.zoneName, in: &state, now: now) }
+                        if try view.existingZone(zoneID, in: state) == nil {
+                            view.makeZone(zoneID.zoneName, in: &state, now: now)
+                        }
                         return .success(view.zone(try view.zone(zoneID, in: state), in: state, codec: store.codec))
                     case .delete(let zoneID):
                         return .success(try end(zoneID, as: .deleted, in: &state, now: now))
@@ -46,7 +48,9 @@ extension InMemoryDatabase {
         }
     }
 
-    private func end(_ zoneID: ZoneID, as kind: ZoneChange.Kind, in state: inout InMemoryState, now: Timestamp) throws -> Zone {
+    private func end(_ zoneID: ZoneID, as kind: ZoneChange.Kind, in state: inout InMemoryState, now: Timestamp) throws
+        -> Zone
+    {
         let zone = try view.zone(zoneID, in: state)
         state.end(zone, as: kind, now: now)
         return Zone(zoneID: view.zoneID(of: zone), syncToken: nil, atomic: true)

@@ -7,7 +7,9 @@ struct InMemoryDatabase: RecordDatabase {
     let address: DatabaseAddress
     let caller: Caller
 
-    var capabilities: Set<Capability> { address.scope == .public ? Capability.ofPublicDatabases : Capability.ofDatabases }
+    var capabilities: Set<Capability> {
+        address.scope == .public ? Capability.ofPublicDatabases : Capability.ofDatabases
+    }
 
     var view: InMemoryView { InMemoryView(address: address, caller: caller) }
 
@@ -15,8 +17,10 @@ struct InMemoryDatabase: RecordDatabase {
         let now = store.clock()
         return try store.write { state in
             let before = state
-            let transaction = InMemoryTransaction(state, view: view, tickets: store.assetTickets, now: now, requestID: request.requestID)
-            var modifier = BatchModifier(transaction, address: address, caller: caller, now: now, cascadeLimit: store.cascadeLimit)
+            let transaction = InMemoryTransaction(
+                state, view: view, tickets: store.assetTickets, now: now, requestID: request.requestID)
+            var modifier = BatchModifier(
+                transaction, address: address, caller: caller, now: now, cascadeLimit: store.cascadeLimit)
             let outcomes = try modifier.apply(request)
             try transaction.finish()
             state = transaction.state
@@ -29,7 +33,9 @@ struct InMemoryDatabase: RecordDatabase {
     func noteGrowth(since before: InMemoryState, in state: inout InMemoryState, at now: Timestamp) {
         let growth = SchemaChange(from: before.schema, to: state.schema)
         if growth.isEmpty { return }
-        state.note(growth.lines, because: .save, by: Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID))
+        state.note(
+            growth.lines, because: .save,
+            by: Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID))
     }
 
     func query(_ request: QueryRequest) async throws -> QueryPage {
@@ -54,7 +60,9 @@ struct InMemoryDatabase: RecordDatabase {
     }
 
     /// - Returns: the page, and the number of records compared.
-    func page(_ request: QueryRequest, of query: ResolvedQuery, in state: InMemoryState) throws -> (page: QueryPage, recordsRead: Int) {
+    func page(_ request: QueryRequest, of query: ResolvedQuery, in state: InMemoryState) throws -> (
+        page: QueryPage, recordsRead: Int
+    ) {
         let zones: [InMemoryState.ZoneRow]
         switch request.area {
         case .allZones: zones = view.zones(in: state)
@@ -62,19 +70,24 @@ struct InMemoryDatabase: RecordDatabase {
             if let zone = try zoneUnlessDefault(zoneID, in: state) { zones = [zone] } else { zones = [] }
         }
         let records = try zones.flatMap { zone in
-            try zone.rows.values.filter { !$0.isDeleted && $0.record.recordType == query.recordType }.map { try QueriedRecord($0.record, for: query) }
+            try zone.rows.values.filter { !$0.isDeleted && $0.record.recordType == query.recordType }.map {
+                try QueriedRecord($0.record, for: query)
+            }
         }
         let area = area(request.area, zones)
         let marker = try request.continuationMarker.map { try ContinuationMarker($0, for: query, in: area) }
         let ordered = records.filter { query.matches($0) }.map { (record: $0.record, place: query.place(of: $0)) }
-            .sorted { query.precedes($0.place, $1.place) }.drop { item in marker.map { !query.precedes($0.place, item.place) } ?? false }
+            .sorted { query.precedes($0.place, $1.place) }.drop { item in
+                marker.map { !query.precedes($0.place, item.place) } ?? false
+            }
         var fill = PageFill(request.limit)
         let page = ordered.prefix { fill.admits($0.record) }
         let hasMore = page.count < ordered.count
         let recordsRead = records.count
         let found = QueryPage(
             records: try page.map { try $0.record.keeping(request.desiredKeys) },
-            continuationMarker: hasMore ? page.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : nil,
+            continuationMarker: hasMore
+                ? page.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : nil,
             plan: QueryPlanChoice(index: nil, summary: Self.summary(recordsRead)))
         return (found, recordsRead)
     }
@@ -90,7 +103,9 @@ struct InMemoryDatabase: RecordDatabase {
         return .zone(zones.first.map { view.zoneID(of: $0) } ?? .default)
     }
 
-    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<
+        StoredRecord, RecordError
+    >] {
         let found = try read(recordIDs, desiredKeys, bytesLimit)
         let missing = UserRecords.missing(recordIDs, found, of: address.scope)
         if missing.isEmpty { return found }
@@ -108,20 +123,28 @@ struct InMemoryDatabase: RecordDatabase {
     func grants(in state: InMemoryState) -> GrantRules {
         GrantRules(address, caller) {
             try UserRecords.roleNumbers(
-                in: view.zoneUnlessDefault(.default, in: state)?.rows[caller.userRecordName].flatMap { $0.isDeleted ? nil : $0.record })
+                in: view.zoneUnlessDefault(.default, in: state)?.rows[caller.userRecordName].flatMap {
+                    $0.isDeleted ? nil : $0.record
+                })
         }
     }
 
-    private func read(_ recordIDs: [RecordID], _ desiredKeys: Set<Name>?, _ bytesLimit: Int) throws -> [Result<StoredRecord, RecordError>] {
+    private func read(_ recordIDs: [RecordID], _ desiredKeys: Set<Name>?, _ bytesLimit: Int) throws -> [Result<
+        StoredRecord, RecordError
+    >] {
         try store.read { state in
             let grants = grants(in: state)
             var fill = PageFill(PageLimit(records: .max, bytes: bytesLimit))
             return try recordIDs.map { recordID in
                 do {
-                    guard let row = try zoneUnlessDefault(recordID.zoneID, in: state)?.rows[recordID.recordName], !row.isDeleted else {
+                    guard let row = try zoneUnlessDefault(recordID.zoneID, in: state)?.rows[recordID.recordName],
+                        !row.isDeleted
+                    else {
                         return .failure(.recordNotFound)
                     }
-                    guard try grants.canRead(row.record, state.schema) else { return .failure(GrantRules.refusal(of: .read)) }
+                    guard try grants.canRead(row.record, state.schema) else {
+                        return .failure(GrantRules.refusal(of: .read))
+                    }
                     let record = try row.record.keeping(desiredKeys)
                     return fill.admits(record) ? .success(record) : .failure(.tooManyBytes)
                 } catch let error as RecordError where error.code == .zoneNotFound {

@@ -22,7 +22,8 @@ public final class InMemoryRecordEngine: RecordEngine {
     /// - cascadeLimit: maximum number of cascaded deletions before the rest of a cascade is processed separately.
     /// - clock: the time source for records.
     public init(
-        journal: JournalLimits = .standard, cascadeLimit: Int = BatchModifier.cascadeLimit, clock: @escaping @Sendable () -> Timestamp = Timestamp.now
+        journal: JournalLimits = .standard, cascadeLimit: Int = BatchModifier.cascadeLimit,
+        clock: @escaping @Sendable () -> Timestamp = Timestamp.now
     ) {
         self.journal = journal
         self.cascadeLimit = cascadeLimit
@@ -62,7 +63,11 @@ public final class InMemoryRecordEngine: RecordEngine {
         try stores.withLock { stores in
             let moved = stores.filter { $0.key.container == container }
             if moved.isEmpty { throw RecordError.noContainer(container) }
-            if let name, stores.keys.contains(where: { $0.container.description.lowercased() == name.description.lowercased() && $0.container != container }) {
+            if let name,
+                stores.keys.contains(where: {
+                    $0.container.description.lowercased() == name.description.lowercased() && $0.container != container
+                })
+            {
                 throw RecordError.containerExists(name)
             }
             for (key, store) in moved {
@@ -75,16 +80,22 @@ public final class InMemoryRecordEngine: RecordEngine {
     public func close() async {}
 
     public func environments(of container: ContainerID) async throws -> [Environment] {
-        stores.withLock { stores in Environment.allCases.filter { stores[Key(container: container, environment: $0)] != nil } }
+        stores.withLock { stores in
+            Environment.allCases.filter { stores[Key(container: container, environment: $0)] != nil }
+        }
     }
 
-    public func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Environment) async throws -> Bool {
+    public func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Environment) async throws
+        -> Bool
+    {
         let store = stores.withLock { $0[Key(container: container, environment: environment)] }
         return try store?.read { $0.users[userRecordName] != nil } ?? false
     }
 
     public func health() async -> [StoreHealth] {
-        stores.withLock { $0.keys }.map { StoreHealth(container: $0.container, environment: $0.environment, readOnlyBecause: nil) }
-            .sorted { ($0.container, $0.environment.rawValue) < ($1.container, $1.environment.rawValue) }
+        stores.withLock { $0.keys }.map {
+            StoreHealth(container: $0.container, environment: $0.environment, readOnlyBecause: nil)
+        }
+        .sorted { ($0.container, $0.environment.rawValue) < ($1.container, $1.environment.rawValue) }
     }
 }

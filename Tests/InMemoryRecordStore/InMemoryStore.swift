@@ -22,7 +22,8 @@ final class InMemoryStore: Sendable {
         queries = QueryLog(since: Timestamp.now())
         tokens = Mutex(
             TokenCodec(
-                seal: TokenSeal(key: TokenSeal.makeKey()), epochs: [Epoch(number: .random(in: 1...UInt32.max), after: 0)]))
+                seal: TokenSeal(key: TokenSeal.makeKey()),
+                epochs: [Epoch(number: .random(in: 1...UInt32.max), after: 0)]))
     }
 
     func expireTokens() {
@@ -67,7 +68,8 @@ struct InMemoryState: Sendable {
         var requestID: String?
         /// Earlier states, oldest first.
         var earlier: [RecordJournalEntry] = []
-        /// In a mirror: the changes that the origin does not have. Its position and present version are those of the row.
+        /// In a mirror: the changes that the origin does not have. Its position and present version are those of the
+        /// row.
         var edit: UnsentEdit?
     }
 
@@ -77,9 +79,12 @@ struct InMemoryState: Sendable {
         let checksum: FileChecksum
 
         static func all(of fields: some Sequence<Field>) -> Set<AssetField> {
-            Set(fields.flatMap { field in
-                field.value.assets.compactMap { asset in FileChecksum(asset.fileChecksum).map { AssetField(field: field.name, checksum: $0) } }
-            })
+            Set(
+                fields.flatMap { field in
+                    field.value.assets.compactMap { asset in
+                        FileChecksum(asset.fileChecksum).map { AssetField(field: field.name, checksum: $0) }
+                    }
+                })
         }
     }
 
@@ -165,7 +170,9 @@ struct InMemoryState: Sendable {
     }
 
     /// Turns a record into a deletion.
-    mutating func delete(_ name: Name, in zone: Int64, by signature: Signature, requestID: String? = nil, isEdit: Bool = true) {
+    mutating func delete(
+        _ name: Name, in zone: Int64, by signature: Signature, requestID: String? = nil, isEdit: Bool = true
+    ) {
         guard var row = zones[zone]?.rows[name] else { return }
         let position = nextPosition()
         if isEdit, takesEdits(of: row.record.recordType, in: zone) {
@@ -173,7 +180,8 @@ struct InMemoryState: Sendable {
                 // The origin never heard of a record that was created here and is deleted again.
                 if edit.base == nil, edit.sent == nil, edit.theirs == nil { row.edit = nil }
             } else {
-                row.edit = UnsentEdit(recordID: row.record.recordID, since: position, position: position, mine: nil, base: row.record)
+                row.edit = UnsentEdit(
+                    recordID: row.record.recordID, since: position, position: position, mine: nil, base: row.record)
             }
         }
         row.earlier = earlier(than: row, replacedAt: signature.timestamp)

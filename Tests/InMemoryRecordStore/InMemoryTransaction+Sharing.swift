@@ -32,7 +32,9 @@ extension InMemoryTransaction {
     }
 
     func children(of parent: Name, in zone: Int64, after: Name?, limit: Int) -> [Name] {
-        let names = state.zones[zone]?.rows.values.filter { !$0.isDeleted && $0.record.parent == parent }.map(\.record.recordID.recordName) ?? []
+        let names =
+            state.zones[zone]?.rows.values.filter { !$0.isDeleted && $0.record.parent == parent }.map(
+                \.record.recordID.recordName) ?? []
         return Array(names.sorted().drop { name in after.map { name <= $0 } ?? false }.prefix(limit))
     }
 
@@ -46,7 +48,8 @@ extension InMemoryTransaction {
         let shown = self.record(named: name, in: view)
         if let shown, shown.recordChangeTag == record.recordChangeTag, shown.sharing == record.sharing { return false }
         let draft = try RecordDraft(
-            of: record, replacing: shown, modified: record.modified, recordChangeTag: record.recordChangeTag, sharing: record.sharing)
+            of: record, replacing: shown, modified: record.modified, recordChangeTag: record.recordChangeTag,
+            sharing: record.sharing)
         _ = save(draft, replacing: shown, in: view)
         // The files are those of the record itself.
         state.zones[view]?.rows[name]?.assets = []
@@ -64,13 +67,16 @@ extension InMemoryTransaction {
         state.hierarchies[hierarchy.number]?.guests[user] = permission
         let isReader = permission == .readOnly
         if hierarchy.rootName == nil {
-            enter(ZoneParticipant(userRecordName: user, permission: isReader ? .readOnly : .readWrite), to: hierarchy.zone)
+            enter(
+                ZoneParticipant(userRecordName: user, permission: isReader ? .readOnly : .readWrite), to: hierarchy.zone
+            )
             return hierarchy.zone
         }
         if let view = livingView(of: user, on: hierarchy.zone) { return view }
         guard let base = state.zones[hierarchy.zone] else { return hierarchy.zone }
         let number = Int64(state.zones.count + 1)
-        var view = InMemoryState.ZoneRow(number: number, owner: base.owner, name: base.name, position: state.nextPosition(), moment: now)
+        var view = InMemoryState.ZoneRow(
+            number: number, owner: base.owner, name: base.name, position: state.nextPosition(), moment: now)
         view.base = base.number
         state.zones[number] = view
         enter(ZoneParticipant(userRecordName: user, permission: .readOnly), to: number)
@@ -81,14 +87,19 @@ extension InMemoryTransaction {
     func enter(_ participant: ZoneParticipant, to zone: Int64) {
         state.shares.removeAll { $0.zone == zone && $0.participant.userRecordName == participant.userRecordName }
         state.shares.append(
-            InMemoryState.ShareRow(zone: zone, participant: participant, isLive: true, position: state.nextPosition(), moment: now))
+            InMemoryState.ShareRow(
+                zone: zone, participant: participant, isLive: true, position: state.nextPosition(), moment: now))
     }
 
     func dismiss(_ user: Name, from hierarchy: Hierarchy) -> Int64? {
         guard state.hierarchies[hierarchy.number]?.guests.removeValue(forKey: user) != nil else { return nil }
         let view = hierarchy.rootName == nil ? hierarchy.zone : livingView(of: user, on: hierarchy.zone)
         guard let view else { return nil }
-        if hierarchy.rootName != nil, state.livingHierarchies(of: hierarchy.zone).contains(where: { $0.guests[user] != nil }) { return view }
+        if hierarchy.rootName != nil,
+            state.livingHierarchies(of: hierarchy.zone).contains(where: { $0.guests[user] != nil })
+        {
+            return view
+        }
         if let index = state.shares.firstIndex(where: { $0.zone == view && $0.participant.userRecordName == user }) {
             state.shares[index].isLive = false
             state.shares[index].position = state.nextPosition()
@@ -105,25 +116,31 @@ extension InMemoryTransaction {
         return views
     }
 
-    func unfinishedViews(ofZone zone: Int64) -> Set<Int64> { Set(state.walks.lazy.filter { $0.zone == zone }.compactMap(\.view)) }
+    func unfinishedViews(ofZone zone: Int64) -> Set<Int64> {
+        Set(state.walks.lazy.filter { $0.zone == zone }.compactMap(\.view))
+    }
 
     func enqueue(_ walks: [HierarchyWalk.Item]) { state.walks += walks }
 
     private func livingView(of user: Name, on zone: Int64) -> Int64? {
         state.shares.first { share in
-            share.isLive && share.participant.userRecordName == user && state.zones[share.zone].map { $0.base == zone && $0.end == nil } ?? false
+            share.isLive && share.participant.userRecordName == user
+                && state.zones[share.zone].map { $0.base == zone && $0.end == nil } ?? false
         }?.zone
     }
 }
 
 extension InMemoryState {
     func livingHierarchies(of zone: Int64) -> [HierarchyRow] {
-        hierarchies.values.filter { $0.isLive && $0.hierarchy.zone == zone }.sorted { $0.hierarchy.number < $1.hierarchy.number }
+        hierarchies.values.filter { $0.isLive && $0.hierarchy.zone == zone }.sorted {
+            $0.hierarchy.number < $1.hierarchy.number
+        }
     }
 }
 
 extension InMemoryDatabase {
-    func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
+    func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
+    {
         try following(shortGUIDs, by: addresses) { try $0.resolve($1) }
     }
 
@@ -144,7 +161,10 @@ extension InMemoryDatabase {
             let results = try operations.map { operation -> Result<Zone, RecordError> in
                 do {
                     guard case .delete(let zoneID) = operation else { throw ZoneRules.ownersOnly }
-                    return .success(Zone(zoneID: try transaction.attempt { try modifier.leave(zoneID) }, syncToken: nil, atomic: true))
+                    return .success(
+                        Zone(
+                            zoneID: try transaction.attempt { try modifier.leave(zoneID) }, syncToken: nil, atomic: true
+                        ))
                 } catch let error as RecordError {
                     return .failure(error)
                 }
@@ -163,7 +183,9 @@ extension InMemoryDatabase {
             let transaction = InMemoryTransaction(state, view: view, tickets: store.assetTickets, now: now)
             let acceptance = ShareAcceptance(transaction, caller: caller, addresses: addresses, now: now)
             let results = try shortGUIDs.map { shortGUID -> Result<ResolvedShare, RecordError> in
-                do { return .success(try transaction.attempt { try body(acceptance, shortGUID) }) } catch let error as RecordError { return .failure(error) }
+                do { return .success(try transaction.attempt { try body(acceptance, shortGUID) }) } catch let error
+                    as RecordError
+                { return .failure(error) }
             }
             try transaction.finish()
             state = transaction.state

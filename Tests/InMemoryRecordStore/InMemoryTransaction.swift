@@ -11,7 +11,10 @@ final class InMemoryTransaction: MirrorTransaction {
     /// False if the changes come from the origin of a mirror.
     private let takesEdits: Bool
 
-    init(_ state: InMemoryState, view: InMemoryView, tickets: AssetTickets, now: Timestamp, requestID: String? = nil, takesEdits: Bool = true) {
+    init(
+        _ state: InMemoryState, view: InMemoryView, tickets: AssetTickets, now: Timestamp, requestID: String? = nil,
+        takesEdits: Bool = true
+    ) {
         self.takesEdits = takesEdits
         self.state = state
         self.view = view
@@ -33,8 +36,11 @@ final class InMemoryTransaction: MirrorTransaction {
                     }))
         }
         return TransactionZone(
-            key: zone.base ?? zone.number, zoneID: view.zoneID(of: zone), canWrite: guest?.canWrite ?? view.canWrite(zone, in: state), guest: guest,
-            hasHierarchies: state.hierarchies.values.contains { $0.hierarchy.zone == zone.base ?? zone.number && $0.hierarchy.rootName != nil },
+            key: zone.base ?? zone.number, zoneID: view.zoneID(of: zone),
+            canWrite: guest?.canWrite ?? view.canWrite(zone, in: state), guest: guest,
+            hasHierarchies: state.hierarchies.values.contains {
+                $0.hierarchy.zone == zone.base ?? zone.number && $0.hierarchy.rootName != nil
+            },
             isMirror: zone.isMirror)
     }
 
@@ -50,7 +56,8 @@ final class InMemoryTransaction: MirrorTransaction {
     func save(_ draft: RecordDraft, replacing previous: StoredRecord?, in zone: Int64) -> StoredRecord {
         let position = state.nextPosition()
         let record = StoredRecord(
-            recordID: draft.recordID, recordType: draft.recordType, recordChangeTag: draft.recordChangeTag ?? String(position, radix: 36), created: draft.created,
+            recordID: draft.recordID, recordType: draft.recordType,
+            recordChangeTag: draft.recordChangeTag ?? String(position, radix: 36), created: draft.created,
             modified: draft.modified, parent: draft.parent, fields: draft.text, sharing: draft.sharing)
         let before = state.zones[zone]?.rows[draft.recordID.recordName]
         var row = InMemoryState.Row(record: record, position: position, born: position)
@@ -66,11 +73,15 @@ final class InMemoryTransaction: MirrorTransaction {
         }
         row.requestID = requestID
         row.references = draft.fields.values.flatMap { field in
-            field.value.elements.compactMap { if case .reference(let reference) = $0 { (field.name, reference) } else { nil } }
+            field.value.elements.compactMap {
+                if case .reference(let reference) = $0 { (field.name, reference) } else { nil }
+            }
         }
         row.assets = InMemoryState.AssetField.all(of: draft.fields.values)
         state.endUses(before?.assets.subtracting(row.assets) ?? [], now: now)
-        if let parent = draft.parent { row.references.append((SystemField.parent.schemaName, Reference(recordName: parent))) }
+        if let parent = draft.parent {
+            row.references.append((SystemField.parent.schemaName, Reference(recordName: parent)))
+        }
         state.zones[zone]?.rows[draft.recordID.recordName] = row
         state.touch(zone, position, now: now)
         return record
@@ -79,7 +90,9 @@ final class InMemoryTransaction: MirrorTransaction {
     func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) -> RecordDeletion? {
         let references = state.zones[zone]?.rows[record.recordID.recordName]?.references ?? []
         state.delete(record.recordID.recordName, in: zone, by: signature, requestID: requestID, isEdit: takesEdits)
-        return RecordDeletion(position: state.position, validated: references.filter { $0.reference.action == .validate }.map(\.reference.recordName).sorted())
+        return RecordDeletion(
+            position: state.position,
+            validated: references.filter { $0.reference.action == .validate }.map(\.reference.recordName).sorted())
     }
 
     func zoneID(of zone: Int64) throws -> ZoneID {
@@ -99,7 +112,9 @@ final class InMemoryTransaction: MirrorTransaction {
     }
 
     func actions(on name: Name, in zone: Int64) -> Set<Reference.Action> {
-        Set(view.referrers(to: name, in: state.zones[zone]).filter { $0.action != .none && $0.recordName != name }.map(\.action))
+        Set(
+            view.referrers(to: name, in: state.zones[zone]).filter { $0.action != .none && $0.recordName != name }.map(
+                \.action))
     }
 
     var hasWorkedLong: Bool { false }

@@ -9,7 +9,9 @@ struct InMemoryView: Sendable {
     /// Existing zones: the default zone first, then by name and owner.
     func zones(in state: InMemoryState) -> [InMemoryState.ZoneRow] {
         state.zones.values.filter { $0.end == nil && isVisible($0, in: state) }.sorted { left, right in
-            if (left.name == ZoneID.defaultZoneName) != (right.name == ZoneID.defaultZoneName) { return left.name == ZoneID.defaultZoneName }
+            if (left.name == ZoneID.defaultZoneName) != (right.name == ZoneID.defaultZoneName) {
+                return left.name == ZoneID.defaultZoneName
+            }
             return left.name == right.name ? (left.owner ?? "") < (right.owner ?? "") : left.name < right.name
         }
     }
@@ -46,7 +48,8 @@ struct InMemoryView: Sendable {
         // The default zone has no feed that could report its creation.
         let position = name == ZoneID.defaultZoneName ? 0 : state.nextPosition()
         state.zones[number] = InMemoryState.ZoneRow(
-            number: number, owner: address.scope == .public ? nil : caller.userRecordName, name: name, position: position, moment: now)
+            number: number, owner: address.scope == .public ? nil : caller.userRecordName, name: name,
+            position: position, moment: now)
     }
 
     /// True if the zone ID refers to a zone of this database's owner.
@@ -64,12 +67,15 @@ struct InMemoryView: Sendable {
         switch address.scope {
         case .public: return nil
         case .private:
-            guard let owner = zoneID.ownerRecordName, !ZoneID.currentOwnerNames.contains(owner) else { return caller.userRecordName }
+            guard let owner = zoneID.ownerRecordName, !ZoneID.currentOwnerNames.contains(owner) else {
+                return caller.userRecordName
+            }
             if owner != caller.userRecordName { throw RecordError.zoneNotFound }
             return owner
         case .shared:
             guard let owner = zoneID.ownerRecordName else {
-                throw RecordError(.zoneNotFound, "Zone does not exist. In the shared database a zoneID needs its ownerRecordName")
+                throw RecordError(
+                    .zoneNotFound, "Zone does not exist. In the shared database a zoneID needs its ownerRecordName")
             }
             return owner
         }
@@ -102,7 +108,8 @@ struct InMemoryView: Sendable {
 
     func feed(of zone: InMemoryState.ZoneRow, in state: InMemoryState) -> FeedState {
         FeedState(
-            scope: address.scope, databaseNumber: databaseNumber(in: state), subject: .zone(zone.number), position: zone.position,
+            scope: address.scope, databaseNumber: databaseNumber(in: state), subject: .zone(zone.number),
+            position: zone.position,
             moment: zone.moment)
     }
 
@@ -112,47 +119,65 @@ struct InMemoryView: Sendable {
 
     func zone(_ zone: InMemoryState.ZoneRow, in state: InMemoryState, codec: TokenCodec) -> Zone {
         let hasFeed = hasFeed(zone)
-        return Zone(zoneID: zoneID(of: zone), syncToken: hasFeed ? codec.current(feed(of: zone, in: state)) : nil, atomic: hasFeed)
+        return Zone(
+            zoneID: zoneID(of: zone), syncToken: hasFeed ? codec.current(feed(of: zone, in: state)) : nil,
+            atomic: hasFeed)
     }
 
     /// All zone changes, ordered by the latest change. A recreated zone hides the deleted zone of the same name.
-    func zoneChanges(in state: InMemoryState, codec: TokenCodec) -> [(change: ZoneChange, position: Int64, moment: Timestamp)] {
-        let seen: [(zone: InMemoryState.ZoneRow, kind: ZoneChange.Kind, position: Int64, moment: Timestamp)] = state.zones.values.compactMap { zone in
-            guard hasFeed(zone) else { return nil }
-            switch address.scope {
-            case .public: return nil
-            case .private:
-                return zone.owner == caller.userRecordName && zone.base == nil ? (zone, zone.end ?? .changed, zone.position, zone.moment) : nil
-            case .shared:
-                guard let share = share(of: zone, in: state) else { return nil }
-                if !share.isLive { return (zone, .deleted, share.position, share.moment) }
-                let isShareNewer = share.position > zone.position
-                return (
-                    zone, zone.end ?? .changed, max(share.position, zone.position), isShareNewer ? share.moment : zone.moment
-                )
+    func zoneChanges(in state: InMemoryState, codec: TokenCodec) -> [(
+        change: ZoneChange, position: Int64, moment: Timestamp
+    )] {
+        let seen: [(zone: InMemoryState.ZoneRow, kind: ZoneChange.Kind, position: Int64, moment: Timestamp)] = state
+            .zones.values.compactMap { zone in
+                guard hasFeed(zone) else { return nil }
+                switch address.scope {
+                case .public: return nil
+                case .private:
+                    return zone.owner == caller.userRecordName && zone.base == nil
+                        ? (zone, zone.end ?? .changed, zone.position, zone.moment) : nil
+                case .shared:
+                    guard let share = share(of: zone, in: state) else { return nil }
+                    if !share.isLive { return (zone, .deleted, share.position, share.moment) }
+                    let isShareNewer = share.position > zone.position
+                    return (
+                        zone, zone.end ?? .changed, max(share.position, zone.position),
+                        isShareNewer ? share.moment : zone.moment
+                    )
+                }
             }
-        }
-        let latest = Dictionary(seen.map { (zoneID(of: $0.zone), (isLiving: $0.kind == .changed, number: $0.zone.number)) }) { left, right in
+        let latest = Dictionary(
+            seen.map { (zoneID(of: $0.zone), (isLiving: $0.kind == .changed, number: $0.zone.number)) }
+        ) { left, right in
             if left.isLiving != right.isLiving { return left.isLiving ? left : right }
             return left.number > right.number ? left : right
         }
-        return seen.filter { latest[zoneID(of: $0.zone)]?.number == $0.zone.number }.sorted { $0.position < $1.position }.map { item in
+        return seen.filter { latest[zoneID(of: $0.zone)]?.number == $0.zone.number }.sorted {
+            $0.position < $1.position
+        }.map { item in
             let token = item.kind == .changed ? codec.current(feed(of: item.zone, in: state)) : nil
-            return (ZoneChange(zoneID: zoneID(of: item.zone), kind: item.kind, timestamp: item.moment, syncToken: token), item.position, item.moment)
+            return (
+                ZoneChange(zoneID: zoneID(of: item.zone), kind: item.kind, timestamp: item.moment, syncToken: token),
+                item.position, item.moment
+            )
         }
     }
 
     func referrers(to name: Name, in zone: InMemoryState.ZoneRow?) -> [Referrer] {
         guard let zone else { return [] }
         let found = zone.rows.values.flatMap { row in
-            row.references.filter { $0.reference.recordName == name && ($0.reference.zoneID.map { $0.zoneName == zone.name } ?? true) }.map {
+            row.references.filter {
+                $0.reference.recordName == name && ($0.reference.zoneID.map { $0.zoneName == zone.name } ?? true)
+            }.map {
                 Referrer(
-                    recordName: row.record.recordID.recordName, recordType: row.record.recordType, fieldName: $0.field, action: $0.reference.action)
+                    recordName: row.record.recordID.recordName, recordType: row.record.recordType, fieldName: $0.field,
+                    action: $0.reference.action)
             }
         }
         return Set(found).sorted { left, right in
             if left.recordName != right.recordName { return left.recordName < right.recordName }
-            return left.fieldName == right.fieldName ? left.action.rawValue < right.action.rawValue : left.fieldName < right.fieldName
+            return left.fieldName == right.fieldName
+                ? left.action.rawValue < right.action.rawValue : left.fieldName < right.fieldName
         }
     }
 

@@ -6,13 +6,15 @@ import Synchronization
 public final class BreakingProxy: Sendable {
     public enum Plan: Sendable {
         case forward
-        /// The request of this number, counted from 1, and all after it never arrive. This is how a process that ends looks from outside.
+        /// The request of this number, counted from 1, and all after it never arrive. This is how a process that ends
+        /// looks from outside.
         case stopBeforeRequest(Int)
         /// The answer to the request of this number and everything after it never arrive. The request does.
         case stopBeforeAnswer(Int)
         /// The connection breaks once, after so many bytes of all answers together.
         case breakOnce(afterBytes: Int)
-        /// The connection breaks within each request whose number this divides, or within its answer. Only a part of that arrives.
+        /// The connection breaks within each request whose number this divides, or within its answer. Only a part of
+        /// that arrives.
         case breakEvery(Int, Message, Part)
     }
 
@@ -73,14 +75,19 @@ public final class BreakingProxy: Sendable {
     /// The heads of all requests and answers.
     public var heads: String { state.withLock { $0.heads } }
 
-    public static func run<Value>(to port: Int, _ plan: Plan, _ body: (_ port: Int, BreakingProxy) async throws -> Value) async throws -> Value {
+    public static func run<Value>(
+        to port: Int, _ plan: Plan, _ body: (_ port: Int, BreakingProxy) async throws -> Value
+    ) async throws -> Value {
         let proxy = BreakingProxy(plan)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { client in
-                ClientBootstrap(group: client.eventLoop).connect(host: "127.0.0.1", port: port).flatMapThrowing { server in
+                ClientBootstrap(group: client.eventLoop).connect(host: "127.0.0.1", port: port).flatMapThrowing {
+                    server in
                     let exchange = Exchange()
-                    try client.pipeline.syncOperations.addHandler(Side(to: server) { proxy.judge(request: $0, exchange) })
-                    try server.pipeline.syncOperations.addHandler(Side(to: client) { proxy.judge(answer: $0, exchange) })
+                    try client.pipeline.syncOperations.addHandler(
+                        Side(to: server) { proxy.judge(request: $0, exchange) })
+                    try server.pipeline.syncOperations.addHandler(
+                        Side(to: client) { proxy.judge(answer: $0, exchange) })
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -130,12 +137,17 @@ public final class BreakingProxy: Sendable {
     }
 
     /// Keeps a message that the plan breaks until all of it is there, because only then its middle and end are known.
-    private static func judge(_ message: Message, _ part: ByteBuffer, _ exchange: Exchange, _ state: inout State) -> Verdict {
-        guard case .breakEvery(let interval, message, let arriving) = state.plan, exchange.number.isMultiple(of: interval) else { return .forward(part) }
+    private static func judge(_ message: Message, _ part: ByteBuffer, _ exchange: Exchange, _ state: inout State)
+        -> Verdict
+    {
+        guard case .breakEvery(let interval, message, let arriving) = state.plan,
+            exchange.number.isMultiple(of: interval)
+        else { return .forward(part) }
         exchange.held.writeImmutableBuffer(part)
         guard let (head, whole) = extent(of: exchange.held) else { return .hold }
         state.breaks += 1
-        return .breakOff(exchange.held.getSlice(at: exchange.held.readerIndex, length: arriving.count(head: head, whole: whole)))
+        return .breakOff(
+            exchange.held.getSlice(at: exchange.held.readerIndex, length: arriving.count(head: head, whole: whole)))
     }
 
     private static func begins(_ part: ByteBuffer, _ words: [String]) -> Bool {
@@ -144,7 +156,9 @@ public final class BreakingProxy: Sendable {
 
     private static func head(of part: ByteBuffer) -> String {
         let bytes = part.readableBytesView
-        return String(decoding: bytes[..<(bytes.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound ?? bytes.endIndex)], as: UTF8.self)
+        return String(
+            decoding: bytes[..<(bytes.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound ?? bytes.endIndex)],
+            as: UTF8.self)
     }
 
     /// The number of bytes of a message's head and of all of it; `nil` if more is to come.
@@ -155,7 +169,8 @@ public final class BreakingProxy: Sendable {
         if lines.contains(where: { $0.hasPrefix("transfer-encoding:") && $0.hasSuffix("chunked") }) {
             return bytes.suffix(5).elementsEqual("0\r\n\r\n".utf8) ? (end, bytes.count) : nil
         }
-        let length = lines.lazy.compactMap { $0.wholeMatch(of: /content-length: *([0-9]+)/).flatMap { Int($0.1) } }.first ?? 0
+        let length =
+            lines.lazy.compactMap { $0.wholeMatch(of: /content-length: *([0-9]+)/).flatMap { Int($0.1) } }.first ?? 0
         return bytes.count >= end + length ? (end, end + length) : nil
     }
 

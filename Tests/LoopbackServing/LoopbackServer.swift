@@ -8,7 +8,8 @@ import ServiceLifecycle
 public enum LoopbackServer {
     /// Serves a router's routes while the body runs, and passes it the port.
     ///
-    /// The server is shut down gracefully instead of cancelled: after a cancellation, NIO traps if a connection was just accepted.
+    /// The server is shut down gracefully instead of cancelled: after a cancellation, NIO traps if a connection was
+    /// just accepted.
     /// - Parameter port: the port to listen on; 0 lets the system pick one.
     /// - Throws: the errors of the body, or the error that kept the server from listening.
     public static func run(
@@ -18,7 +19,8 @@ public enum LoopbackServer {
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let application = Application(
-            responder: router.buildResponder(), server: server, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
+            responder: router.buildResponder(), server: server,
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
             onServerRunning: { channel in listening.yield(channel.localAddress?.port ?? 0) }, logger: logger)
         var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
         // Clients that a test leaves in the middle of an answer do not delay the end.

@@ -3,7 +3,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A fake server on a port of 127.0.0.1: records every request, and answers each as a script says, also with broken answers.
+/// A fake server on a port of 127.0.0.1: records every request, and answers each as a script says, also with broken
+/// answers.
 public final class ScriptedServer: Sendable {
     public struct Request: Sendable {
         public var method: String
@@ -20,7 +21,9 @@ public final class ScriptedServer: Sendable {
         /// A parameter of the query, as it was sent.
         public func parameter(_ name: String) -> String? {
             let query = target.drop { $0 != "?" }.dropFirst()
-            return query.split(separator: "&").first { $0.hasPrefix("\(name)=") }.map { String($0.dropFirst(name.count + 1)) }
+            return query.split(separator: "&").first { $0.hasPrefix("\(name)=") }.map {
+                String($0.dropFirst(name.count + 1))
+            }
         }
     }
 
@@ -40,23 +43,32 @@ public final class ScriptedServer: Sendable {
         /// A head, and then one space after the other.
         public static func drip(_ headers: [String: String] = [:]) -> Reply {
             let lines = headers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\r\n" }.joined()
-            var reply = Reply(bytes: Array("HTTP/1.1 200 Status\r\nContent-Type: application/json\r\n\(lines)\r\n".utf8))
+            var reply = Reply(
+                bytes: Array("HTTP/1.1 200 Status\r\nContent-Type: application/json\r\n\(lines)\r\n".utf8))
             reply.drips = true
             return reply
         }
 
         public static func json(_ text: String, status: Int = 200, _ headers: [String: String] = [:]) -> Reply {
-            raw(text, status: status, headers.merging(["Content-Type": "application/json; charset=UTF-8"]) { given, _ in given })
+            raw(
+                text, status: status,
+                headers.merging(["Content-Type": "application/json; charset=UTF-8"]) { given, _ in given })
         }
 
         public static func raw(_ text: String, status: Int = 200, _ headers: [String: String] = [:]) -> Reply {
             let lines = headers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\r\n" }.joined()
-            return Reply(bytes: Array("HTTP/1.1 \(status) Status\r\nContent-Length: \(text.utf8.count)\r\n\(lines)\r\n\(text)".utf8))
+            return Reply(
+                bytes: Array(
+                    "HTTP/1.1 \(status) Status\r\nContent-Length: \(text.utf8.count)\r\n\(lines)\r\n\(text)".utf8))
         }
 
         /// The error of a whole request, with more members.
-        public static func error(_ code: String, status: Int, _ more: String = "", _ headers: [String: String] = [:]) -> Reply {
-            json(#"{"uuid":"u-1","serverErrorCode":"\#(code)","reason":"Because of \#(code)"\#(more)}"#, status: status, headers)
+        public static func error(_ code: String, status: Int, _ more: String = "", _ headers: [String: String] = [:])
+            -> Reply
+        {
+            json(
+                #"{"uuid":"u-1","serverErrorCode":"\#(code)","reason":"Because of \#(code)"\#(more)}"#, status: status,
+                headers)
         }
 
         /// Ends the connection without a byte.
@@ -92,7 +104,9 @@ public final class ScriptedServer: Sendable {
 
     /// Serves while the body runs.
     /// - Parameter script: makes the answer to a request, which is counted from 0.
-    public static func run(_ script: @escaping Script, _ body: (_ address: String, ScriptedServer) async throws -> Void) async throws {
+    public static func run(_ script: @escaping Script, _ body: (_ address: String, ScriptedServer) async throws -> Void)
+        async throws
+    {
         let server = ScriptedServer(script)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
@@ -100,7 +114,9 @@ public final class ScriptedServer: Sendable {
                     state.connections += 1
                     return state.connections
                 }
-                return channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler(server, number)) }
+                return channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Handler(server, number))
+                }
             }
             .bind(host: "127.0.0.1", port: 0).get()
         do {
@@ -113,7 +129,9 @@ public final class ScriptedServer: Sendable {
     }
 
     /// Answers in turn; the last one is repeated.
-    public static func run(_ replies: Reply..., body: (_ address: String, ScriptedServer) async throws -> Void) async throws {
+    public static func run(_ replies: Reply..., body: (_ address: String, ScriptedServer) async throws -> Void)
+        async throws
+    {
         try await run({ _, number in replies[min(number, replies.count - 1)] }, body)
     }
 

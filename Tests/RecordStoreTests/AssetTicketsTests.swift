@@ -11,7 +11,8 @@ import Testing
     private var upload: UploadTicket { UploadTicket(number: Array(0..<16), expires: expires, slot: slot) }
 
     private func receipt() throws -> AssetReceipt {
-        AssetReceipt(for: upload, of: try #require(FileChecksum(bytes: Array(100..<132))), size: 1 << 40, expires: expires)
+        AssetReceipt(
+            for: upload, of: try #require(FileChecksum(bytes: Array(100..<132))), size: 1 << 40, expires: expires)
     }
 
     @Test func whatIsSealedOpens() throws {
@@ -26,10 +27,14 @@ import Testing
     @Test func whatWasAlteredDoesNot() throws {
         let receipt = try receipt()
         let sealed = [
-            tickets.seal(upload), tickets.seal(receipt), tickets.seal(DownloadTicket(checksum: receipt.checksum, size: 5, expires: expires), name: "n"),
+            tickets.seal(upload), tickets.seal(receipt),
+            tickets.seal(DownloadTicket(checksum: receipt.checksum, size: 5, expires: expires), name: "n"),
         ]
         func opens(_ text: String, _ tickets: AssetTickets) -> Int {
-            [tickets.openUpload(text) != nil, tickets.openReceipt(text) != nil, tickets.openDownload(text, name: "n") != nil].count { $0 }
+            [
+                tickets.openUpload(text) != nil, tickets.openReceipt(text) != nil,
+                tickets.openDownload(text, name: "n") != nil,
+            ].count { $0 }
         }
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
         for text in sealed {
@@ -43,7 +48,8 @@ import Testing
                     #expect(opens(altered, tickets) == 0)
                 }
             }
-            for altered in [String(text.dropLast()), text + "A", text + "=", "", "é", text.uppercased(), " " + text] where altered != text {
+            for altered in [String(text.dropLast()), text + "A", text + "=", "", "é", text.uppercased(), " " + text]
+            where altered != text {
                 #expect(opens(altered, tickets) == 0)
             }
         }
@@ -72,6 +78,7 @@ import Testing
         let start = AssetTickets.downloadExpiry(Timestamp(milliseconds: 0)).milliseconds
         #expect(start == 75 * 60 * 1000)
         #expect(AssetTickets.downloadExpiry(Timestamp(milliseconds: 15 * 60 * 1000 - 1)).milliseconds == start)
-        #expect(AssetTickets.downloadExpiry(Timestamp(milliseconds: 15 * 60 * 1000)).milliseconds == start + 15 * 60 * 1000)
+        #expect(
+            AssetTickets.downloadExpiry(Timestamp(milliseconds: 15 * 60 * 1000)).milliseconds == start + 15 * 60 * 1000)
     }
 }

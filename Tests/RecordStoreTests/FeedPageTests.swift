@@ -36,7 +36,9 @@ import Testing
     @Test(arguments: [nil, 0, 2, 4, 5])
     func everyPageIsTakenOnceInOrderUntilTheReaderEnds(end: Int?) async throws {
         var taken: [Int] = []
-        let last = try await Page(number: 0).andLater { $0.next } take: { page in
+        let last = try await Page(number: 0).andLater {
+            $0.next
+        } take: { page in
             taken.append(page.number)
             return page.number != end
         }
@@ -67,7 +69,9 @@ import Testing
         }
         var taken = 0
         await #expect(throws: RecordError(known: .pagesInACircle)) {
-            try await Page(number: 0, length: length).andLater { Page(number: $0.number + 1, length: length) } take: { _ in
+            try await Page(number: 0, length: length).andLater {
+                Page(number: $0.number + 1, length: length)
+            } take: { _ in
                 taken += 1
                 return true
             }

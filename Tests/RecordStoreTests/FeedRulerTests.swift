@@ -13,7 +13,8 @@ import Testing
     }
 
     @Test func endsAreMovedToUnits() {
-        #expect(parts(FeedRuler(after: 3, through: 20, parts: 60, unit: 8, latest: 100)) == [[-1, 7], [7, 15], [15, 23]])
+        #expect(
+            parts(FeedRuler(after: 3, through: 20, parts: 60, unit: 8, latest: 100)) == [[-1, 7], [7, 15], [15, 23]])
         #expect(parts(FeedRuler(after: 7, through: 15, parts: 60, unit: 8, latest: 100)) == [[7, 15]])
         #expect(parts(FeedRuler(after: 0, through: 30, parts: 2, unit: 8, latest: 28)) == [[-1, 15], [15, 28]])
     }

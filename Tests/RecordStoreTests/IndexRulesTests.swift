@@ -13,20 +13,26 @@ import Testing
                 "place": FieldDefinition(type: .location, indexes: .queryable),
             ], systemIndexes: [.recordID: .queryable, .modTime: .sortable])
     ])
-    private static let entries = IndexBuildProgress(.building, of: .field(.custom("text"), [.queryable, .sortable]), in: "Item", done: 30, total: 100)
-    private static let words = IndexBuildProgress(.building, of: .field(.custom("text"), .searchable), in: "Item", done: 1, total: 3)
+    private static let entries = IndexBuildProgress(
+        .building, of: .field(.custom("text"), [.queryable, .sortable]), in: "Item", done: 30, total: 100)
+    private static let words = IndexBuildProgress(
+        .building, of: .field(.custom("text"), .searchable), in: "Item", done: 1, total: 3)
 
     private func problems(
         _ filters: [Query.Filter] = [], sorts: [Query.Sort] = [], _ builds: [IndexBuildProgress] = [entries, words]
     ) -> [QueryProblem] {
-        IndexRules.problems(of: Query(recordType: "Item", filters: filters, sorts: sorts), in: Self.schema, building: builds)
+        IndexRules.problems(
+            of: Query(recordType: "Item", filters: filters, sorts: sorts), in: Self.schema, building: builds)
     }
 
-    private func text(_ comparator: Records.Comparator) -> Query.Filter { Query.Filter("text", comparator, FieldInput(.string("x"))) }
+    private func text(_ comparator: Records.Comparator) -> Query.Filter {
+        Query.Filter("text", comparator, FieldInput(.string("x")))
+    }
 
     @Test func aQueryWaitsForTheIndexThatItNeeds() {
         #expect(problems([text(.equals)]) == [.indexBeingBuilt(.custom("text"), .queryable, percent: 30)])
-        #expect(problems([text(.greaterThan)]) == [.indexBeingBuilt(.custom("text"), [.queryable, .sortable], percent: 30)])
+        #expect(
+            problems([text(.greaterThan)]) == [.indexBeingBuilt(.custom("text"), [.queryable, .sortable], percent: 30)])
         #expect(problems([text(.containsAllTokens)]) == [.indexBeingBuilt(.custom("text"), .searchable, percent: 33)])
         #expect(problems(sorts: [Query.Sort("text")]) == [.indexBeingBuilt(.custom("text"), .sortable, percent: 30)])
         #expect(problems([text(.containsAllTokens)], [Self.entries]).isEmpty)
@@ -37,22 +43,28 @@ import Testing
         var dropping = Self.entries
         dropping.work = .dropping
         #expect(problems([text(.equals)], [dropping]).isEmpty)
-        let other = IndexBuildProgress(.building, of: .field(.custom("text"), .queryable), in: "Other", done: 0, total: 9)
+        let other = IndexBuildProgress(
+            .building, of: .field(.custom("text"), .queryable), in: "Other", done: 0, total: 9)
         #expect(problems([text(.equals)], [other]).isEmpty)
         let composite = IndexBuildProgress(
-            .building, of: .composite(CompositeIndex(filter: .custom("text"), sort: .custom("number"))), in: "Item", done: 0, total: 9)
+            .building, of: .composite(CompositeIndex(filter: .custom("text"), sort: .custom("number"))), in: "Item",
+            done: 0, total: 9)
         #expect(problems([text(.equals)], [composite]).isEmpty)
     }
 
     @Test func allProblemsAreReportedInOrder() {
-        let place = IndexBuildProgress(.building, of: .field(.custom("place"), .queryable), in: "Item", done: 0, total: 0)
+        let place = IndexBuildProgress(
+            .building, of: .field(.custom("place"), .queryable), in: "Item", done: 0, total: 0)
         let found = problems(
             [text(.equals), Query.Filter("bare", .equals, FieldInput(.int64(1)))],
-            sorts: [Query.Sort("number"), Query.Sort("place", relativeLocation: Location(latitude: 0, longitude: 0))], [Self.entries, place])
+            sorts: [Query.Sort("number"), Query.Sort("place", relativeLocation: Location(latitude: 0, longitude: 0))],
+            [Self.entries, place])
         #expect(
             found == [
-                .indexBeingBuilt(.custom("text"), .queryable, percent: 30), .missingIndex(.custom("bare"), .queryable, word: "queryable"),
-                .missingIndex(.custom("number"), .sortable, word: "sortable"), .indexBeingBuilt(.custom("place"), .queryable, percent: 0),
+                .indexBeingBuilt(.custom("text"), .queryable, percent: 30),
+                .missingIndex(.custom("bare"), .queryable, word: "queryable"),
+                .missingIndex(.custom("number"), .sortable, word: "sortable"),
+                .indexBeingBuilt(.custom("place"), .queryable, percent: 0),
             ])
         let error = found[0].error
         #expect(error.code == .tryAgainLater && error.retryAfter == 1)

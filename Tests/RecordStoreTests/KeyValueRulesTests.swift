@@ -5,13 +5,16 @@ import Testing
 /// The rules for key-value stores: sizes, limits, callers, and the form of values in JSON.
 @Suite struct KeyValueRulesTests {
     private static func address(_ scope: DatabaseScope) throws -> DatabaseAddress {
-        DatabaseAddress(container: try #require(ContainerID("iCloud.com.example.Test")), environment: .development, scope: scope)
+        DatabaseAddress(
+            container: try #require(ContainerID("iCloud.com.example.Test")), environment: .development, scope: scope)
     }
 
     @Test func sizesAreThoseOfTheContent() {
         let sizes: [(value: PropertyValue, size: Int)] = [
-            (.string("é"), 2), (.string(""), 0), (.bytes([1, 2, 3]), 3), (.bool(false), 8), (.integer(0), 8), (.double(0), 8),
-            (.date(Timestamp(milliseconds: 0)), 8), (.array([]), 0), (.array([.string("ab"), .bool(true)]), 26), (.dictionary(["é": .array([.bytes([1])])]), 19),
+            (.string("é"), 2), (.string(""), 0), (.bytes([1, 2, 3]), 3), (.bool(false), 8), (.integer(0), 8),
+            (.double(0), 8),
+            (.date(Timestamp(milliseconds: 0)), 8), (.array([]), 0), (.array([.string("ab"), .bool(true)]), 26),
+            (.dictionary(["é": .array([.bytes([1])])]), 19),
         ]
         for (value, size) in sizes { #expect(value.size == size, "\(value)") }
     }
@@ -20,8 +23,10 @@ import Testing
     @Test func theLengthOfTheJSONIsKnownBefore() {
         let controls = String(repeating: "\u{1}", count: 1000)
         let values: [PropertyValue] = [
-            .string(controls), .string("a\"\\é\n\u{7f}"), .bytes([1, 2, 3, 4]), .bool(false), .integer(.min), .double(-.leastNormalMagnitude),
-            .date(Timestamp(milliseconds: .min)), .array([.integer(1), .array([])]), .dictionary(["a": .string(controls), "\u{1}\"": .dictionary([:])]),
+            .string(controls), .string("a\"\\é\n\u{7f}"), .bytes([1, 2, 3, 4]), .bool(false), .integer(.min),
+            .double(-.leastNormalMagnitude),
+            .date(Timestamp(milliseconds: .min)), .array([.integer(1), .array([])]),
+            .dictionary(["a": .string(controls), "\u{1}\"": .dictionary([:])]),
         ]
         for value in values + [.array(values)] {
             var writer = JSONWriter()
@@ -47,7 +52,9 @@ import Testing
 
     @Test func onlyTheLastOperationOfAKeyCounts() throws {
         var modifier = KeyValueModifier(["there": 5, "gone": 7])
-        let admitted = try modifier.admit([.set("a", .bool(true)), .remove("none"), .remove("gone"), .set("b", .string("x")), .set("a", .string("yy"))])
+        let admitted = try modifier.admit([
+            .set("a", .bool(true)), .remove("none"), .remove("gone"), .set("b", .string("x")), .set("a", .string("yy")),
+        ])
         #expect(admitted == [.remove("gone"), .set("b", .string("x")), .set("a", .string("yy"))])
         #expect(modifier.usage == KeyValueUsage(keys: 3, bytes: 8))
         let many = (0...KeyValueRules.operationsLimit).map { _ in KeyValueOperation.remove("a") }

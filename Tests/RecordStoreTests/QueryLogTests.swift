@@ -15,7 +15,9 @@ import Testing
         log.refuse(query, because: problems, of: "_ada", at: Timestamp(milliseconds: milliseconds))
     }
 
-    private func refusals(in schema: Schema = Schema()) -> [QueryStatistics.Refusal] { log.statistics(in: schema).refusals }
+    private func refusals(in schema: Schema = Schema()) -> [QueryStatistics.Refusal] {
+        log.statistics(in: schema).refusals
+    }
 
     @Test func theOldestShapeGoesFirst() {
         let limit = QueryStatistics.refusalLimit
@@ -61,7 +63,10 @@ import Testing
         let missing = QueryProblem.missingIndex(.custom("a"), .queryable, word: "queryable")
         refuse(Self.query("T"), [missing], at: 1)
         func schema(_ indexes: Indexes) -> Schema {
-            let fields: [Name: FieldDefinition] = ["a": FieldDefinition(type: .int64, indexes: indexes), "b": FieldDefinition(type: .int64, indexes: .queryable)]
+            let fields: [Name: FieldDefinition] = [
+                "a": FieldDefinition(type: .int64, indexes: indexes),
+                "b": FieldDefinition(type: .int64, indexes: .queryable),
+            ]
             return Schema(types: [RecordType(name: "T", fields: fields)])
         }
         #expect(refusals(in: schema([])).map(\.problems) == [[missing]])
@@ -73,12 +78,17 @@ import Testing
 
     @Test func usesOfWhatIsGoneAreForgotten() throws {
         func schema(_ indexes: Indexes, composites: Set<CompositeIndex> = []) -> Schema {
-            Schema(types: [RecordType(name: "T", fields: ["a": FieldDefinition(type: .int64, indexes: indexes)], compositeIndexes: composites)])
+            Schema(types: [
+                RecordType(
+                    name: "T", fields: ["a": FieldDefinition(type: .int64, indexes: indexes)],
+                    compositeIndexes: composites)
+            ])
         }
         let composite = CompositeIndex(filter: .custom("a"), sort: .system(.modTime))
         let full = schema(.queryable, composites: [composite])
         let type = try #require(full.types["T"])
-        log.note(try ResolvedQuery(Self.query("T"), in: full), in: type, servedBy: composite, at: Timestamp(milliseconds: 2))
+        log.note(
+            try ResolvedQuery(Self.query("T"), in: full), in: type, servedBy: composite, at: Timestamp(milliseconds: 2))
         #expect(log.statistics(in: full).uses.map(\.count) == [1, 1])
         #expect(log.statistics(in: schema(.queryable)).uses.map(\.index) == [.field(.custom("a"), .queryable)])
         #expect(log.statistics(in: schema(.sortable)).uses.isEmpty)
@@ -94,13 +104,16 @@ import Testing
         let type = RecordType(
             name: "T",
             fields: [
-                "a": FieldDefinition(type: .string, indexes: all), "b": FieldDefinition(type: .int64, indexes: .sortable),
+                "a": FieldDefinition(type: .string, indexes: all),
+                "b": FieldDefinition(type: .int64, indexes: .sortable),
                 "place": FieldDefinition(type: .location, indexes: .queryable),
-            ], systemIndexes: [.recordID: .queryable], compositeIndexes: [CompositeIndex(filter: .custom("a"), sort: .custom("b"))])
+            ], systemIndexes: [.recordID: .queryable],
+            compositeIndexes: [CompositeIndex(filter: .custom("a"), sort: .custom("b"))])
         let schema = Schema(types: [type])
         func used(_ query: Query, _ composite: CompositeIndex? = nil) throws -> Set<String> {
             let log = QueryLog(since: Timestamp(milliseconds: 0))
-            log.note(try ResolvedQuery(query, in: schema), in: type, servedBy: composite, at: Timestamp(milliseconds: 1))
+            log.note(
+                try ResolvedQuery(query, in: schema), in: type, servedBy: composite, at: Timestamp(milliseconds: 1))
             #expect(log.statistics(in: schema).queries == 1, "it is one query, however many indexes it uses")
             return Set(log.statistics(in: schema).uses.map(\.index.description))
         }

@@ -30,8 +30,11 @@ import Testing
 
     @Test func correctRecordsAreNotReported() async throws {
         let database = try await database()
-        try await database.save("a", in: notes, ["self": reference("a"), "b": reference("b"), "named": reference("b", notes)])
-        try await database.save("b", in: notes, ["list": .list([reference("a"), reference("c", nil, .deleteSelf)], of: .reference)], parent: .record("a"))
+        try await database.save(
+            "a", in: notes, ["self": reference("a"), "b": reference("b"), "named": reference("b", notes)])
+        try await database.save(
+            "b", in: notes, ["list": .list([reference("a"), reference("c", nil, .deleteSelf)], of: .reference)],
+            parent: .record("a"))
         try await database.save("c", type: "CD_Note", in: notes, ["CD_entityName": .string("Note")])
         try await database.save("d", type: "CDMR", in: notes, ["CD_entityNames": .string("Tag:Note")])
         try await database.save("e", in: .default, ["text": .string(String(repeating: "x", count: 900_000))])
@@ -43,7 +46,9 @@ import Testing
     @Test func referencesAndParentsWithoutTargetsAreNamed() async throws {
         let database = try await database()
         try await database.save("target", in: notes)
-        try await database.save("a", in: notes, ["link": reference("target"), "links": .list([reference("target"), reference("never")], of: .reference)])
+        try await database.save(
+            "a", in: notes,
+            ["link": reference("target"), "links": .list([reference("target"), reference("never")], of: .reference)])
         try await database.save("house", in: notes)
         try await database.save("home", in: notes, ["link": reference("house", nil, .deleteSelf)])
         try await database.save("b", in: notes, ["link": reference("gone", nil, .deleteSelf)], parent: .record("home"))
@@ -51,11 +56,16 @@ import Testing
         let (found, progress) = try await findings(in: database)
         #expect(
             found.map { [$0.recordID.recordName, $0.fieldName ?? "", $0.target?.recordName ?? ""] } == [
-                ["a", "link", "target"], ["a", "links", "target"], ["a", "links", "never"], ["b", "link", "gone"], ["b", "parent", "home"],
+                ["a", "link", "target"], ["a", "links", "target"], ["a", "links", "never"], ["b", "link", "gone"],
+                ["b", "parent", "home"],
             ])
-        #expect(found.map(\.kind) == [.danglingReference, .danglingReference, .danglingReference, .danglingReference, .danglingParent])
+        #expect(
+            found.map(\.kind) == [
+                .danglingReference, .danglingReference, .danglingReference, .danglingReference, .danglingParent,
+            ])
         #expect(progress.findings == 5)
-        #expect(found.allSatisfy { $0.recordType == "Item" && !$0.explanation.isEmpty && !$0.explanation.hasSuffix(".") })
+        #expect(
+            found.allSatisfy { $0.recordType == "Item" && !$0.explanation.isEmpty && !$0.explanation.hasSuffix(".") })
         #expect(found[3].explanation.contains("DELETE_SELF"))
         let (none, _) = try await findings(in: database, other)
         #expect(none.isEmpty)
@@ -69,7 +79,8 @@ import Testing
         let (found, _) = try await findings(in: database, notes)
         #expect(
             found.map { [$0.kind.rawValue, $0.fieldName?.string ?? ""] } == [
-                ["referenceAcrossZones", "far"], ["referenceAcrossZones", "lost"], ["danglingReference", "lost"], ["referenceAcrossZones", "nowhere"],
+                ["referenceAcrossZones", "far"], ["referenceAcrossZones", "lost"], ["danglingReference", "lost"],
+                ["referenceAcrossZones", "nowhere"],
                 ["danglingReference", "nowhere"],
             ])
     }
@@ -78,10 +89,12 @@ import Testing
         let database = try await database()
         try await database.save("a", in: notes)
         for owner in [ada.userRecordName, "__defaultOwner__", "_defaultOwner"] as [Name] {
-            try await database.save("b", in: notes, ["link": reference("a", ZoneID(zoneName: "Notes", ownerRecordName: owner))])
+            try await database.save(
+                "b", in: notes, ["link": reference("a", ZoneID(zoneName: "Notes", ownerRecordName: owner))])
             #expect(try await findings(in: database).0 == [])
         }
-        try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
+        try await database.share(
+            notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
         #expect(try await findings(in: engine.full(.shared, as: grace)).0 == [])
     }
 
@@ -93,7 +106,9 @@ import Testing
         try await database.save("o", type: "CD_Plan", in: notes, ["CD_entityName": .int64(1)])
         let (found, _) = try await findings(in: database)
         #expect(found.map(\.kind) == [.nearSizeLimit, .entityName, .entityName, .entityName])
-        #expect(found[1].explanation.contains("says 'note'") && found[2].explanation.contains("is missing") && found[3].explanation.contains("is not a string"))
+        #expect(
+            found[1].explanation.contains("says 'note'") && found[2].explanation.contains("is missing")
+                && found[3].explanation.contains("is not a string"))
     }
 
     @Test func everyPageIsLookedAt() async throws {
@@ -104,16 +119,21 @@ import Testing
             let target = number % 100 == 0 ? "nothing-\(number)" : String(format: number - 1)
             operations.append(
                 RecordOperation(
-                    .create, recordName: Name(String(format: number)), recordType: "Item", fields: ["link": FieldInput(reference(Name(target)))]))
+                    .create, recordName: Name(String(format: number)), recordType: "Item",
+                    fields: ["link": FieldInput(reference(Name(target)))]))
         }
         for start in stride(from: 0, to: operations.count, by: 200) {
-            for outcome in try await database.modify(ModifyRequest(Array(operations[start..<min(start + 200, 900)]), zoneID: notes)) { _ = try outcome.get() }
+            for outcome in try await database.modify(
+                ModifyRequest(Array(operations[start..<min(start + 200, 900)]), zoneID: notes))
+            { _ = try outcome.get() }
         }
         let reports = Mutex<[Int]>([])
         var names: [Name] = []
         let progress = try await RecordCheck(database).run { progress in
             reports.withLock { $0.append(progress.records) }
-        } found: { names.append($0.recordID.recordName) }
+        } found: {
+            names.append($0.recordID.recordName)
+        }
         #expect(names == stride(from: 0, to: 900, by: 100).map { Name(String(format: $0)) })
         #expect(progress.records == 900 && progress.total == 900)
         let told = reports.withLock { $0 }
@@ -123,20 +143,23 @@ import Testing
     @Test func whatGuestsMissIsNamed() async throws {
         let stage = try await SharingStage(on: engine)
         #expect(try await findings(in: stage.owner).0 == [])
-        let unknown = ShareParticipant(participantID: "nobody", lookupInfo: LookupInfo(emailAddress: "nobody@example.org"))
+        let unknown = ShareParticipant(
+            participantID: "nobody", lookupInfo: LookupInfo(emailAddress: "nobody@example.org"))
         let known = ShareParticipant(participantID: "grace", lookupInfo: LookupInfo(emailAddress: "grace@example.org"))
         let share = try await stage.share(with: [unknown, known])
         func found(after days: Double) async throws -> [String] {
             var found: [RecordFinding] = []
             let now = Timestamp(milliseconds: share.created.timestamp.milliseconds + Int64(days * 86_400_000))
-            let check = RecordCheck(stage.owner, isKnown: { LookupInfo(emailAddress: "Grace@example.org").matches($0) }, now: now)
+            let check = RecordCheck(
+                stage.owner, isKnown: { LookupInfo(emailAddress: "Grace@example.org").matches($0) }, now: now)
             _ = try await check.run { found.append($0) }
             #expect(found.allSatisfy { !$0.explanation.hasSuffix(".") })
             return found.map { "\($0.kind.rawValue) \($0.recordID.recordName)" }
         }
         // The diary is an item like those below the list, which is a root.
         #expect(try await found(after: 0.9) == ["besideHierarchies diary", "unknownAddress share"])
-        #expect(try await found(after: 2) == ["besideHierarchies diary", "unacceptedShare share", "unknownAddress share"])
+        #expect(
+            try await found(after: 2) == ["besideHierarchies diary", "unacceptedShare share", "unknownAddress share"])
         try await stage.accept(share, as: grace, emailAddress: "grace@example.org")
         try await stage.owner.save("diary", in: notes, parent: .record("list"))
         #expect(try await found(after: 2) == ["unknownAddress share"])
@@ -154,7 +177,9 @@ import Testing
         try await stage.restoreShare("list", as: "share", with: [])
         let links = [("x", "y"), ("y", "x"), ("own", "own"), ("below", "x"), ("deep", "brand")] as [(Name, Name)]
         for (name, parent) in links {
-            let operation = RecordOperation(.create, recordName: name, recordType: "Item", parent: .record(parent), provenance: SharingStage.provenance)
+            let operation = RecordOperation(
+                .create, recordName: name, recordType: "Item", parent: .record(parent),
+                provenance: SharingStage.provenance)
             #expect(try await stage.owner.outcomes([operation], in: notes) == [nil])
         }
         let found = try await findings(in: stage.owner).0.filter { [.nestedShare, .parentCircle].contains($0.kind) }
@@ -172,9 +197,13 @@ import Testing
 
     @Test func encryptedFieldsInThePublicDatabaseAreNamed() async throws {
         let field = FieldInput(.string("x"), isEncrypted: true)
-        for (scope, kinds) in [(.public, [.encryptedInPublic]), (.private, [])] as [(DatabaseScope, [RecordFinding.Kind])] {
+        for (scope, kinds) in [(.public, [.encryptedInPublic]), (.private, [])]
+            as [(DatabaseScope, [RecordFinding.Kind])]
+        {
             let database = try await engine.full(scope)
-            let stored = RecordOperation(.create, recordName: "a", recordType: "Item", fields: ["secret": field], provenance: SharingStage.provenance)
+            let stored = RecordOperation(
+                .create, recordName: "a", recordType: "Item", fields: ["secret": field],
+                provenance: SharingStage.provenance)
             #expect(try await database.outcomes([stored]) == [nil])
             let found = try await findings(in: database).0
             #expect(found.map(\.kind) == kinds && found.allSatisfy { $0.fieldName == "secret" })
@@ -182,13 +211,19 @@ import Testing
     }
 
     /// A restored share keeps the time of the copy, whatever that is.
-    @Test(arguments: [(Int64.min, true), (Int64.max, false)]) func theAgeOfAShareHasBounds(created: Int64, isOld: Bool) async throws {
-        let signature = Signature(timestamp: Timestamp(milliseconds: created), userRecordName: ada.userRecordName, deviceID: "d")
+    @Test(arguments: [(Int64.min, true), (Int64.max, false)]) func theAgeOfAShareHasBounds(created: Int64, isOld: Bool)
+        async throws
+    {
+        let signature = Signature(
+            timestamp: Timestamp(milliseconds: created), userRecordName: ada.userRecordName, deviceID: "d")
         let record = StoredRecord(
-            recordID: RecordID(recordName: "share", zoneID: notes), recordType: Share.recordType, recordChangeTag: "1", created: signature, modified: signature,
+            recordID: RecordID(recordName: "share", zoneID: notes), recordType: Share.recordType, recordChangeTag: "1",
+            created: signature, modified: signature,
             fields: .empty, sharing: RecordSharing(share: Share(rootName: "list", shortGUID: "x", participants: [])))
         let now = Timestamp(milliseconds: isOld ? .max : .min)
-        #expect(try await ShareCheck.findings(in: record, at: now, isKnown: nil).map(\.kind) == (isOld ? [.unacceptedShare] : []))
+        #expect(
+            try await ShareCheck.findings(in: record, at: now, isKnown: nil).map(\.kind)
+                == (isOld ? [.unacceptedShare] : []))
     }
 
     @Test func aCheckThatIsCancelledEnds() async throws {
@@ -205,7 +240,8 @@ import Testing
         let database = try await database()
         let clock = TestClock()
         for (name, number) in [("a", 1), ("b", 2), ("c", 1)] as [(Name, UInt8)] {
-            let asset = try await engine.upload(number, for: name, at: Timestamp(milliseconds: clock.now().milliseconds + 1_000_000_000_000))
+            let asset = try await engine.upload(
+                number, for: name, at: Timestamp(milliseconds: clock.now().milliseconds + 1_000_000_000_000))
             try await database.save(name, in: notes, ["file": .asset(asset)])
         }
         #expect(try await findings(in: database).0 == [])

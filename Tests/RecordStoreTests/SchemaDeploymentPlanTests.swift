@@ -7,14 +7,17 @@ import Testing
 
     @Test func productionGrows() throws {
         let development = try schema(
-            "CREATE ROLE editor; RECORD TYPE T (a STRING QUERYABLE, b INT64 SORTABLE, GRANT READ TO editor); RECORD TYPE U (x STRING);")
+            "CREATE ROLE editor; RECORD TYPE T (a STRING QUERYABLE, b INT64 SORTABLE, GRANT READ TO editor); RECORD TYPE U (x STRING);"
+        )
         let production = try schema("CREATE ROLE old; RECORD TYPE T (a STRING SORTABLE, GRANT READ TO old);")
         let plan = SchemaDeploymentPlan(from: development, to: production)
         #expect(plan.canRun && plan.refusal == nil && !plan.isEmpty)
-        #expect(plan.difference.lines == [
-            "Role 'editor' added", "T: field 'a': QUERYABLE added, SORTABLE deleted", "T: field 'b' INT64 SORTABLE added",
-            "T: grants READ TO editor, were READ TO old", "U: type added with 1 field: 'x' STRING",
-        ])
+        #expect(
+            plan.difference.lines == [
+                "Role 'editor' added", "T: field 'a': QUERYABLE added, SORTABLE deleted",
+                "T: field 'b' INT64 SORTABLE added",
+                "T: grants READ TO editor, were READ TO old", "U: type added with 1 field: 'x' STRING",
+            ])
         #expect(plan.indexLosses.map(\.line) == ["T: field 'a': QUERYABLE added, SORTABLE deleted"])
         let result = try production.applying(plan.edits)
         // A role in production may be assigned to users.
@@ -53,18 +56,22 @@ import Testing
         let production = try schema("RECORD TYPE T (a DOUBLE QUERYABLE, b INT64, c NUMBER);")
         let plan = SchemaDeploymentPlan(from: development, to: production)
         #expect(plan.canRun && !plan.isEmpty)
-        #expect(plan.lines == [
-            "T: field 'a': QUERYABLE deleted", "T: field 'b': QUERYABLE added", "T: field 'a' DOUBLE is written NUMBER",
-            "T: field 'b' INT64 is written NUMBER PREFERRED AS INT64", "T: field 'c' NUMBER is written DOUBLE",
-        ])
+        #expect(
+            plan.lines == [
+                "T: field 'a': QUERYABLE deleted", "T: field 'b': QUERYABLE added",
+                "T: field 'a' DOUBLE is written NUMBER",
+                "T: field 'b' INT64 is written NUMBER PREFERRED AS INT64", "T: field 'c' NUMBER is written DOUBLE",
+            ])
         let change = try SchemaRules.deploy(development, over: production)
         #expect(change.after.text == development.text)
         #expect(change.lines == plan.lines)
         #expect(SchemaDeploymentPlan(from: development, to: change.after).isEmpty)
-        let alone = try SchemaDeploymentPlan(from: schema("RECORD TYPE T (a NUMBER);"), to: schema("RECORD TYPE T (a DOUBLE);"))
+        let alone = try SchemaDeploymentPlan(
+            from: schema("RECORD TYPE T (a NUMBER);"), to: schema("RECORD TYPE T (a DOUBLE);"))
         #expect(alone.difference.isEmpty && !alone.isEmpty && alone.lines == ["T: field 'a' DOUBLE is written NUMBER"])
         // If anything prevents the deployment, there are no edits.
-        let refused = try SchemaDeploymentPlan(from: schema("RECORD TYPE T (a NUMBER);"), to: schema("RECORD TYPE T (a DOUBLE, b STRING);"))
+        let refused = try SchemaDeploymentPlan(
+            from: schema("RECORD TYPE T (a NUMBER);"), to: schema("RECORD TYPE T (a DOUBLE, b STRING);"))
         #expect(!refused.canRun && refused.edits.isEmpty)
     }
 

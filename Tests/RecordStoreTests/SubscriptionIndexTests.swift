@@ -5,13 +5,18 @@ import Testing
 /// The index finds the subscriptions that a comparison of every subscription with every record finds.
 @Suite struct SubscriptionIndexTests {
     private static let types: [(field: Name, type: FieldType)] = [
-        ("s", .string), ("i", .int64), ("d", .double), ("t", .timestamp), ("b", .bytes), ("r", .reference), ("l", .list(.string)),
+        ("s", .string), ("i", .int64), ("d", .double), ("t", .timestamp), ("b", .bytes), ("r", .reference),
+        ("l", .list(.string)),
     ]
 
     private static var schema: Schema {
         get throws {
-            var type = RecordType(name: "T", systemIndexes: [.recordID: .queryable, .createdBy: .queryable, .createTime: [.queryable, .sortable]])
-            for (name, fieldType) in types { type.fields[name] = FieldDefinition(type: fieldType, indexes: fieldType.allowedIndexes) }
+            var type = RecordType(
+                name: "T",
+                systemIndexes: [.recordID: .queryable, .createdBy: .queryable, .createTime: [.queryable, .sortable]])
+            for (name, fieldType) in types {
+                type.fields[name] = FieldDefinition(type: fieldType, indexes: fieldType.allowedIndexes)
+            }
             return Schema(types: [type])
         }
     }
@@ -23,28 +28,50 @@ import Testing
         ("d", [.double(0), .double(-0.0), .double(1)]),
         ("t", [.timestamp(Timestamp(milliseconds: 0)), .timestamp(Timestamp(milliseconds: 1))]),
         ("b", [.bytes([]), .bytes([0]), .bytes([0, 1])]),
-        ("r", [
-            .reference(Reference(recordName: "a")), .reference(Reference(recordName: "a", zoneID: ZoneID(zoneName: "Y"))),
-            .reference(Reference(recordName: "a", zoneID: ZoneID(zoneName: "Z"))), .reference(Reference(recordName: "b")),
-        ]),
+        (
+            "r",
+            [
+                .reference(Reference(recordName: "a")),
+                .reference(Reference(recordName: "a", zoneID: ZoneID(zoneName: "Y"))),
+                .reference(Reference(recordName: "a", zoneID: ZoneID(zoneName: "Z"))),
+                .reference(Reference(recordName: "b")),
+            ]
+        ),
     ]
 
     private static func record(_ name: Name, _ fields: [Field]) -> StoredRecord {
         let signature = Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: "_u", deviceID: "")
         return StoredRecord(
-            recordID: RecordID(recordName: name), recordType: "T", recordChangeTag: "1", created: signature, modified: signature, fields: FieldsText(fields))
+            recordID: RecordID(recordName: name), recordType: "T", recordChangeTag: "1", created: signature,
+            modified: signature, fields: FieldsText(fields))
     }
 
     private static var queries: [Query] {
-        var queries = [Query(recordType: "T"), Query(recordType: "T", filters: [.init("___recordID", .equals, FieldInput(.reference(Reference(recordName: "n1"))))])]
+        var queries = [
+            Query(recordType: "T"),
+            Query(
+                recordType: "T",
+                filters: [.init("___recordID", .equals, FieldInput(.reference(Reference(recordName: "n1"))))]),
+        ]
         for (field, values) in values {
             for value in values {
-                for comparator in [Records.Comparator.equals, .notEquals] { queries.append(Query(recordType: "T", filters: [.init(field, comparator, FieldInput(value))])) }
-                queries.append(Query(recordType: "T", filters: [.init(field, .equals, FieldInput(value)), .init("i", .greaterThanOrEquals, FieldInput(.int64(1)))]))
+                for comparator in [Records.Comparator.equals, .notEquals] {
+                    queries.append(Query(recordType: "T", filters: [.init(field, comparator, FieldInput(value))]))
+                }
+                queries.append(
+                    Query(
+                        recordType: "T",
+                        filters: [
+                            .init(field, .equals, FieldInput(value)),
+                            .init("i", .greaterThanOrEquals, FieldInput(.int64(1))),
+                        ]))
             }
             if let type = values[0].type?.valueType {
                 for comparator in [Records.Comparator.in, .notIn] {
-                    queries.append(Query(recordType: "T", filters: [.init(field, comparator, FieldInput(.list(Array(values.prefix(2)), of: type)))]))
+                    queries.append(
+                        Query(
+                            recordType: "T",
+                            filters: [.init(field, comparator, FieldInput(.list(Array(values.prefix(2)), of: type)))]))
                 }
             }
         }
@@ -54,10 +81,12 @@ import Testing
 
     private static func change(_ record: StoredRecord, isKnown: Bool = true) throws -> CommittedChange {
         let entry = RecordJournalEntry(
-            act: isKnown ? .created : .deleted, position: 5, recordChangeTag: "5", recordType: "T", signature: record.modified, requestID: nil,
+            act: isKnown ? .created : .deleted, position: 5, recordChangeTag: "5", recordType: "T",
+            signature: record.modified, requestID: nil,
             fields: record.fields, parent: nil)
         let zone = CommittedChange(
-            position: 5, zoneID: ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: ZoneID.publicOwner), owner: nil, guests: [])
+            position: 5, zoneID: ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: ZoneID.publicOwner),
+            owner: nil, guests: [])
         return try #require(CommittedChange.all(of: record, [entry], after: 1, in: zone).first)
     }
 
@@ -67,14 +96,23 @@ import Testing
         let subscriptions = queries.enumerated().map { number, query in
             OwnedSubscription(
                 user: "_u", scope: .public, position: 1, isHeldToRoles: false,
-                subscription: Subscription(Name("\(number)"), to: .query(Subscription.RecordSubject(query, firesOn: [.create, .delete]))))
+                subscription: Subscription(
+                    Name("\(number)"), to: .query(Subscription.RecordSubject(query, firesOn: [.create, .delete]))))
         }
         let index = SubscriptionIndex(subscriptions, in: schema)
-        var records = [Self.record("n1", []), Self.record("n2", [Field(name: "l", value: .list([.string("a")], of: .string))])]
+        var records = [
+            Self.record("n1", []), Self.record("n2", [Field(name: "l", value: .list([.string("a")], of: .string))]),
+        ]
         for (field, values) in Self.values {
-            for value in values { for more in [0, 1] as [Int64] {
-                records.append(Self.record("n1", [Field(name: field, value: value)] + (field == "i" ? [] : [Field(name: "i", value: .int64(more))])))
-            } }
+            for value in values {
+                for more in [0, 1] as [Int64] {
+                    records.append(
+                        Self.record(
+                            "n1",
+                            [Field(name: field, value: value)]
+                                + (field == "i" ? [] : [Field(name: "i", value: .int64(more))])))
+                }
+            }
         }
         var matched = 0
         for record in records {
@@ -102,14 +140,20 @@ import Testing
 
     @Test func subscriptionsOfOtherPlacesAreNotFired() throws {
         let subject = Subscription.Subject.query(Subscription.RecordSubject(Query(recordType: "T"), firesOn: [.create]))
-        func standing(_ user: Name, _ scope: DatabaseScope, after position: Int64 = 1, _ subject: Subscription.Subject) -> OwnedSubscription {
-            OwnedSubscription(user: user, scope: scope, position: position, isHeldToRoles: false, subscription: Subscription("\(user)", to: subject))
+        func standing(_ user: Name, _ scope: DatabaseScope, after position: Int64 = 1, _ subject: Subscription.Subject)
+            -> OwnedSubscription
+        {
+            OwnedSubscription(
+                user: user, scope: scope, position: position, isHeldToRoles: false,
+                subscription: Subscription("\(user)", to: subject))
         }
         let zone = ZoneID(zoneName: "Z", ownerRecordName: "_a")
         let index = SubscriptionIndex(
             [
-                standing("_a", .private, subject), standing("_b", .private, subject), standing("_c", .public, subject), standing("_d", .public, after: 5, subject),
-                standing("_e", .shared, .database(recordType: nil)), standing("_f", .shared, .database(recordType: nil)),
+                standing("_a", .private, subject), standing("_b", .private, subject), standing("_c", .public, subject),
+                standing("_d", .public, after: 5, subject),
+                standing("_e", .shared, .database(recordType: nil)),
+                standing("_f", .shared, .database(recordType: nil)),
                 standing("_g", .private, .zone(zone, recordType: nil)),
             ], in: try Self.schema)
         var change = try Self.change(Self.record("n", []))

@@ -20,30 +20,44 @@ import Testing
     private static func change(in zoneID: ZoneID = zone, of type: Name = "Item") throws -> CommittedChange {
         let signature = Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: "_a", deviceID: "")
         let record = StoredRecord(
-            recordID: RecordID(recordName: "r"), recordType: type, recordChangeTag: "5", created: signature, modified: signature,
+            recordID: RecordID(recordName: "r"), recordType: type, recordChangeTag: "5", created: signature,
+            modified: signature,
             fields: FieldsText([Field(name: "price", value: .int64(7))]))
         let entry = RecordJournalEntry(
-            act: .created, position: 5, recordChangeTag: "5", recordType: type, signature: signature, requestID: nil, fields: record.fields, parent: nil)
-        return try #require(CommittedChange.all(of: record, [entry], after: 4, in: CommittedChange(position: 5, zoneID: zoneID, owner: "_a", guests: [])).first)
+            act: .created, position: 5, recordChangeTag: "5", recordType: type, signature: signature, requestID: nil,
+            fields: record.fields, parent: nil)
+        return try #require(
+            CommittedChange.all(
+                of: record, [entry], after: 4, in: CommittedChange(position: 5, zoneID: zoneID, owner: "_a", guests: [])
+            ).first)
     }
 
     private static func query(
-        _ filters: Query.Filter..., type: Name = "Item", firesOn: Set<Subscription.Event> = [.create], in zoneID: ZoneID? = nil
-    ) -> Subscription.Subject { .query(Subscription.RecordSubject(Query(recordType: type, filters: filters), firesOn: firesOn, zoneID: zoneID)) }
+        _ filters: Query.Filter..., type: Name = "Item", firesOn: Set<Subscription.Event> = [.create],
+        in zoneID: ZoneID? = nil
+    ) -> Subscription.Subject {
+        .query(Subscription.RecordSubject(Query(recordType: type, filters: filters), firesOn: firesOn, zoneID: zoneID))
+    }
 
     @Test func theFirstReasonIsGiven() throws {
         let expensive = Query.Filter("price", .greaterThan, FieldInput(.int64(5)))
         let table: [(Subscription.Subject, SubscriptionMiss?)] = [
-            (Self.query(), nil), (Self.query(expensive), nil), (Self.query(in: Self.zone), nil), (.zone(Self.zone, recordType: nil), nil),
+            (Self.query(), nil), (Self.query(expensive), nil), (Self.query(in: Self.zone), nil),
+            (.zone(Self.zone, recordType: nil), nil),
             (.database(recordType: nil), nil), (.database(recordType: "Item"), nil),
-            (Self.query(Self.cheap), .filter(Self.cheap, .int64(7))), (Self.query(expensive, Self.named), .filter(Self.named, nil)),
-            (Self.query(firesOn: [.update, .delete]), .otherEvents([.update, .delete])), (Self.query(type: "Page"), .otherType("Page")),
-            (Self.query(in: Self.other), .otherZone(Self.other)), (.zone(Self.other, recordType: nil), .otherZone(Self.other)),
-            (.zone(Self.zone, recordType: "Page"), .otherType("Page")), (.database(recordType: "Page"), .otherType("Page")),
+            (Self.query(Self.cheap), .filter(Self.cheap, .int64(7))),
+            (Self.query(expensive, Self.named), .filter(Self.named, nil)),
+            (Self.query(firesOn: [.update, .delete]), .otherEvents([.update, .delete])),
+            (Self.query(type: "Page"), .otherType("Page")),
+            (Self.query(in: Self.other), .otherZone(Self.other)),
+            (.zone(Self.other, recordType: nil), .otherZone(Self.other)),
+            (.zone(Self.zone, recordType: "Page"), .otherType("Page")),
+            (.database(recordType: "Page"), .otherType("Page")),
         ]
         for (subject, miss) in table {
             let standing = OwnedSubscription(
-                user: "_a", scope: .private, position: 4, isHeldToRoles: false, subscription: Subscription("s", to: subject))
+                user: "_a", scope: .private, position: 4, isHeldToRoles: false,
+                subscription: Subscription("s", to: subject))
             #expect(try SubscriptionMiss(of: standing, by: Self.change(), in: Self.schema) == miss)
             var stranger = standing
             stranger.user = "_b"
@@ -52,15 +66,20 @@ import Testing
     }
 
     @Test func timeZonesAndMissingFieldsAreReasonsToo() throws {
-        var standing = OwnedSubscription(user: "_a", scope: .private, position: 5, isHeldToRoles: false, subscription: Subscription("s", to: Self.query()))
-        func miss(_ change: CommittedChange) -> SubscriptionMiss? { SubscriptionMiss(of: standing, by: change, in: Self.schema) }
+        var standing = OwnedSubscription(
+            user: "_a", scope: .private, position: 5, isHeldToRoles: false,
+            subscription: Subscription("s", to: Self.query()))
+        func miss(_ change: CommittedChange) -> SubscriptionMiss? {
+            SubscriptionMiss(of: standing, by: change, in: Self.schema)
+        }
         #expect(try miss(Self.change()) == .tooEarly)
         (standing.position, standing.lastPosition) = (1, 3)
         #expect(try miss(Self.change()) == .firedBefore(3))
         standing.lastPosition = 5
         #expect(try miss(Self.change()) == nil)
         standing.subscription.subject = .database(recordType: nil)
-        #expect(try miss(Self.change(in: ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: "_a"))) == .defaultZone)
+        #expect(
+            try miss(Self.change(in: ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: "_a"))) == .defaultZone)
         var zoneChange = try Self.change()
         zoneChange.record = nil
         #expect(miss(zoneChange) == nil)

@@ -9,7 +9,8 @@ import Testing
 
     private func feed(position: Int64 = 20, floor: Int64 = 0) -> FeedState {
         FeedState(
-            scope: .private, databaseNumber: 1, subject: .zone(3), position: position, moment: Timestamp(milliseconds: 1_700_000_000_000), floor: floor)
+            scope: .private, databaseNumber: 1, subject: .zone(3), position: position,
+            moment: Timestamp(milliseconds: 1_700_000_000_000), floor: floor)
     }
 
     private func refusal(_ token: ChangeToken, _ feed: FeedState) -> RecordError? {
@@ -28,7 +29,9 @@ import Testing
         let moment = Timestamp(milliseconds: 1_700_000_000_123)
         let token = codec.token(of: feed(), at: 12, moment: moment, progress: progress)
         let content = try codec.content(of: token, for: feed()) { _ in false }
-        #expect(content.position == 12 && content.progress == progress && content.moment == moment && content.subject == .zone(3))
+        #expect(
+            content.position == 12 && content.progress == progress && content.moment == moment
+                && content.subject == .zone(3))
         #expect(codec.token(of: feed(), at: 12, moment: moment, progress: progress) == token)
     }
 
@@ -43,10 +46,17 @@ import Testing
     }
 
     @Test func thePositionDecidesTheEpoch() {
-        #expect(codec.open(codec.token(of: feed(), at: 10, moment: Timestamp(milliseconds: 0), progress: .complete))?.content.epoch == 7)
-        #expect(codec.open(codec.token(of: feed(), at: 11, moment: Timestamp(milliseconds: 0), progress: .complete))?.content.epoch == 8)
+        #expect(
+            codec.open(codec.token(of: feed(), at: 10, moment: Timestamp(milliseconds: 0), progress: .complete))?
+                .content.epoch == 7)
+        #expect(
+            codec.open(codec.token(of: feed(), at: 11, moment: Timestamp(milliseconds: 0), progress: .complete))?
+                .content.epoch == 8)
         // A page token also has the position where its pull began.
-        #expect(codec.open(codec.token(of: feed(), at: 5, moment: Timestamp(milliseconds: 0), progress: .firstPull(began: 20)))?.content.epoch == 8)
+        #expect(
+            codec.open(
+                codec.token(of: feed(), at: 5, moment: Timestamp(milliseconds: 0), progress: .firstPull(began: 20)))?
+                .content.epoch == 8)
     }
 
     /// After deletions were purged, tokens before them expire. A pull that began without a token does not need them.
@@ -64,7 +74,9 @@ import Testing
     /// A reverse pull returns the oldest deletions last, so its lower end counts, not its current position.
     @Test func purgedDeletionsExpireAPullFromNewToOldThatGoesDownToThem() {
         func token(since: Int64, at position: Int64) -> ChangeToken {
-            codec.token(of: feed(), at: position, moment: Timestamp(milliseconds: 0), progress: .reversePull(began: 20, since: since))
+            codec.token(
+                of: feed(), at: position, moment: Timestamp(milliseconds: 0),
+                progress: .reversePull(began: 20, since: since))
         }
         #expect(refusal(token(since: 5, at: 18), feed(floor: 10)) == TokenCodec.expired)
         #expect(refusal(token(since: 12, at: 18), feed(floor: 10)) == nil)

@@ -15,10 +15,12 @@ import Testing
         #expect(Tokenizer.tokens(of: text) == tokens)
     }
 
-    /// ASCII words are cut byte by byte. Next to other characters, the result must equal that of folding the whole text.
+    /// ASCII words are cut byte by byte. Next to other characters, the result must equal that of folding the whole
+    /// text.
     @Test func cutsAsIfItFoldedTheWholeText() {
         let pieces = [
-            "a", "Z", "q7", "_", " ", "\r\n", "\u{0}", "'", "é", "e\u{301}", "\u{301}", "Σ", "ΑΣ", "ß", "İ", "ﬁ", "Ａ", "名", "は", "\u{1F468}\u{200D}\u{1F469}", "K", "½",
+            "a", "Z", "q7", "_", " ", "\r\n", "\u{0}", "'", "é", "e\u{301}", "\u{301}", "Σ", "ΑΣ", "ß", "İ", "ﬁ", "Ａ",
+            "名", "は", "\u{1F468}\u{200D}\u{1F469}", "K", "½",
         ]
         for first in pieces {
             for second in pieces {
@@ -37,7 +39,8 @@ import Testing
         for scalar in folded.unicodeScalars {
             let isWordPart: Bool =
                 switch scalar.properties.generalCategory {
-                case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber, .letterNumber,
+                case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
+                    .decimalNumber, .letterNumber,
                     .otherNumber, .nonspacingMark, .spacingMark, .enclosingMark:
                     true
                 default: false

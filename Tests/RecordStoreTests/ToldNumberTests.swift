@@ -8,17 +8,21 @@ import Testing
 @Suite struct ToldNumberTests {
     @Test(
         arguments: [
-            (0, 0, 0), (1, 3, 33), (29, 100, 29), (100, 100, 99), (.max, .max, 1), (.max, 1, 99), (.min, 1, 0), (5, .min, 0), (-1, 2, 0), (1, .max, 0),
+            (0, 0, 0), (1, 3, 33), (29, 100, 29), (100, 100, 99), (.max, .max, 1), (.max, 1, 99), (.min, 1, 0),
+            (5, .min, 0), (-1, 2, 0), (1, .max, 0),
         ] as [(Int, Int, Int)])
     func aBuildIsBetween0And99Percent(done: Int, total: Int, percent: Int) {
-        let build = IndexBuildProgress(.building, of: .field(.custom("title"), .queryable), in: "Note", done: done, total: total)
+        let build = IndexBuildProgress(
+            .building, of: .field(.custom("title"), .queryable), in: "Note", done: done, total: total)
         #expect(build.percent == percent)
     }
 
     private struct Telling: ForwardingDatabase {
         let base: any RecordDatabase
 
-        func counts(in zoneID: ZoneID) async throws -> ZoneCounts { ZoneCounts(records: ["Item": .max, "Note": .max], deletions: .max) }
+        func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
+            ZoneCounts(records: ["Item": .max, "Note": .max], deletions: .max)
+        }
     }
 
     @Test func aCheckOfSeveralZonesStopsCountingAtTheLargestNumber() async throws {

@@ -6,18 +6,25 @@ import Testing
 /// The number of distinct values is marked as a minimum exactly when counting stopped early.
 @Suite struct UsageMeterTests {
     private static let type = RecordType(
-        name: "T", fields: ["many": FieldDefinition(type: .int64), "few": FieldDefinition(type: .int64), "late": FieldDefinition(type: .int64)])
+        name: "T",
+        fields: [
+            "many": FieldDefinition(type: .int64), "few": FieldDefinition(type: .int64),
+            "late": FieldDefinition(type: .int64),
+        ])
 
     private func measured(_ count: Int, valueLimit: Int) throws -> [Name: TypeUsage.FieldUsage] {
         var meter = UsageMeter(of: Self.type, valueLimit: valueLimit)
         let zoneID = ZoneID(zoneName: "Z", ownerRecordName: "_ada")
         let signature = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "_ada", deviceID: "d")
         for number in 0..<count {
-            var fields = [Field(name: "many", value: .int64(Int64(number))), Field(name: "few", value: .int64(Int64(number % 2)))]
+            var fields = [
+                Field(name: "many", value: .int64(Int64(number))), Field(name: "few", value: .int64(Int64(number % 2))),
+            ]
             if number == count - 1 { fields.append(Field(name: "late", value: .int64(7))) }
             try meter.add(
                 StoredRecord(
-                    recordID: RecordID(recordName: "r", zoneID: zoneID), recordType: "T", recordChangeTag: "1", created: signature, modified: signature,
+                    recordID: RecordID(recordName: "r", zoneID: zoneID), recordType: "T", recordChangeTag: "1",
+                    created: signature, modified: signature,
                     fields: FieldsText(fields)))
         }
         return Dictionary(uniqueKeysWithValues: meter.usage.fields.map { ($0.key.schemaName, $0) })

@@ -22,12 +22,15 @@ import Testing
 
     /// The rows of the table whose head begins so, without the head.
     private static func table(_ head: String) throws -> (columns: [String], rows: [[String]]) {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
         let lines = try String(contentsOf: root.appending(path: "docs/schema.md"), encoding: .utf8)
             .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         let start = try #require(lines.firstIndex { $0.hasPrefix("| \(head) |") })
         func cells(_ line: String) -> [String] {
-            line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast().map { $0.trimmingCharacters(in: .whitespaces) }
+            line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast().map {
+                $0.trimmingCharacters(in: .whitespaces)
+            }
         }
         return (cells(lines[start]), lines[(start + 2)...].prefix { $0.hasPrefix("|") }.map(cells))
     }
@@ -44,9 +47,11 @@ import Testing
         _ json: JSONValue, declared: FieldType?, in scope: DatabaseScope = .private
     ) -> (field: Field?, isCleared: Bool, type: FieldType?, reason: String?) {
         let fields = declared.map { ["f" as Name: FieldDefinition(type: $0)] } ?? [:]
-        var justInTime = JustInTimeSchema(Schema(types: [RecordType(name: "Note", fields: fields)]), environment: .development)
+        var justInTime = JustInTimeSchema(
+            Schema(types: [RecordType(name: "Note", fields: fields)]), environment: .development)
         do {
-            let (values, cleared) = try justInTime.resolve(["f": FieldInput(json, field: "f")], from: .client(scope), in: "Note")
+            let (values, cleared) = try justInTime.resolve(
+                ["f": FieldInput(json, field: "f")], from: .client(scope), in: "Note")
             return (values["f"], cleared.contains("f"), justInTime.schema.types["Note"]?.fields["f"]?.type, nil)
         } catch {
             return (nil, false, nil, (error as? RecordError)?.reason ?? "\(error)")
@@ -55,7 +60,10 @@ import Testing
 
     @Test func eachTypeTakesWhatTheTableSays() throws {
         let (columns, rows) = try Self.table("JSON")
-        #expect(columns.dropFirst().dropLast() == ["STRING", "INT64", "DOUBLE", "TIMESTAMP", "BYTES", "LOCATION", "REFERENCE", "ASSET"])
+        #expect(
+            columns.dropFirst().dropLast() == [
+                "STRING", "INT64", "DOUBLE", "TIMESTAMP", "BYTES", "LOCATION", "REFERENCE", "ASSET",
+            ])
         #expect(rows.count == 9)
         for row in rows {
             let json = try JSONReader.value(of: row[0].trimmingCharacters(in: CharacterSet(charactersIn: "`")))
@@ -65,8 +73,11 @@ import Testing
                     let value = type.isList ? JSONValue.array([json]) : json
                     let untyped = Self.save(["value": value], declared: type).field != nil
                     #expect(untyped == (Self.save(value, declared: type).field != nil))
-                    let typed = Self.save(["value": value, "type": .string(type.wireName)], declared: type).field != nil
-                    #expect(try (untyped ? (typed ? "✓" : "u") : (typed ? "t" : "–")) == Self.words(cell), "\(row[0]) in \(type.wireName)")
+                    let typed =
+                        Self.save(["value": value, "type": .string(type.wireName)], declared: type).field != nil
+                    #expect(
+                        try (untyped ? (typed ? "✓" : "u") : (typed ? "t" : "–")) == Self.words(cell),
+                        "\(row[0]) in \(type.wireName)")
                 }
             }
             let made = Self.save(json, declared: nil).type
@@ -78,16 +89,21 @@ import Testing
         let (columns, rows) = try Self.table("sent")
         #expect(columns.count == 7 && rows.count == 6)
         let plain = ValueType.allCases.flatMap { [FieldType($0), .list($0)] }
-        let encrypted = plain.filter(\.canBeEncrypted).map { FieldType($0.valueType, isList: $0.isList, isEncrypted: true) }
+        let encrypted = plain.filter(\.canBeEncrypted).map {
+            FieldType($0.valueType, isList: $0.isList, isEncrypted: true)
+        }
         var count = 0
         for row in rows {
             for (column, cell) in zip(columns, row).dropFirst() {
                 let kind = column.components(separatedBy: ", ")[0]
-                let scopes: [DatabaseScope] = column.hasSuffix("public database") ? [.public] : kind == "plain field" ? [.private, .shared, .public] : [.private, .shared]
+                let scopes: [DatabaseScope] =
+                    column.hasSuffix("public database")
+                    ? [.public] : kind == "plain field" ? [.private, .shared, .public] : [.private, .shared]
                 let types =
                     switch kind {
                     case "plain field": plain
-                    case "encrypted field": scopes == [.public] ? encrypted : encrypted.filter { $0.valueType != .bytes }
+                    case "encrypted field":
+                        scopes == [.public] ? encrypted : encrypted.filter { $0.valueType != .bytes }
                     case "ENCRYPTED BYTES field": encrypted.filter { $0.valueType == .bytes }
                     default: plain.filter(\.canBeEncrypted)
                     }
@@ -95,7 +111,9 @@ import Testing
                     for scope in scopes {
                         let isNew = kind.hasPrefix("new field")
                         let answer = Self.save(Self.sent(row[0], type), declared: isNew ? nil : type, in: scope)
-                        #expect(try Self.outcome(answer, type, isNew) == Self.words(cell), "\(row[0]) to \(type.wireName) as \(column): \(answer)")
+                        #expect(
+                            try Self.outcome(answer, type, isNew) == Self.words(cell),
+                            "\(row[0]) to \(type.wireName) as \(column): \(answer)")
                         count += 1
                     }
                 }
@@ -119,7 +137,9 @@ import Testing
     }
 
     /// An answer in the words of the table.
-    private static func outcome(_ answer: (field: Field?, isCleared: Bool, type: FieldType?, reason: String?), _ type: FieldType, _ isNew: Bool) -> String {
+    private static func outcome(
+        _ answer: (field: Field?, isCleared: Bool, type: FieldType?, reason: String?), _ type: FieldType, _ isNew: Bool
+    ) -> String {
         if answer.isCleared { return isNew && answer.type == nil ? "nothing" : "cleared" }
         if let field = answer.field {
             if isNew { return field.isEncrypted && answer.type?.isEncrypted == true ? "encrypted" : "plain" }
@@ -127,10 +147,12 @@ import Testing
         }
         let bytes = type.isList ? "ENCRYPTED_BYTES_LIST" : "ENCRYPTED_BYTES"
         return switch answer.reason {
-        case "invalid attempt to set value type \(bytes) for field 'f' for type 'Note', defined to be: \(type.wireName)": "bytes"
+        case "invalid attempt to set value type \(bytes) for field 'f' for type 'Note', defined to be: \(type.wireName)":
+            "bytes"
         case "Attempt to save encrypted data in non encrypted field type. Field: 'f'": "not encrypted"
         case "encrypted fields are not supported in the public database": "public"
-        case "Field 'f' is new and its encrypted value has no type; send a type such as STRING beside isEncrypted": "no type"
+        case "Field 'f' is new and its encrypted value has no type; send a type such as STRING beside isEncrypted":
+            "no type"
         default: answer.reason ?? ""
         }
     }

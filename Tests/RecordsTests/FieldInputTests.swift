@@ -21,17 +21,32 @@ import Testing
         (#"{"value":"AQI=","type":"BYTES","isEncrypted":true}"#, .tagged(.bytes([1, 2]), .bytes, isEncrypted: true)),
         (#"{"value":3,"type":"NUMBER_INT64"}"#, .tagged(.int64(3), .int64, isEncrypted: false)),
         (#"{"value":3,"type":"NUMBER_DOUBLE"}"#, .tagged(.double(3), .double, isEncrypted: false)),
-        (#"{"value":[3],"type":"NUMBER_INT64_LIST"}"#, .tagged(.list([.int64(3)], of: .int64), .list(.int64), isEncrypted: false)),
+        (
+            #"{"value":[3],"type":"NUMBER_INT64_LIST"}"#,
+            .tagged(.list([.int64(3)], of: .int64), .list(.int64), isEncrypted: false)
+        ),
         (#"{"value":3,"type":"ENCRYPTED_NUMBER_DOUBLE"}"#, .tagged(.double(3), .double, isEncrypted: true)),
         (#"{"value":3,"type":"DOUBLE"}"#, .tagged(.double(3), .double, isEncrypted: false)),
-        (#"{"value":"9007199254740993","type":"INT64"}"#, .tagged(.int64(9_007_199_254_740_993), .int64, isEncrypted: false)),
-        (#"{"value":1700000000123,"type":"TIMESTAMP"}"#, .tagged(.timestamp(Timestamp(milliseconds: 1_700_000_000_123)), .timestamp, isEncrypted: false)),
+        (
+            #"{"value":"9007199254740993","type":"INT64"}"#,
+            .tagged(.int64(9_007_199_254_740_993), .int64, isEncrypted: false)
+        ),
+        (
+            #"{"value":1700000000123,"type":"TIMESTAMP"}"#,
+            .tagged(.timestamp(Timestamp(milliseconds: 1_700_000_000_123)), .timestamp, isEncrypted: false)
+        ),
         (#"{"value":"AP8=","type":"BYTES"}"#, .tagged(.bytes([0, 255]), .bytes, isEncrypted: false)),
         (#"{"value":[],"type":"STRING_LIST"}"#, .tagged(.list([], of: .string), .list(.string), isEncrypted: false)),
         ("[]", .untagged(.list([], of: nil), isEncrypted: false)),
         ("[1,2.5]", .untagged(.list([.double(1), .double(2.5)], of: .double), isEncrypted: false)),
-        (#"{"recordName":"r","action":"DELETE_SELF"}"#, .untagged(.reference(Reference(recordName: "r", action: .deleteSelf)), isEncrypted: false)),
-        (#"{"latitude":1,"longitude":-2.5}"#, .untagged(.location(Location(latitude: 1, longitude: -2.5)), isEncrypted: false)),
+        (
+            #"{"recordName":"r","action":"DELETE_SELF"}"#,
+            .untagged(.reference(Reference(recordName: "r", action: .deleteSelf)), isEncrypted: false)
+        ),
+        (
+            #"{"latitude":1,"longitude":-2.5}"#,
+            .untagged(.location(Location(latitude: 1, longitude: -2.5)), isEncrypted: false)
+        ),
     ])
     func reads(json: String, expected: FieldInput) throws {
         #expect(try FieldInput(JSONReader.value(of: json), field: "f") == expected)
@@ -39,8 +54,10 @@ import Testing
 
     @Test(arguments: [
         #"{"value":1.5,"type":"TIMESTAMP"}"#, #"{"value":"x","type":"INT64"}"#, #"{"value":"%","type":"BYTES"}"#,
-        #"{"value":1,"type":"NUMBER"}"#, #"{"value":1,"type":7}"#, #"[1,"x"]"#, "[[1]]", #"{"type":"COLOUR"}"#, #"{"type":7}"#, #"{"kind":"STRING"}"#, #"{"latitude":91,"longitude":0}"#,
-        #"{"recordName":"r","action":"MAYBE"}"#, #"{"recordName":""}"#, #"{"value":"x","type":"STRING_LIST"}"#, #"{"value":[null],"type":"STRING_LIST"}"#,
+        #"{"value":1,"type":"NUMBER"}"#, #"{"value":1,"type":7}"#, #"[1,"x"]"#, "[[1]]", #"{"type":"COLOUR"}"#,
+        #"{"type":7}"#, #"{"kind":"STRING"}"#, #"{"latitude":91,"longitude":0}"#,
+        #"{"recordName":"r","action":"MAYBE"}"#, #"{"recordName":""}"#, #"{"value":"x","type":"STRING_LIST"}"#,
+        #"{"value":[null],"type":"STRING_LIST"}"#,
     ])
     func refuses(json: String) throws {
         let value = try JSONReader.value(of: json)
@@ -65,6 +82,8 @@ import Testing
         #expect(FieldInput.untagged(.string("AP8="), isEncrypted: false).value(declared: .bytes) == .bytes([0, 255]))
         #expect(FieldInput.untagged(.string("x"), isEncrypted: false).value(declared: .int64) == nil)
         #expect(FieldInput(.int64(5)).value(declared: .double) == nil)
-        #expect(FieldInput.untagged(.list([], of: nil), isEncrypted: false).value(declared: .list(.int64)) == .list([], of: .int64))
+        #expect(
+            FieldInput.untagged(.list([], of: nil), isEncrypted: false).value(declared: .list(.int64))
+                == .list([], of: .int64))
     }
 }

@@ -11,19 +11,27 @@ import Testing
         for text in known.texts {
             let sample = text.replacing(/\{[a-z]+\}/, with: "x")
             for code in known.codes { #expect(KnownReason(code, sample) == known, "\(code.rawValue): \(sample)") }
-            if sample.utf8.count > 20, known.evidence != .skylight { #expect(KnownReason(quotedIn: "It failed: \(sample); op = 1") == known, "\(sample)") }
+            if sample.utf8.count > 20, known.evidence != .skylight {
+                #expect(KnownReason(quotedIn: "It failed: \(sample); op = 1") == known, "\(sample)")
+            }
         }
         for sentence in [known.cause, known.remedy] { #expect(sentence.hasSuffix("."), "\(known)") }
-        #expect(known.evidence == .skylight || known.framework != nil || !known.codes.isEmpty || [.mirroringNotInitialized, .shareLinkTooEarly].contains(known))
+        #expect(
+            known.evidence == .skylight || known.framework != nil || !known.codes.isEmpty
+                || [.mirroringNotInitialized, .shareLinkTooEarly].contains(known))
     }
 
     @Test func errorsAreMadeFromTheirRow() {
         let error = RecordError(known: .newFieldInProduction, Name("body"), "Note")
-        #expect(error.code == .badRequest && error.reason == "Cannot create or modify field 'body' in record 'Note' in production schema")
+        #expect(
+            error.code == .badRequest
+                && error.reason == "Cannot create or modify field 'body' in record 'Note' in production schema")
         #expect(error.known == .newFieldInProduction && error.field == "body")
         #expect(KnownReason.newFieldInProduction.values(in: error.reason) == ["field": "body", "type": "Note"])
         // The same words with another code are another error.
-        #expect(RecordError(.conflict, error.reason).known == nil && RecordError(.badRequest, "x" + error.reason).known == nil)
+        #expect(
+            RecordError(.conflict, error.reason).known == nil
+                && RecordError(.badRequest, "x" + error.reason).known == nil)
         #expect(RecordError(known: .notMarked, "recordName", "queryable").known == .recordNameNotQueryable)
         #expect(RecordError(known: .notMarked, "a' is not marked b", "queryable").known == .notQueryable)
         #expect(RecordError(known: .tooManyBytes).known == .tooManyBytes && RecordError.tooManyBytes.isTooManyBytes)
@@ -32,9 +40,14 @@ import Testing
     }
 
     @Test(arguments: [
-        ("Error saving record <CKRecordID: 0x1; recordName=a, zoneID=Z:__defaultOwner__> to server: record to insert already exists", KnownReason.recordExists),
-        ("FIELD ‘A’ IS NOT MARKED SORTABLE", .notSortable), ("an ACCESS_DENIED, CREATE operation not permitted", .notPermitted),
-        ("Couldn’t get a signing certificate", .noSigningCertificate), ("the client knowledge differs from server knowledge again", .expiredToken),
+        (
+            "Error saving record <CKRecordID: 0x1; recordName=a, zoneID=Z:__defaultOwner__> to server: record to insert already exists",
+            KnownReason.recordExists
+        ),
+        ("FIELD ‘A’ IS NOT MARKED SORTABLE", .notSortable),
+        ("an ACCESS_DENIED, CREATE operation not permitted", .notPermitted),
+        ("Couldn’t get a signing certificate", .noSigningCertificate),
+        ("the client knowledge differs from server knowledge again", .expiredToken),
     ])
     func quotedTextsAreFound(text: String, known: KnownReason) {
         #expect(KnownReason(quotedIn: text) == known)
@@ -56,31 +69,42 @@ import Testing
         let end = text[start...].range(of: "\n\n")?.lowerBound ?? text.endIndex
         let rows = KnownReason.allCases.filter { $0.evidence != .skylight }.map { known in
             let cells = [
-                known.texts.map { "`\($0)`" }.joined(separator: "<br>"), known.framework.map { "\($0)" } ?? "", known.cause, known.remedy, known.evidence.title,
+                known.texts.map { "`\($0)`" }.joined(separator: "<br>"), known.framework.map { "\($0)" } ?? "",
+                known.cause, known.remedy, known.evidence.title,
             ]
             return "| " + cells.map { $0.replacing("|", with: "\\|") }.joined(separator: " | ") + " |"
         }.joined(separator: "\n")
         let isSame = text[start..<end].trimmingCharacters(in: .newlines) == rows
         if !isSame, ProcessInfo.processInfo.environment["SKYLIGHT_WRITE_DOCS"] != nil {
-            try (text[..<start] + rows + "\n" + text[end...].drop(while: \.isNewline)).write(to: page, atomically: true, encoding: .utf8)
+            try (text[..<start] + rows + "\n" + text[end...].drop(while: \.isNewline)).write(
+                to: page, atomically: true, encoding: .utf8)
         }
-        #expect(isSame, "docs/answers.md has another table than KnownReason+Table.swift; run this test with SKYLIGHT_WRITE_DOCS=1")
+        #expect(
+            isSame,
+            "docs/answers.md has another table than KnownReason+Table.swift; run this test with SKYLIGHT_WRITE_DOCS=1")
     }
 
     // MARK: The sources
 
-    private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..", directoryHint: .isDirectory).standardized
+    private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(
+        path: "../..", directoryHint: .isDirectory
+    ).standardized
     /// The targets whose errors the web services send.
     private static let targets = [
-        "Records", "RecordStore", "SQLRecordStore", "AssetStore", "Accounts", "RemoteRecordStore", "HTTPServing", "WebServices",
+        "Records", "RecordStore", "SQLRecordStore", "AssetStore", "Accounts", "RemoteRecordStore", "HTTPServing",
+        "WebServices",
     ]
     /// Where an error takes its text from another error or from a variable, and what the text is.
     private static let passedOn = [
-        "Answer.swift": "of another server", "Refusal.swift": "Hummingbird's, or of this list", "HostGuard.swift": "of malformed(…)",
+        "Answer.swift": "of another server", "Refusal.swift": "Hummingbird's, or of this list",
+        "HostGuard.swift": "of malformed(…)",
         "IndexRules.swift": "of a RecordError", "IndexWorker.swift": "of a stored error, or a fault, for the log",
-        "CloudKitRecordEngine.swift": "iCloud's", "RecordError.swift": "of unexpectedInput(…)", "RequestMemory.swift": "a constant, tested below",
-        "RequestRecorder.swift": "of a Refusal", "AccessTable.swift": "of a RecordError", "WebServices.swift": "of a RecordError",
-        "KnownReason.swift": "the catalogue", "ServerKey.swift": "two sentences that begin with these", "StoreProblem.swift": "the database's words",
+        "CloudKitRecordEngine.swift": "iCloud's", "RecordError.swift": "of unexpectedInput(…)",
+        "RequestMemory.swift": "a constant, tested below",
+        "RequestRecorder.swift": "of a Refusal", "AccessTable.swift": "of a RecordError",
+        "WebServices.swift": "of a RecordError",
+        "KnownReason.swift": "the catalogue", "ServerKey.swift": "two sentences that begin with these",
+        "StoreProblem.swift": "the database's words",
     ]
 
     @Test func everyTextThatIsSentIsInTheCatalogue() throws {
@@ -88,7 +112,8 @@ import Testing
         let rows = Dictionary(uniqueKeysWithValues: KnownReason.allCases.map { ("\($0)", $0) })
         for target in Self.targets {
             let folder = Self.package.appending(path: "Sources/\(target)", directoryHint: .isDirectory)
-            let paths = try #require(FileManager.default.enumerator(atPath: folder.path(percentEncoded: false))).compactMap { $0 as? String }
+            let paths = try #require(FileManager.default.enumerator(atPath: folder.path(percentEncoded: false)))
+                .compactMap { $0 as? String }
             for path in paths where path.hasSuffix(".swift") {
                 let file = URL(filePath: path).lastPathComponent
                 for call in SourceCalls(in: try String(contentsOf: folder.appending(path: path), encoding: .utf8)) {
@@ -96,24 +121,29 @@ import Testing
                     if let name = call.known {
                         let row = try #require(rows[name], "\(path):\(call.line)")
                         let parameters = row.texts[0].matches(of: /\{[a-z]+\}/).count
-                        #expect(call.values == parameters, "\(path):\(call.line): the text of \(name) has \(parameters) parameters")
+                        #expect(
+                            call.values == parameters,
+                            "\(path):\(call.line): the text of \(name) has \(parameters) parameters")
                         made.insert(name)
                         continue
                     }
                     guard let text = call.text else {
-                        #expect(Self.passedOn[file] != nil, "\(path):\(call.line): the error's text is not in the source")
+                        #expect(
+                            Self.passedOn[file] != nil, "\(path):\(call.line): the error's text is not in the source")
                         continue
                     }
                     if !text.contains(where: { $0.isLetter && $0 != "x" }), Self.passedOn[file] != nil { continue }
                     let codes = call.code.map { [$0] } ?? ServerErrorCode.allCases
                     #expect(
                         codes.contains { KnownReason($0, text) != nil },
-                        "\(path):\(call.line): add a row to KnownReason+Table.swift for \(call.code?.rawValue ?? "any code"): \(text)")
+                        "\(path):\(call.line): add a row to KnownReason+Table.swift for \(call.code?.rawValue ?? "any code"): \(text)"
+                    )
                 }
             }
         }
         #expect(count > 350 && made.count > 20)
-        let noRoom = "The server has no memory for more large requests and responses (skylight serve --transfer-memory); try again in a moment"
+        let noRoom =
+            "The server has no memory for more large requests and responses (skylight serve --transfer-memory); try again in a moment"
         #expect(KnownReason(.tryAgainLater, noRoom) == .busy)
     }
 }
@@ -139,14 +169,17 @@ private struct SourceCalls: Sequence {
     init(in source: String) {
         let bytes = Array(source.utf8)
         for (head, prefix, code) in [
-            ("RecordError(", "", nil), ("Refusal(", "", nil), ("self.init(", "", nil), (".unexpectedInput(", "BadRequestException: Unexpected input. ", ServerErrorCode.badRequest),
+            ("RecordError(", "", nil), ("Refusal(", "", nil), ("self.init(", "", nil),
+            (".unexpectedInput(", "BadRequestException: Unexpected input. ", ServerErrorCode.badRequest),
             (" malformed(", "", .badRequest),
         ] {
             for range in source.ranges(of: head) {
                 let start = source.utf8.distance(from: source.startIndex, to: range.upperBound)
                 let arguments = Self.arguments(bytes, from: start)
                 var call = Call(line: source[..<range.lowerBound].count { $0 == "\n" } + 1)
-                guard let first = arguments.first, !first.plain.contains(":") || first.plain.hasPrefix("known:") else { continue }
+                guard let first = arguments.first, !first.plain.contains(":") || first.plain.hasPrefix("known:") else {
+                    continue
+                }
                 if first.plain.hasPrefix("known:") {
                     call.known = String(first.plain.dropFirst("known:".count).drop { $0 == " " || $0 == "." })
                     call.values = arguments.dropFirst().count { !$0.plain.hasPrefix("retryAfter:") }
@@ -156,8 +189,13 @@ private struct SourceCalls: Sequence {
                     (call.code, call.text) = (code, first.text.map { prefix + $0 })
                 } else {
                     // A Refusal has its status first.
-                    guard let place = arguments.prefix(2).firstIndex(where: { Self.codes[$0.plain] != nil || $0.plain.hasSuffix(".code") || $0.plain == "code" }) else { continue }
-                    let index = head == "Refusal(" && arguments.count > 2 && Self.codes[arguments[1].plain] != nil ? 1 : place
+                    guard
+                        let place = arguments.prefix(2).firstIndex(where: {
+                            Self.codes[$0.plain] != nil || $0.plain.hasSuffix(".code") || $0.plain == "code"
+                        })
+                    else { continue }
+                    let index =
+                        head == "Refusal(" && arguments.count > 2 && Self.codes[arguments[1].plain] != nil ? 1 : place
                     call.code = Self.codes[arguments[index].plain]
                     guard index + 1 < arguments.count else { continue }
                     call.text = arguments[index + 1].text
@@ -178,7 +216,8 @@ private struct SourceCalls: Sequence {
         var (arguments, argument, depth, index) = ([Argument](), Argument(), 0, start)
         var plain: [UInt8] = []
         func end() {
-            argument.plain = String(decoding: plain, as: UTF8.self).split(whereSeparator: \.isWhitespace).joined(separator: " ")
+            argument.plain = String(decoding: plain, as: UTF8.self).split(whereSeparator: \.isWhitespace).joined(
+                separator: " ")
             if !argument.plain.isEmpty || argument.text != nil { arguments.append(argument) }
             (argument, plain) = (Argument(), [])
         }

@@ -35,22 +35,28 @@ import Testing
     }
 
     private static let words = [
-        "DEFINE", "SCHEMA", "CREATE", "ROLE", "RECORD", "TYPE", "GRANT", "READ", "WRITE", "TO", "STRING", "INT64", "LIST", "<", ">", "(", ")", ",", ";", "\"", "a",
-        "\"___recordID\"", "REFERENCE", "NUMBER", "PREFERRED", "AS", "ENCRYPTED", "QUERYABLE", "SORTABLE", "SEARCHABLE", "//", "--", "/*", "*/", "\n", "\r\n", "\t", " ",
+        "DEFINE", "SCHEMA", "CREATE", "ROLE", "RECORD", "TYPE", "GRANT", "READ", "WRITE", "TO", "STRING", "INT64",
+        "LIST", "<", ">", "(", ")", ",", ";", "\"", "a",
+        "\"___recordID\"", "REFERENCE", "NUMBER", "PREFERRED", "AS", "ENCRYPTED", "QUERYABLE", "SORTABLE", "SEARCHABLE",
+        "//", "--", "/*", "*/", "\n", "\r\n", "\t", " ",
         "Users", "roles", "\"_world\"", "\u{FEFF}", "\u{1F680}", "\u{0}", "_", ".", "1", "LIST<STRING>",
     ]
 
     @Test func spoiltTextsDoNoHarm() throws {
         let sources = try SchemaFilesTests.files.map { Array(try Data(contentsOf: $0)) }
         try run { numbers, seed in
-            let source = sources.isEmpty || seed.isMultiple(of: 3) ? Array(Self.schema(&numbers).text.utf8) : sources.randomElement(using: &numbers) ?? []
+            let source =
+                sources.isEmpty || seed.isMultiple(of: 3)
+                ? Array(Self.schema(&numbers).text.utf8) : sources.randomElement(using: &numbers) ?? []
             var bytes = source
             for _ in 0..<Int.random(in: 1...12, using: &numbers) {
                 let place = Int.random(in: 0...bytes.count, using: &numbers)
                 let length = min(bytes.count - place, Int.random(in: 0...20, using: &numbers))
                 switch Int.random(in: 0...4, using: &numbers) {
                 case 0: bytes.removeSubrange(place..<place + length)
-                case 1: bytes.insert(contentsOf: bytes[place..<place + length], at: Int.random(in: 0...bytes.count, using: &numbers))
+                case 1:
+                    bytes.insert(
+                        contentsOf: bytes[place..<place + length], at: Int.random(in: 0...bytes.count, using: &numbers))
                 case 2: if place < bytes.count { bytes[place] = UInt8.random(in: 0...255, using: &numbers) }
                 case 3: bytes.insert(contentsOf: (Self.words.randomElement(using: &numbers) ?? "").utf8, at: place)
                 default: bytes.removeLast(length)
@@ -76,7 +82,9 @@ import Testing
         let lines = bytes.count { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") } + 1
         for error in read.errors {
             #expect(error.line >= 1 && error.line <= lines && error.column >= 1, "seed \(seed): \(error)")
-            #expect(error.caretOffset <= error.sourceLine.count && error.sourceLine.count <= 162 && !error.message.isEmpty, "seed \(seed): \(error)")
+            #expect(
+                error.caretOffset <= error.sourceLine.count && error.sourceLine.count <= 162 && !error.message.isEmpty,
+                "seed \(seed): \(error)")
         }
         guard let schema = try? read.schema() else {
             #expect(!read.errors.isEmpty)
@@ -101,27 +109,41 @@ import Testing
 
     /// A schema of any shape that CloudKit may have.
     static func schema(_ numbers: inout Numbers) -> Schema {
-        let words = ["a", "b1", "Name", "name", "grant", "Queryable", "sortable", "searchable", "preferred", "cloudkit.title", "x_y", "LIST", "to", "NUMBER", "string", "type"]
-        let roles = Set(["moderator", "Grant", "role.one"].filter { _ in Bool.random(using: &numbers) }.map { Name($0) })
+        let words = [
+            "a", "b1", "Name", "name", "grant", "Queryable", "sortable", "searchable", "preferred", "cloudkit.title",
+            "x_y", "LIST", "to", "NUMBER", "string", "type",
+        ]
+        let roles = Set(
+            ["moderator", "Grant", "role.one"].filter { _ in Bool.random(using: &numbers) }.map { Name($0) })
         var schema = Schema(roles: roles)
         for name in words where Int.random(in: 0...3, using: &numbers) == 0 {
             var type = RecordType(name: Name(name))
             for field in words where Bool.random(using: &numbers) {
-                var fieldType = FieldType(ValueType.allCases.randomElement(using: &numbers) ?? .string, isList: Int.random(in: 0...3, using: &numbers) == 0)
-                if Int.random(in: 0...4, using: &numbers) == 0, let number = NumberPreference.allCases.randomElement(using: &numbers) {
+                var fieldType = FieldType(
+                    ValueType.allCases.randomElement(using: &numbers) ?? .string,
+                    isList: Int.random(in: 0...3, using: &numbers) == 0)
+                if Int.random(in: 0...4, using: &numbers) == 0,
+                    let number = NumberPreference.allCases.randomElement(using: &numbers)
+                {
                     fieldType = FieldType(number.valueType, isList: fieldType.isList, number: number)
                 }
-                if fieldType.canBeEncrypted, Int.random(in: 0...4, using: &numbers) == 0 { fieldType.isEncrypted = true }
-                let indexes = Indexes(rawValue: Int.random(in: 0...7, using: &numbers)).intersection(fieldType.allowedIndexes)
+                if fieldType.canBeEncrypted, Int.random(in: 0...4, using: &numbers) == 0 {
+                    fieldType.isEncrypted = true
+                }
+                let indexes = Indexes(rawValue: Int.random(in: 0...7, using: &numbers)).intersection(
+                    fieldType.allowedIndexes)
                 type.fields[Name(field)] = FieldDefinition(type: fieldType, indexes: indexes)
             }
             for field in SystemField.allCases where Int.random(in: 0...2, using: &numbers) == 0 {
-                let indexes = Indexes(rawValue: Int.random(in: 0...7, using: &numbers)).intersection(field.allowedIndexes)
+                let indexes = Indexes(rawValue: Int.random(in: 0...7, using: &numbers)).intersection(
+                    field.allowedIndexes)
                 if !indexes.isEmpty { type.systemIndexes[field] = indexes }
             }
             if Bool.random(using: &numbers) {
                 let grants = (roles.sorted() + ["_world", "_icloud", "_creator"]).map { role in
-                    Grant(role: role, permissions: Set(Grant.Permission.allCases.filter { _ in Bool.random(using: &numbers) }))
+                    Grant(
+                        role: role,
+                        permissions: Set(Grant.Permission.allCases.filter { _ in Bool.random(using: &numbers) }))
                 }
                 let canonical = Grant.canonical(grants)
                 if !canonical.isEmpty { type.grants = canonical }
@@ -139,9 +161,14 @@ import Testing
         for character in text {
             if character == "\"" { isQuoted.toggle() }
             switch character {
-            case " " where !isQuoted && result.last?.isWhitespace == true: if Bool.random(using: &numbers) { result.append(" ") }
-            case " ", "\n": result += [" ", "\n", "\t", "\r\n", " // GRANT\n", "--;\n", "/* ) */", " /**/ "].randomElement(using: &numbers) ?? " "
-            case "(", ")", ",", ";", "<", ">": result += Bool.random(using: &numbers) ? "\(character)" : " \(character)\n"
+            case " " where !isQuoted && result.last?.isWhitespace == true:
+                if Bool.random(using: &numbers) { result.append(" ") }
+            case " ", "\n":
+                result +=
+                    [" ", "\n", "\t", "\r\n", " // GRANT\n", "--;\n", "/* ) */", " /**/ "].randomElement(
+                        using: &numbers) ?? " "
+            case "(", ")", ",", ";", "<", ">":
+                result += Bool.random(using: &numbers) ? "\(character)" : " \(character)\n"
             default: result.append(character)
             }
         }
@@ -149,11 +176,16 @@ import Testing
     }
 
     /// The time must grow linearly with the text.
-    @Test(.serialized, arguments: [
-        ("RECORD TYPE T# (a STRING QUERYABLE, b LIST<INT64>, GRANT READ TO \"_world\");\n", ""), ("/* * / */", ""), ("--\n", ""), ("\"", ""), ("<", ""),
-        ("a STRING, ", "RECORD TYPE T ("), ("f# STRING,", "RECORD TYPE T ("), ("GRANT READ,", "RECORD TYPE T ("), ("READ,", "RECORD TYPE T (GRANT "),
-        ("x", ""), ("LIST<", "RECORD TYPE T (a "), ("/*", ""), (" ", ""), ("(", "RECORD TYPE T "), ("GRANT READ TO r#,", "RECORD TYPE T ("), ("\u{1F680}", "RECORD"),
-    ])
+    @Test(
+        .serialized,
+        arguments: [
+            ("RECORD TYPE T# (a STRING QUERYABLE, b LIST<INT64>, GRANT READ TO \"_world\");\n", ""), ("/* * / */", ""),
+            ("--\n", ""), ("\"", ""), ("<", ""),
+            ("a STRING, ", "RECORD TYPE T ("), ("f# STRING,", "RECORD TYPE T ("), ("GRANT READ,", "RECORD TYPE T ("),
+            ("READ,", "RECORD TYPE T (GRANT "),
+            ("x", ""), ("LIST<", "RECORD TYPE T (a "), ("/*", ""), (" ", ""), ("(", "RECORD TYPE T "),
+            ("GRANT READ TO r#,", "RECORD TYPE T ("), ("\u{1F680}", "RECORD"),
+        ])
     func timeIsLinear(unit: String, start: String) {
         func text(_ size: Int) -> [UInt8] {
             var bytes = Array("DEFINE SCHEMA \(start)".utf8)

@@ -57,19 +57,25 @@ import Testing
     /// Byte order: capital letters, then `_`, then lower-case letters, quoted or not.
     @Test func fieldsAreInTheOrderOfTheirBytes() {
         let fields: [Name] = ["b", "Z", "searchable", "a_1", "a", "a1", "cloudkit.title"]
-        let type = RecordType(name: "T", fields: Dictionary(uniqueKeysWithValues: fields.map { ($0, FieldDefinition(type: .string)) }))
-        let names = Schema(types: [type]).text.split(separator: "\n").filter { $0.hasPrefix("        ") && !$0.contains("GRANT") }
-            .map { $0.split(separator: " ")[0] }.prefix(while: { $0 != "roles" })
+        let type = RecordType(
+            name: "T", fields: Dictionary(uniqueKeysWithValues: fields.map { ($0, FieldDefinition(type: .string)) }))
+        let names = Schema(types: [type]).text.split(separator: "\n").filter {
+            $0.hasPrefix("        ") && !$0.contains("GRANT")
+        }
+        .map { $0.split(separator: " ")[0] }.prefix(while: { $0 != "roles" })
         #expect(
             Array(names.prefix(13)) == [
-                "Z", #""___createTime""#, #""___createdBy""#, #""___etag""#, #""___modTime""#, #""___modifiedBy""#, #""___recordID""#, "a", "a1", "a_1", "b",
+                "Z", #""___createTime""#, #""___createdBy""#, #""___etag""#, #""___modTime""#, #""___modifiedBy""#,
+                #""___recordID""#, "a", "a1", "a_1", "b",
                 #""cloudkit.title""#, #""searchable""#,
             ])
     }
 
     /// Equal rights are printed the same, whatever the order in which they were granted.
     @Test func grantsAreByRoleInOneOrder() throws {
-        func text(_ grants: [Grant]) -> String { Schema(types: [RecordType(name: "T", grants: grants)], roles: ["Aide", "helper"]).text }
+        func text(_ grants: [Grant]) -> String {
+            Schema(types: [RecordType(name: "T", grants: grants)], roles: ["Aide", "helper"]).text
+        }
         let expected = """
                     GRANT READ TO Aide,
                     GRANT READ, CREATE, WRITE TO "_creator",
@@ -78,10 +84,12 @@ import Testing
 
             """
         let one = [
-            Grant(role: "helper", permissions: [.read]), Grant(role: "_creator", permissions: [.write, .read, .create]), Grant(role: "Aide", permissions: [.read]),
+            Grant(role: "helper", permissions: [.read]),
+            Grant(role: "_creator", permissions: [.write, .read, .create]), Grant(role: "Aide", permissions: [.read]),
         ]
         let other = [
-            Grant(role: "_creator", permissions: [.write]), Grant(role: "Aide", permissions: [.read]), Grant(role: "_creator", permissions: [.create, .read]),
+            Grant(role: "_creator", permissions: [.write]), Grant(role: "Aide", permissions: [.read]),
+            Grant(role: "_creator", permissions: [.create, .read]),
             Grant(role: "helper", permissions: [.read]), Grant(role: "_world", permissions: []),
         ]
         #expect(text(one).contains(expected), "\(text(one))")
@@ -96,10 +104,13 @@ import Testing
     }
 
     @Test func indexesWithoutUseArePrintedAndWritten() throws {
-        let text = "RECORD TYPE T (a LIST<STRING> QUERYABLE SEARCHABLE SORTABLE, b LIST<INT64> SORTABLE, c LOCATION SORTABLE)"
+        let text =
+            "RECORD TYPE T (a LIST<STRING> QUERYABLE SEARCHABLE SORTABLE, b LIST<INT64> SORTABLE, c LOCATION SORTABLE)"
         let schema = try Schema(text: "DEFINE SCHEMA \(text);")
         let type = try #require(schema.types["T"])
-        #expect(type.fields["a"] == FieldDefinition(type: .list(.string), indexes: .queryable, idleIndexes: [.searchable, .sortable]))
+        #expect(
+            type.fields["a"]
+                == FieldDefinition(type: .list(.string), indexes: .queryable, idleIndexes: [.searchable, .sortable]))
         #expect(try Schema(text: schema.text).types["T"] == type)
         var writer = JSONWriter()
         writer.value(type)
@@ -118,7 +129,10 @@ import Testing
                 #expect(FieldType(schemaName: type.schemaName) == type)
             }
         }
-        for wrong in ["", "STRNG", "ENCRYPTED ASSET", "ENCRYPTED NUMBER", "LIST<STRING", "LIST<LIST<STRING>>", "string", "LIST<>", "ENCRYPTED ", "NUMBER PREFERRED AS STRING"] {
+        for wrong in [
+            "", "STRNG", "ENCRYPTED ASSET", "ENCRYPTED NUMBER", "LIST<STRING", "LIST<LIST<STRING>>", "string", "LIST<>",
+            "ENCRYPTED ", "NUMBER PREFERRED AS STRING",
+        ] {
             #expect(FieldType(schemaName: wrong) == nil)
         }
         #expect(FieldType(.double, number: NumberPreference.none).holdsSameValues(as: .double))

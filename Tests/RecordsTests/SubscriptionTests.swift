@@ -36,7 +36,8 @@ import Testing
 
     @Test func whatIsLeftOutHasADefault() throws {
         let query = try Self.subscription(
-            #"{"subscriptionID":"q","subscriptionType":"query","query":{"recordType":"T"},"notificationInfo":{"desiredKeys":["a"],"alertBody":null}}"#)
+            #"{"subscriptionID":"q","subscriptionType":"query","query":{"recordType":"T"},"notificationInfo":{"desiredKeys":["a"],"alertBody":null}}"#
+        )
         #expect(query.subject == .query(Subscription.RecordSubject(Query(recordType: "T"), firesOn: [])))
         #expect(query.notificationInfo?.additionalFields == ["a"] && query.zoneID == nil)
         let object = try RequestObject(Array(#"{"subscriptionType":"zone","zoneID":{}}"#.utf8))
@@ -46,12 +47,24 @@ import Testing
 
     @Test(arguments: [
         ("{}", "Expected 'subscriptionType' to be a string, found nothing"),
-        (#"{"subscriptionType":"record","subscriptionID":"s"}"#, "Unknown subscriptionType 'record' in ''; known are query, zone, database"),
+        (
+            #"{"subscriptionType":"record","subscriptionID":"s"}"#,
+            "Unknown subscriptionType 'record' in ''; known are query, zone, database"
+        ),
         (#"{"subscriptionType":"query","subscriptionID":"s"}"#, "Expected 'query' to be an object, found nothing"),
-        (#"{"subscriptionType":"query","subscriptionID":"s","query":{"recordType":"T"},"firesOn":["save"]}"#, "Unknown event 'save' in 'firesOn'; known are create, update, delete"),
+        (
+            #"{"subscriptionType":"query","subscriptionID":"s","query":{"recordType":"T"},"firesOn":["save"]}"#,
+            "Unknown event 'save' in 'firesOn'; known are create, update, delete"
+        ),
         (#"{"subscriptionType":"zone","subscriptionID":"s"}"#, "Expected 'zoneID' to be an object, found nothing"),
-        (#"{"subscriptionType":"database","subscriptionID":"s","notificationInfo":{"shouldBadge":1}}"#, "Expected 'notificationInfo.shouldBadge' to be true or false, found a number"),
-        (#"{"subscriptionType":"database","subscriptionID":"s","notificationInfo":{"additionalFields":[1]}}"#, "Expected 'notificationInfo.additionalFields[0]' to be a string, found a number"),
+        (
+            #"{"subscriptionType":"database","subscriptionID":"s","notificationInfo":{"shouldBadge":1}}"#,
+            "Expected 'notificationInfo.shouldBadge' to be true or false, found a number"
+        ),
+        (
+            #"{"subscriptionType":"database","subscriptionID":"s","notificationInfo":{"additionalFields":[1]}}"#,
+            "Expected 'notificationInfo.additionalFields[0]' to be a string, found a number"
+        ),
     ])
     func mistakesAreNamed(json: String, detail: String) {
         #expect(throws: RecordError.unexpectedInput(detail)) { try Self.subscription(json) }

@@ -33,7 +33,9 @@ import Testing
         static let length = 50_000
         private static let block = (0..<length).map { UInt8(truncatingIfNeeded: $0 / 7) }
         /// The standard block with the number in its first bytes.
-        static func bytes(of number: Int) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } + block.dropFirst(8) }
+        static func bytes(of number: Int) -> [UInt8] {
+            withUnsafeBytes(of: number.bigEndian) { Array($0) } + block.dropFirst(8)
+        }
 
         var size: Int64 { Int64(count * Self.length) }
         var bytes: [UInt8] { (0..<count).flatMap(Self.bytes) }
@@ -48,7 +50,8 @@ import Testing
         let database = try await engine.full(.private)
         let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: record)
         let grant = try await database.grantUploads([slot], in: notes)[0].get()
-        return try await engine.upload(pieces, size: size, with: grant, to: try container(), .development, fileName: fileName)
+        return try await engine.upload(
+            pieces, size: size, with: grant, to: try container(), .development, fileName: fileName)
     }
 
     private static func read(_ download: AssetDownload) async throws -> [UInt8] {
@@ -63,12 +66,14 @@ import Testing
             let engine = try RemoteRecordEngine(url: url)
             let database = try await engine.withZone()
             let pieces = Pieces(count: 60)
-            let asset = try await Self.upload(pieces, for: "r", to: engine, size: saysSize ? pieces.size : nil, fileName: "ä/b \"c\".txt")
+            let asset = try await Self.upload(
+                pieces, for: "r", to: engine, size: saysSize ? pieces.size : nil, fileName: "ä/b \"c\".txt")
             #expect(asset.size == pieces.size && asset.receipt != nil && asset.fileName == "ä_b _c_.txt")
             let saved = try await database.save("r", in: notes, ["file": .asset(asset)])
             #expect(try saved.fields.assets().map(\.asset.fileName) == ["ä_b _c_.txt"])
             // The fields equal those in the store: they contain no download addresses, which expire.
-            let there = try await near.full(.private).fetch([RecordID(recordName: "r", zoneID: notes)], desiredKeys: nil)[0].get()
+            let there = try await near.full(.private).fetch(
+                [RecordID(recordName: "r", zoneID: notes)], desiredKeys: nil)[0].get()
             #expect(saved.fields == there.fields)
             #expect(try await database.zoneChanges(ZoneChangesRequest(notes)).changes.map(\.record) == [there])
             let checksum = try #require(FileChecksum(asset.fileChecksum))
@@ -100,10 +105,14 @@ import Testing
             let grant = try await database.grantUploads([slot], in: notes)[0].get()
             let forged = UploadGrant(recordName: "r", fieldName: "file", ticket: String(grant.ticket.reversed()))
             let container = try Self.container()
-            let unknown = await refusal { _ = try await engine.upload(Pieces(count: 1), size: nil, with: forged, to: container, .development) }
+            let unknown = await refusal {
+                _ = try await engine.upload(Pieces(count: 1), size: nil, with: forged, to: container, .development)
+            }
             #expect(unknown?.code == .notFound)
             clock.advance(AssetTickets.uploadLifetime + 1)
-            let late = await refusal { _ = try await engine.upload(Pieces(count: 1), size: nil, with: grant, to: container, .development) }
+            let late = await refusal {
+                _ = try await engine.upload(Pieces(count: 1), size: nil, with: grant, to: container, .development)
+            }
             #expect(late?.code == .badRequest && late?.reason.contains("expired") == true)
             let zeros = try #require(checksum(0))
             let missing = await refusal { _ = try await engine.download(zeros, in: container, .development) }
@@ -140,7 +149,8 @@ import Testing
             let engine = try RemoteRecordEngine(url: url)
             _ = try await engine.withZone()
             await #expect(throws: (any Error).self) {
-                _ = try await Self.upload(Pieces(count: 9, breaksAfter: 5), for: "r", to: engine, size: Pieces(count: 9).size)
+                _ = try await Self.upload(
+                    Pieces(count: 9, breaksAfter: 5), for: "r", to: engine, size: Pieces(count: 9).size)
             }
             #expect(try await near.ledger().entries(after: nil, limit: 9).isEmpty)
             // The engine still works.
@@ -158,18 +168,26 @@ import Testing
             let nowhere = await refusal { _ = try await engine.verifyAssets(container, .development) }
             #expect(nowhere?.code == .notFound)
             let database = try await engine.withZone()
-            try await database.save("r", in: notes, ["file": .asset(try await Self.upload(Pieces(count: 3), for: "r", to: engine, size: nil))])
-            try await database.save("s", in: notes, ["file": .asset(try await Self.upload(Pieces(count: 2), for: "s", to: engine, size: nil))])
+            try await database.save(
+                "r", in: notes,
+                ["file": .asset(try await Self.upload(Pieces(count: 3), for: "r", to: engine, size: nil))])
+            try await database.save(
+                "s", in: notes,
+                ["file": .asset(try await Self.upload(Pieces(count: 2), for: "s", to: engine, size: nil))])
             try await database.delete("s", in: notes)
             clock.advance(2 * 86_400_000)
             let verification = try await engine.verifyAssets(container, .development)
-            #expect(verification.problems.isEmpty && verification.filesDone == 2 && verification.referencesDone == 1 && verification.unusedFiles == 1)
+            #expect(
+                verification.problems.isEmpty && verification.filesDone == 2 && verification.referencesDone == 1
+                    && verification.unusedFiles == 1)
             #expect(verification.bytesDone == Pieces(count: 5).size)
             let rehearsed = try await engine.sweepAssets(container, .development, dryRun: true)
             #expect(rehearsed.isDryRun && rehearsed.removed.count == 1)
-            #expect(try await engine.sweepAssets(container, .development, graceTime: .seconds(3 * 86_400)).removed.isEmpty)
+            #expect(
+                try await engine.sweepAssets(container, .development, graceTime: .seconds(3 * 86_400)).removed.isEmpty)
             let swept = try await engine.sweepAssets(container, .development)
-            #expect(!swept.isDryRun && swept.removed == rehearsed.removed && swept.removedBytes >= Pieces(count: 2).size)
+            #expect(
+                !swept.isDryRun && swept.removed == rehearsed.removed && swept.removedBytes >= Pieces(count: 2).size)
             #expect(try await engine.sweepAssets(container, .development).removed.isEmpty)
             await engine.close()
         }

@@ -53,20 +53,23 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        .raw("hello"), .json("{}"), .json("[]"), .json(#"{"zones":[{}],"records":[{}]}"#), .json("", status: 404),
-        .json(#"{"zones":[1],"records":[1]}"#), .json(#"{"zones":"#), .json("moved", status: 302),
-    ] as [ScriptedServer.Reply])
+    @Test(
+        arguments: [
+            .raw("hello"), .json("{}"), .json("[]"), .json(#"{"zones":[{}],"records":[{}]}"#), .json("", status: 404),
+            .json(#"{"zones":[1],"records":[1]}"#), .json(#"{"zones":"#), .json("moved", status: 302),
+        ] as [ScriptedServer.Reply])
     func otherServersAreRecognised(answer: ScriptedServer.Reply) async throws {
         try await ScriptedServer.run(answer) { address, _ in
             let failures = try await failures(try #require(URL(string: address)))
-            #expect(failures.read?.code == .internalError && failures.read?.reason.contains("is not a Skylight") == true)
+            #expect(
+                failures.read?.code == .internalError && failures.read?.reason.contains("is not a Skylight") == true)
             #expect(failures.save?.code == .internalError)
         }
     }
 
     @Test(arguments: [
-        RecordError(.throttled, "Slow down", retryAfter: 7), RecordError(.tryAgainLater, "The disk is full", retryAfter: 1),
+        RecordError(.throttled, "Slow down", retryAfter: 7),
+        RecordError(.tryAgainLater, "The disk is full", retryAfter: 1),
         RecordError(.quotaExceeded, "é \"full\" \u{0}"),
         RecordError(.internalError, "The store is damaged"), RecordError(.zoneBusy, "Busy", retryAfter: 2),
     ])
@@ -89,24 +92,32 @@ import Testing
 
     /// An item of a lookup, or one that was omitted for lack of room, with a reason as another version would word it.
     private static func item(_ name: String, hasRoom: Bool) -> String {
-        if !hasRoom { return #"{"recordName":"\#(name)","serverErrorCode":"BAD_REQUEST","reason":"\#(fullStart): ask once more"}"# }
+        if !hasRoom {
+            return #"{"recordName":"\#(name)","serverErrorCode":"BAD_REQUEST","reason":"\#(fullStart): ask once more"}"#
+        }
         let signature = #"{"timestamp":1,"userRecordName":"_a","deviceID":"d"}"#
-        return #"{"recordName":"\#(name)","recordType":"T","zoneID":{"zoneName":"_defaultZone"},"recordChangeTag":"1","created":\#(signature),"#
+        return
+            #"{"recordName":"\#(name)","recordType":"T","zoneID":{"zoneName":"_defaultZone"},"recordChangeTag":"1","created":\#(signature),"#
             + #""modified":\#(signature),"fields":{"text":{"value":"0123456789","type":"STRING"}}}"#
     }
 
     private static let fullStart = "The records before this one fill the answer"
 
-    private static func lookup(_ items: String...) -> ScriptedServer.Reply { .json(#"{"records":[\#(items.joined(separator: ","))]}"#) }
+    private static func lookup(_ items: String...) -> ScriptedServer.Reply {
+        .json(#"{"records":[\#(items.joined(separator: ","))]}"#)
+    }
 
     @Test func whatAnAnswerLeavesOutIsAskedForAgain() async throws {
         let gone = #"{"recordName":"b","serverErrorCode":"NOT_FOUND","reason":"Record not found"}"#
         try await ScriptedServer.run(
-            Self.lookup(Self.item("a", hasRoom: true), gone, Self.item("c", hasRoom: false), Self.item("d", hasRoom: false)),
-            Self.lookup(Self.item("c", hasRoom: true), Self.item("d", hasRoom: false)), Self.lookup(Self.item("d", hasRoom: true))
+            Self.lookup(
+                Self.item("a", hasRoom: true), gone, Self.item("c", hasRoom: false), Self.item("d", hasRoom: false)),
+            Self.lookup(Self.item("c", hasRoom: true), Self.item("d", hasRoom: false)),
+            Self.lookup(Self.item("d", hasRoom: true))
         ) { address, server in
             let engine = try RemoteRecordEngine(at: address)
-            let found = try await engine.full(.private).fetch(["a", "b", "c", "d"].map { RecordID(recordName: $0) }, desiredKeys: nil)
+            let found = try await engine.full(.private).fetch(
+                ["a", "b", "c", "d"].map { RecordID(recordName: $0) }, desiredKeys: nil)
             #expect(found.map { (try? $0.get())?.recordID.recordName } == ["a", nil, "c", "d"])
             #expect(found[1] == .failure(.recordNotFound) && server.requests.count == 3)
             await engine.close()
@@ -114,7 +125,9 @@ import Testing
         // Asking a server that never has room would loop forever.
         try await ScriptedServer.run(Self.lookup(Self.item("a", hasRoom: false))) { address, server in
             let engine = try RemoteRecordEngine(at: address)
-            let refused = await refusal { _ = try await engine.full(.private).fetch([RecordID(recordName: "a")], desiredKeys: nil) }
+            let refused = await refusal {
+                _ = try await engine.full(.private).fetch([RecordID(recordName: "a")], desiredKeys: nil)
+            }
             #expect(refused?.code == .internalError && server.requests.count == 1)
             await engine.close()
         }

@@ -43,7 +43,9 @@ private struct TellingDatabase: RecordDatabase {
     let address: DatabaseAddress
     let caller: Caller
     let engine: TellingEngine
-    let capabilities: Set<Capability> = [.showSchema, .editSchema, .deploySchema, .explainQueries, .keepQueryStatistics, .measureTypes]
+    let capabilities: Set<Capability> = [
+        .showSchema, .editSchema, .deploySchema, .explainQueries, .keepQueryStatistics, .measureTypes,
+    ]
 
     private func told<Value>(_ body: (inout sending TellingEngine.State) throws -> sending Value) throws -> Value {
         try engine.state.withLock { state in
@@ -56,7 +58,9 @@ private struct TellingDatabase: RecordDatabase {
 
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] { throw never }
     func query(_ request: QueryRequest) async throws -> QueryPage { throw never }
-    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] { throw never }
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<
+        StoredRecord, RecordError
+    >] { throw never }
     func zones() async throws -> [Zone] { throw never }
     func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] { throw never }
     func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] { throw never }
@@ -67,7 +71,9 @@ private struct TellingDatabase: RecordDatabase {
 extension TellingDatabase {
     func schema() async throws -> Schema { try told { $0.schema } }
 
-    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws -> Schema {
+    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws
+        -> Schema
+    {
         try told { state in
             state.edits = edits
             state.reason = reason

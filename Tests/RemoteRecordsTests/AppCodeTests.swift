@@ -6,7 +6,8 @@ import Testing
 
 @testable import RemoteRecords
 
-/// Code that apps have for CloudKit's operations, for models of their own and for a sync by tokens, as the same steps here.
+/// Code that apps have for CloudKit's operations, for models of their own and for a sync by tokens, as the same steps
+/// here.
 @Suite struct AppCodeTests {
     private static func live(_ body: (LiveServer, Database) async throws -> Void) async throws {
         try await LiveServer.run { server in
@@ -20,10 +21,12 @@ import Testing
 
     // MARK: Operations
 
-    /// CKModifyRecordsOperation, CKQueryOperation and CKFetchRecordsOperation with dependencies, a group, priorities and qualities of service.
+    /// CKModifyRecordsOperation, CKQueryOperation and CKFetchRecordsOperation with dependencies, a group, priorities
+    /// and qualities of service.
     @Test func operationsAreComposed() async throws {
         try await Self.live { _, database in
-            let group = OperationGroup(name: "First launch", defaultConfiguration: OperationConfiguration(qualityOfService: .userInitiated))
+            let group = OperationGroup(
+                name: "First launch", defaultConfiguration: OperationConfiguration(qualityOfService: .userInitiated))
             let grouped = database.configured(group: group)
             let told = Told()
             let items = (0..<3).map { number in
@@ -34,14 +37,23 @@ import Testing
             let saving = grouped.add(ModifyRecords(saving: items, savePolicy: .changedKeys)) { event in
                 if case .saved(let recordID, .success) = event { told.note("saved \(recordID.recordName)") }
             }
-            let query = Query(recordType: "Item", filters: [.init("rank", .greaterThan, FieldInput(.int64(0)))], sorts: [.init("rank", ascending: true)])
-            let urgent = database.configured(OperationConfiguration(qualityOfService: .userInteractive, queuePriority: .veryHigh), group: group)
-            let querying = urgent.add(QueryRecords(query, in: zone, desiredKeys: ["rank"], resultsLimit: 1), after: [saving]) { event in
+            let query = Query(
+                recordType: "Item", filters: [.init("rank", .greaterThan, FieldInput(.int64(0)))],
+                sorts: [.init("rank", ascending: true)])
+            let urgent = database.configured(
+                OperationConfiguration(qualityOfService: .userInteractive, queuePriority: .veryHigh), group: group)
+            let querying = urgent.add(
+                QueryRecords(query, in: zone, desiredKeys: ["rank"], resultsLimit: 1), after: [saving]
+            ) { event in
                 if case .matched(let recordID?, .success) = event { told.note("matched \(recordID.recordName)") }
             }
-            let patient = database.configured(OperationConfiguration(qualityOfService: .background, timeoutIntervalForResource: .seconds(3600)))
-            let fetching = patient.add(FetchRecords([items[0].recordID], desiredKeys: []), after: [saving, querying]) { event in
-                if case .fetched(let recordID, .success(let item)) = event { told.note("fetched \(recordID.recordName) \(item.fields.count)") }
+            let patient = database.configured(
+                OperationConfiguration(qualityOfService: .background, timeoutIntervalForResource: .seconds(3600)))
+            let fetching = patient.add(FetchRecords([items[0].recordID], desiredKeys: []), after: [saving, querying]) {
+                event in
+                if case .fetched(let recordID, .success(let item)) = event {
+                    told.note("fetched \(recordID.recordName) \(item.fields.count)")
+                }
             }
             try await fetching.value
             #expect(told.all == ["saved item0", "saved item1", "saved item2", "matched item1", "fetched item0 0"])
@@ -63,7 +75,8 @@ import Testing
             let client = database.container.client
             let item = Record(recordType: "Item", recordID: RecordID(recordName: "item", zoneID: zone))
             let container = try await Container(client, longLivedOperationsIn: file)
-            let handle = try await container.privateCloudDatabase.addLongLived(ModifyRecords(saving: [item])) { _ in } onCompletion: { _ in
+            let handle = try await container.privateCloudDatabase.addLongLived(ModifyRecords(saving: [item])) { _ in
+            } onCompletion: { _ in
                 // The program ends before it has taken the result.
                 try? FileManager.default.copyItem(at: file, to: next)
             }
@@ -94,7 +107,8 @@ import Testing
 
         /// The record to save. It has all values, as the model does not know which ones changed.
         func record() throws -> Record {
-            var record = try systemFields.map { try Record(encodedSystemFields: $0) }
+            var record =
+                try systemFields.map { try Record(encodedSystemFields: $0) }
                 ?? Record(recordType: "Note", recordID: RecordID(recordName: Name(name), zoneID: zone))
             record["text"] = text
             return record
@@ -106,7 +120,8 @@ import Testing
         }
     }
 
-    /// The model is stored as the app stores its models, and saved again without a fetch. A newer version there is a conflict.
+    /// The model is stored as the app stores its models, and saved again without a fetch. A newer version there is a
+    /// conflict.
     @Test func aModelKeepsTheMetadataOfItsRecord() async throws {
         try await Self.live { server, database in
             var note = Note(name: "note", text: "one")
@@ -135,7 +150,9 @@ import Testing
             // The system fields have all but the values.
             let metadata = try Record(encodedSystemFields: try #require(other.systemFields))
             #expect(metadata.recordChangeTag == saved.recordChangeTag && metadata.creationDate == saved.creationDate)
-            #expect(metadata.lastModifiedUserRecordID == saved.lastModifiedUserRecordID && metadata.fields.isEmpty && !metadata.hasChanges)
+            #expect(
+                metadata.lastModifiedUserRecordID == saved.lastModifiedUserRecordID && metadata.fields.isEmpty
+                    && !metadata.hasChanges)
         }
     }
 

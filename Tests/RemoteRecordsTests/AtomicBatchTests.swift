@@ -12,8 +12,11 @@ import Testing
     private final class App: SyncEngineDelegate {
         let told = Told()
 
-        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? {
-            var batch = await RecordZoneChangeBatch(pendingChanges: syncEngine.state.nextRecordZoneChanges(2)) { recordID in
+        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async
+            -> RecordZoneChangeBatch?
+        {
+            var batch = await RecordZoneChangeBatch(pendingChanges: syncEngine.state.nextRecordZoneChanges(2)) {
+                recordID in
                 var record = Record(recordType: "Item", recordID: recordID)
                 if recordID.recordName == "child" { record.parent = "parent" }
                 return record
@@ -27,8 +30,10 @@ import Testing
         }
 
         func engine(_ container: Container, saving names: Name...) throws -> SyncEngine {
-            let engine = try SyncEngine(.init(database: container.privateCloudDatabase, stateSerialization: nil, delegate: self))
-            engine.state.add(pendingRecordZoneChanges: names.map { .saveRecord(RecordID(recordName: $0, zoneID: zone)) })
+            let engine = try SyncEngine(
+                .init(database: container.privateCloudDatabase, stateSerialization: nil, delegate: self))
+            engine.state.add(
+                pendingRecordZoneChanges: names.map { .saveRecord(RecordID(recordName: $0, zoneID: zone)) })
             return engine
         }
     }
@@ -41,7 +46,9 @@ import Testing
                 try await container.privateCloudDatabase.save(zone)
                 let engine = try app.engine(container, saving: "child", "other", "parent")
                 try await engine.sendChanges()
-                #expect(app.told.all == ["sent records +2 -0 !0", "sent records +1 -0 !0"] && engine.state.pendingRecordZoneChanges.isEmpty)
+                #expect(
+                    app.told.all == ["sent records +2 -0 !0", "sent records +1 -0 !0"]
+                        && engine.state.pendingRecordZoneChanges.isEmpty)
             }
         }
     }
@@ -54,7 +61,9 @@ import Testing
                 try await container.privateCloudDatabase.save(zone)
                 let engine = try app.engine(container, saving: "child", "other", "third")
                 try await engine.sendChanges()
-                #expect(app.told.all == ["sent records +0 -0 !2", "sent records +1 -0 !0"] && engine.state.pendingRecordZoneChanges.isEmpty)
+                #expect(
+                    app.told.all == ["sent records +0 -0 !2", "sent records +1 -0 !0"]
+                        && engine.state.pendingRecordZoneChanges.isEmpty)
             }
         }
     }
@@ -64,7 +73,8 @@ import Testing
         try await withScript({ request, _ in
             if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
             return records(
-                #""recordName":"a","serverErrorCode":"ZONE_BUSY","reason":"busy""#, #""recordName":"b","serverErrorCode":"ATOMIC_ERROR","reason":"no""#)
+                #""recordName":"a","serverErrorCode":"ZONE_BUSY","reason":"busy""#,
+                #""recordName":"b","serverErrorCode":"ATOMIC_ERROR","reason":"no""#)
         }) { container, _ in
             let app = App()
             let engine = try app.engine(container, saving: "a", "b")

@@ -24,14 +24,17 @@ import Testing
                     record["rank"] = rank
                     return record
                 }
-                for result in try await database.modifyRecords(saving: records).saveResults.values { _ = try result.get() }
+                for result in try await database.modifyRecords(saving: records).saveResults.values {
+                    _ = try result.get()
+                }
                 try await body(server, database, RecordCache(folder.url.appending(path: "cache.sqlite"), of: database))
             }
         }
     }
 
     private static let newestFirst = Query(
-        recordType: "Item", filters: [.init("rank", .greaterThan, FieldInput(.int64(-1)))], sorts: [.init("rank", ascending: false)])
+        recordType: "Item", filters: [.init("rank", .greaterThan, FieldInput(.int64(-1)))],
+        sorts: [.init("rank", ascending: false)])
 
     private static func names(_ cache: RecordCache) async throws -> [Name] {
         try await cache.records(ofType: "Item", in: zone).map(\.recordID.recordName)
@@ -110,14 +113,17 @@ import Testing
 
     private final class Order: SyncEngineDelegate {
         let told = Told()
-        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? { nil }
+        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async
+            -> RecordZoneChangeBatch?
+        { nil }
         func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
             guard case .fetchedRecordZoneChanges(let event) = event else { return }
             told.note(event.modifications.map(\.record.recordID.recordName.string).joined(separator: " "))
         }
     }
 
-    /// The feed has records in the order of their latest changes, so that a child comes before a parent that was changed since.
+    /// The feed has records in the order of their latest changes, so that a child comes before a parent that was
+    /// changed since.
     @Test(arguments: [false, true]) func parentsComeFirstIfAsked(parentsFirst: Bool) async throws {
         try await LiveServer.run { server in
             try await server.device { client in

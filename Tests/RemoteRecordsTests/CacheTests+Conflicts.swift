@@ -14,7 +14,9 @@ extension CacheTests {
     /// Each side changed another key: both changes stay, whoever is first.
     @Test(arguments: [true, false]) func keysAreMerged(fetchesFirst: Bool) async throws {
         try await Self.live { _, container, folder in
-            let (first, second) = (try await Self.cache("first", container, folder), try await Self.cache("second", container, folder))
+            let (first, second) = (
+                try await Self.cache("first", container, folder), try await Self.cache("second", container, folder)
+            )
             try await Self.edit(first, "a", "text", "old")
             try await first.sync()
             try await second.sync()
@@ -27,7 +29,9 @@ extension CacheTests {
             try await first.sync()
             for cache in [first, second] {
                 let record = try await cache.record(for: Self.recordID("a"))
-                #expect(record?["text"] == "new" as String? && record?["more"] == "mine" as String? && record?.hasChanges == false)
+                #expect(
+                    record?["text"] == "new" as String? && record?["more"] == "mine" as String?
+                        && record?.hasChanges == false)
             }
         }
     }
@@ -36,7 +40,9 @@ extension CacheTests {
     @Test func twoDevicesThatMakeTheSameChangeMakeOneVersion() async throws {
         try await Self.live { server, container, folder in
             let first = try await Self.cache("first", container, folder)
-            let second = try await RecordCache(folder.url.appending(path: "second.sqlite"), of: container.privateCloudDatabase) { meeting in
+            let second = try await RecordCache(
+                folder.url.appending(path: "second.sqlite"), of: container.privateCloudDatabase
+            ) { meeting in
                 Issue.record("asked for nothing")
                 return RecordCache.mergingKeys(meeting)
             }
@@ -56,7 +62,9 @@ extension CacheTests {
     /// Records that the server had go with their zone. New ones stay if the zone is made anew.
     @Test func newRecordsOutliveAZoneThatAnotherDeviceDeleted() async throws {
         try await Self.live { _, container, folder in
-            let (first, second) = (try await Self.cache("first", container, folder), try await Self.cache("second", container, folder))
+            let (first, second) = (
+                try await Self.cache("first", container, folder), try await Self.cache("second", container, folder)
+            )
             try await Self.edit(first, "a", "text", "one")
             try await first.sync()
             try await second.sync()
@@ -77,7 +85,9 @@ extension CacheTests {
     @Test func changesOfRecordsThatWereDeletedAreGivenUpOrKept() async throws {
         try await Self.live { _, container, folder in
             let first = try await Self.cache("first", container, folder)
-            let keeping = try await RecordCache(folder.url.appending(path: "keeping.sqlite"), of: container.privateCloudDatabase) { meeting in
+            let keeping = try await RecordCache(
+                folder.url.appending(path: "keeping.sqlite"), of: container.privateCloudDatabase
+            ) { meeting in
                 if case .deleted(let mine) = meeting { mine } else { RecordCache.mergingKeys(meeting) }
             }
             let giving = try await Self.cache("giving", container, folder)
@@ -97,16 +107,21 @@ extension CacheTests {
         }
     }
 
-    /// It is put on the server's version, or made anew. A resolver that is asked more often has been refused for the same reason.
+    /// It is put on the server's version, or made anew. A resolver that is asked more often has been refused for the
+    /// same reason.
     @Test(arguments: [true, false]) func aResolverMayReturnTheRecordThatItWasGiven(isDeleted: Bool) async throws {
         try await Self.live { _, container, folder in
             let first = try await Self.cache("first", container, folder)
             let calls = Mutex(0)
-            let second = try await RecordCache(folder.url.appending(path: "second.sqlite"), of: container.privateCloudDatabase) { meeting in
-                guard calls.withLock({ calls in
-                    calls += 1
-                    return calls <= 3
-                }) else { return nil }
+            let second = try await RecordCache(
+                folder.url.appending(path: "second.sqlite"), of: container.privateCloudDatabase
+            ) { meeting in
+                guard
+                    calls.withLock({ calls in
+                        calls += 1
+                        return calls <= 3
+                    })
+                else { return nil }
                 switch meeting {
                 case .changed(let conflict): return conflict.clientRecord
                 case .deleted(let mine): return mine
@@ -116,7 +131,11 @@ extension CacheTests {
             try await Self.edit(first, "a", "more", "old")
             try await first.sync()
             try await second.sync()
-            if isDeleted { try await first.delete(Self.recordID("a")) } else { try await Self.edit(first, "a", "more", "new") }
+            if isDeleted {
+                try await first.delete(Self.recordID("a"))
+            } else {
+                try await Self.edit(first, "a", "more", "new")
+            }
             try await first.sync()
             try await Self.edit(second, "a", "text", "mine")
             try await second.engine.sendChanges()
@@ -129,8 +148,11 @@ extension CacheTests {
     @Test func refusedChangesAreKnown() async throws {
         try await withScript({ request, _ in
             if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
-            if request.path.hasSuffix("changes/database") { return .json(#"{"zones":[],"syncToken":"t","moreComing":false}"#) }
-            return records(#""recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted""#)
+            if request.path.hasSuffix("changes/database") {
+                return .json(#"{"zones":[],"syncToken":"t","moreComing":false}"#)
+            }
+            return records(
+                #""recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted""#)
         }) { container, _ in
             let folder = try TemporaryFolder()
             let cache = try await Self.cache("first", container, folder)
@@ -158,10 +180,14 @@ extension CacheTests {
             }
             if request.path.hasSuffix("changes/zone") {
                 let record = item("a", tag: "\(current ?? 0)", text: "version \(current ?? 0)")
-                return .json(#"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[{\#(record)}],"syncToken":"z\#(current ?? 0)","moreComing":false}]}"#)
+                return .json(
+                    #"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[{\#(record)}],"syncToken":"z\#(current ?? 0)","moreComing":false}]}"#
+                )
             }
             return request.body.contains("refused")
-                ? records(#""recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted""#) : records(item("a", tag: "1"))
+                ? records(
+                    #""recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted""#)
+                : records(item("a", tag: "1"))
         }) { container, _ in
             let folder = try TemporaryFolder()
             let cache = try await Self.cache("first", container, folder)
@@ -190,12 +216,13 @@ extension CacheTests {
             try await Self.edit(cache, "late", "text", "two")
             try await cache.sync()
             let refusals = try await cache.refusals()
-            #expect(Array(refusals.keys) == [Self.recordID("bad")] && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+            #expect(
+                Array(refusals.keys) == [Self.recordID("bad")] && cache.engine.state.pendingRecordZoneChanges.isEmpty)
         }
     }
 
-    /// The user may not write in one of two zones any more. The server says so of the request, not of the records, also when it is asked what became
-    /// of an earlier one.
+    /// The user may not write in one of two zones any more. The server says so of the request, not of the records, also
+    /// when it is asked what became of an earlier one.
     @Test func aRequestThatIsRefusedKeepsNothingBack() async throws {
         let isBusy = Mutex(true)
         try await Self.withSaves({ request in
@@ -205,24 +232,32 @@ extension CacheTests {
         }) { container, _, folder in
             let cache = try await Self.cache("first", container, folder)
             let closed = RecordID(recordName: "a", zoneID: ZoneID(zoneName: "Closed"))
-            try await cache.save([Record(recordType: "Item", recordID: closed), Record(recordType: "Item", recordID: Self.recordID("b"))])
+            try await cache.save([
+                Record(recordType: "Item", recordID: closed), Record(recordType: "Item", recordID: Self.recordID("b")),
+            ])
             #expect(await operationError { try await cache.sync() }?.code == .serviceUnavailable)
             #expect(cache.engine.state.pendingRecordZoneChanges.count == 2)
             isBusy.withLock { $0 = false }
             try await cache.sync()
             let (refusals, saved) = (try await cache.refusals(), try await cache.record(for: Self.recordID("b")))
-            #expect(Array(refusals.keys) == [closed] && saved?.recordChangeTag == "1" && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+            #expect(
+                Array(refusals.keys) == [closed] && saved?.recordChangeTag == "1"
+                    && cache.engine.state.pendingRecordZoneChanges.isEmpty)
         }
     }
 
     /// A server at fault, and the page of a hotel's network, say nothing of the changes.
     @Test(arguments: [true, false]) func anAnswerThatIsNotAboutTheChangesRefusesNone(isOfServer: Bool) async throws {
-        try await Self.withSaves({ _ in isOfServer ? .error("INTERNAL_ERROR", status: 500) : .raw("<html>", status: 403) }) { container, _, folder in
+        try await Self.withSaves({ _ in isOfServer ? .error("INTERNAL_ERROR", status: 500) : .raw("<html>", status: 403)
+        }) { container, _, folder in
             let cache = try await Self.cache("first", container, folder)
             try await Self.edit(cache, "a", "text", "one")
-            #expect(await operationError { try await cache.sync() }?.code == (isOfServer ? .internalError : .serverRejectedRequest))
+            #expect(
+                await operationError { try await cache.sync() }?.code
+                    == (isOfServer ? .internalError : .serverRejectedRequest))
             let refusals = try await cache.refusals()
-            #expect(refusals.isEmpty && cache.engine.state.pendingRecordZoneChanges == [.saveRecord(Self.recordID("a"))])
+            #expect(
+                refusals.isEmpty && cache.engine.state.pendingRecordZoneChanges == [.saveRecord(Self.recordID("a"))])
         }
     }
 
@@ -230,7 +265,9 @@ extension CacheTests {
     @Test func aRefusedDeletionBringsTheRecordBack() async throws {
         try await Self.withSaves({ request in
             request.body.contains("forceDelete")
-                ? records(#""recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted""#) : records(item("a", tag: "1"))
+                ? records(
+                    #""recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted""#)
+                : records(item("a", tag: "1"))
         }) { container, _, folder in
             do {
                 let cache = try await Self.cache("first", container, folder)
@@ -247,7 +284,9 @@ extension CacheTests {
             try await again.sync()
             let back = try await Self.texts(again)
             let refusals = try await again.refusals()
-            #expect(back == ["a": "one"] && refusals.keys.first == Self.recordID("a") && again.engine.state.pendingRecordZoneChanges.isEmpty)
+            #expect(
+                back == ["a": "one"] && refusals.keys.first == Self.recordID("a")
+                    && again.engine.state.pendingRecordZoneChanges.isEmpty)
         }
     }
 
@@ -257,22 +296,30 @@ extension CacheTests {
             let cache = try await Self.cache("first", container, folder)
             try await Self.edit(cache, "a", "text", "one")
             try await cache.sync()
-            var (first, second) = (try #require(try await cache.record(for: Self.recordID("a"))), try #require(try await cache.record(for: Self.recordID("a"))))
+            var (first, second) = (
+                try #require(try await cache.record(for: Self.recordID("a"))),
+                try #require(try await cache.record(for: Self.recordID("a")))
+            )
             first["text"] = "two"
             second["more"] = "three"
             try await cache.save(first)
             try await cache.save(second)
             let record = try await cache.record(for: Self.recordID("a"))
-            #expect(record?["text"] == "two" as String? && record?["more"] == "three" as String? && record?.changedKeys == ["text", "more"])
+            #expect(
+                record?["text"] == "two" as String? && record?["more"] == "three" as String?
+                    && record?.changedKeys == ["text", "more"])
             try await cache.sync()
             #expect(server.requests.filter { $0.path.hasSuffix("records/modify") }.count == 2)
         }
     }
 
-    /// One part of a program changes a record while another has a copy of it, or its own value that it never read back. A sync comes in between.
+    /// One part of a program changes a record while another has a copy of it, or its own value that it never read back.
+    /// A sync comes in between.
     @Test(arguments: [true, false]) func anEditOfAnOlderCopyKeepsUnsentChanges(wasRead: Bool) async throws {
         try await Self.live { _, container, folder in
-            let (cache, other) = (try await Self.cache("first", container, folder), try await Self.cache("other", container, folder))
+            let (cache, other) = (
+                try await Self.cache("first", container, folder), try await Self.cache("other", container, folder)
+            )
             var copy = Record(recordType: "Item", recordID: Self.recordID("a"))
             copy["text"] = "one"
             try await cache.save(copy)
@@ -292,7 +339,9 @@ extension CacheTests {
             for cache in [cache, other] {
                 let record = try await cache.record(for: Self.recordID("a"))
                 let values = ["text", "more", "third"].map { record?[$0] as String? }
-                #expect(values == ["two", "unsent", "theirs"] && record?.hasChanges == false && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+                #expect(
+                    values == ["two", "unsent", "theirs"] && record?.hasChanges == false
+                        && cache.engine.state.pendingRecordZoneChanges.isEmpty)
             }
         }
     }
@@ -300,7 +349,9 @@ extension CacheTests {
     /// It would be here and nowhere else until the record changes again.
     @Test func aCopyWithoutChangesDoesNotBringAnOlderVersionBack() async throws {
         try await Self.live { _, container, folder in
-            let (cache, other) = (try await Self.cache("first", container, folder), try await Self.cache("other", container, folder))
+            let (cache, other) = (
+                try await Self.cache("first", container, folder), try await Self.cache("other", container, folder)
+            )
             try await Self.edit(cache, "a", "text", "one")
             try await cache.sync()
             let copy = try #require(try await cache.record(for: Self.recordID("a")))
@@ -329,7 +380,9 @@ extension CacheTests {
             try await cache.save(copy)
             try await cache.sync()
             let record = try await cache.record(for: Self.recordID("a"))
-            #expect(record?["text"] == "two" as String? && record?["more"] == "anew" as String? && record?.hasChanges == false)
+            #expect(
+                record?["text"] == "two" as String? && record?["more"] == "anew" as String?
+                    && record?.hasChanges == false)
         }
     }
 }

@@ -34,12 +34,16 @@ import Testing
     }
 
     static func texts(_ cache: RecordCache, _ key: Name = "text") async throws -> [Name: String] {
-        try await cache.records(ofType: "Item", in: zone).reduce(into: [:]) { texts, record in texts[record.recordID.recordName] = record[key] }
+        try await cache.records(ofType: "Item", in: zone).reduce(into: [:]) { texts, record in
+            texts[record.recordID.recordName] = record[key]
+        }
     }
 
     @Test func twoCachesBecomeTheSame() async throws {
         try await Self.live { _, container, folder in
-            let (first, second) = (try await Self.cache("first", container, folder), try await Self.cache("second", container, folder))
+            let (first, second) = (
+                try await Self.cache("first", container, folder), try await Self.cache("second", container, folder)
+            )
             try await Self.edit(first, "a", "text", "one")
             try await Self.edit(first, "b", "text", "two")
             try await first.sync()
@@ -54,7 +58,8 @@ import Testing
         }
     }
 
-    /// The server wants a parent to be there before its children, and to go after them, also if they are in other batches.
+    /// The server wants a parent to be there before its children, and to go after them, also if they are in other
+    /// batches.
     @Test func familiesThatAreLargerThanABatchAreSavedAndDeleted() async throws {
         try await Self.live { _, container, folder in
             let cache = try await Self.cache("first", container, folder)
@@ -67,13 +72,18 @@ import Testing
             try await cache.save(records + [Record(recordType: "Item", recordID: Self.recordID("parent"))])
             try await cache.sync()
             var refusals = try await cache.refusals()
-            var changes = try await container.privateCloudDatabase.recordZoneChanges(inZoneWith: zone, desiredKeys: [], resultsLimit: 200)
-            #expect(refusals.isEmpty && cache.engine.state.pendingRecordZoneChanges.isEmpty && changes.modifications.count == 200 && changes.moreComing)
+            var changes = try await container.privateCloudDatabase.recordZoneChanges(
+                inZoneWith: zone, desiredKeys: [], resultsLimit: 200)
+            #expect(
+                refusals.isEmpty && cache.engine.state.pendingRecordZoneChanges.isEmpty
+                    && changes.modifications.count == 200 && changes.moreComing)
             try await cache.delete([Self.recordID("parent")] + children)
             try await cache.sync()
             refusals = try await cache.refusals()
             changes = try await container.privateCloudDatabase.recordZoneChanges(inZoneWith: zone)
-            #expect(refusals.isEmpty && cache.engine.state.pendingRecordZoneChanges.isEmpty && changes.modifications.isEmpty)
+            #expect(
+                refusals.isEmpty && cache.engine.state.pendingRecordZoneChanges.isEmpty && changes.modifications.isEmpty
+            )
         }
     }
 
@@ -93,7 +103,9 @@ import Testing
 
     @Test func aCacheRunsUntilItIsCancelled() async throws {
         try await Self.live { _, container, folder in
-            let (first, second) = (try await Self.cache("first", container, folder), try await Self.cache("second", container, folder))
+            let (first, second) = (
+                try await Self.cache("first", container, folder), try await Self.cache("second", container, folder)
+            )
             try await Self.edit(first, "a", "text", "one")
             let running = Task { try await first.run(every: .milliseconds(1)) }
             try await eventually {
@@ -158,12 +170,14 @@ import Testing
     @Test func aFileIsOpenOnce() async throws {
         try await Self.withSaves({ _ in records(item("a", tag: "1")) }) { container, _, folder in
             let cache = try await Self.cache("first", container, folder)
-            #expect(await operationError { _ = try await Self.cache("first", container, folder) }?.code == .internalError)
+            #expect(
+                await operationError { _ = try await Self.cache("first", container, folder) }?.code == .internalError)
             try await Self.edit(cache, "a", "text", "one")
             let texts = try await Self.texts(cache)
             #expect(texts == ["a": "one"])
             // It has addresses of files, and is for its user alone.
-            let attributes = try FileManager.default.attributesOfItem(atPath: folder.url.appending(path: "first.sqlite").path(percentEncoded: false))
+            let attributes = try FileManager.default.attributesOfItem(
+                atPath: folder.url.appending(path: "first.sqlite").path(percentEncoded: false))
             #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
         }
     }
@@ -180,7 +194,9 @@ import Testing
             #expect(cache.engine.state.pendingRecordZoneChanges.isEmpty)
             record["price"] = [1.5, Double.infinity]
             let other = Record(recordType: "Item", recordID: Self.recordID("b"))
-            let results = try await container.privateCloudDatabase.modifyRecords(saving: [record, other], atomically: false).saveResults
+            let results = try await container.privateCloudDatabase.modifyRecords(
+                saving: [record, other], atomically: false
+            ).saveResults
             #expect(throws: OperationError.self) { try results[record.recordID]?.get() }
             #expect(try results[other.recordID]?.get().recordChangeTag == "1")
         }
@@ -196,7 +212,8 @@ import Testing
             let (copy, found) = (folder.url.appending(path: "copy.sqlite"), folder.url.appending(path: "found.sqlite"))
             try FileManager.default.copyItem(at: folder.url.appending(path: "first.sqlite"), to: copy)
             // The first request asks for the user.
-            try await BreakingProxy.run(to: server.port, arrives ? .stopBeforeAnswer(2) : .stopBeforeRequest(2)) { port, proxy in
+            try await BreakingProxy.run(to: server.port, arrives ? .stopBeforeAnswer(2) : .stopBeforeRequest(2)) {
+                port, proxy in
                 try await server.device(through: port, pacing: Pacing()) { client in
                     let killed = try await RecordCache(copy, of: Container(client).privateCloudDatabase)
                     let sending = Task { try await killed.engine.sendChanges() }
@@ -210,16 +227,21 @@ import Testing
             #expect(again.engine.state.pendingRecordZoneChanges == [.saveRecord(Self.recordID("a"))])
             try await again.sync()
             let record = try await again.record(for: Self.recordID("a"))
-            #expect(record?["text"] == "two" as String? && record?.hasChanges == false && again.engine.state.pendingRecordZoneChanges.isEmpty)
+            #expect(
+                record?["text"] == "two" as String? && record?.hasChanges == false
+                    && again.engine.state.pendingRecordZoneChanges.isEmpty)
             let versions = try await server.versions(of: Self.recordID("a"))
             #expect(versions == 2)
         }
     }
 
-    /// The answer to a save is lost, and another device moves the record before somebody looks. The next save must not move it back.
+    /// The answer to a save is lost, and another device moves the record before somebody looks. The next save must not
+    /// move it back.
     @Test func aMoveOfAnotherDeviceIsNoChangeHere() async throws {
         try await Self.withSaves({ request in
-            if request.path.hasSuffix("records/lookup") { return records(item("a", tag: "3", text: "two") + #","parent":{"recordName":"p"}"#) }
+            if request.path.hasSuffix("records/lookup") {
+                return records(item("a", tag: "3", text: "two") + #","parent":{"recordName":"p"}"#)
+            }
             return request.body.contains("two") ? .close : records(item("a", tag: "1"))
         }) { container, _, folder in
             let cache = try await Self.cache("first", container, folder)
@@ -234,7 +256,9 @@ import Testing
 
     @Test func recordsThatDoNotComeAgainAreGone() async throws {
         try await Self.live { server, container, folder in
-            let (first, second) = (try await Self.cache("first", container, folder), try await Self.cache("second", container, folder))
+            let (first, second) = (
+                try await Self.cache("first", container, folder), try await Self.cache("second", container, folder)
+            )
             for name in ["a", "b", "c"] as [Name] { try await Self.edit(first, name, "text", "old") }
             try await first.sync()
             try await second.sync()
@@ -300,13 +324,20 @@ import Testing
             switch request.path.split(separator: "/").suffix(2).joined(separator: "/") {
             case "users/caller": .json(#"{"users":[{"userRecordName":"_a"}]}"#)
             case "changes/database":
-                request.body.contains(#""t""#) ? .json(#"{"zones":[],"syncToken":"t","moreComing":false}"#)
+                request.body.contains(#""t""#)
+                    ? .json(#"{"zones":[],"syncToken":"t","moreComing":false}"#)
                     : .json(#"{"zones":[{"zoneID":{"zoneName":"Items"}}],"syncToken":"t","moreComing":false}"#)
             case "changes/zone":
-                request.body.contains(#""z""#) ? .json(#"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[],"syncToken":"z","moreComing":false}]}"#)
-                    : .json(#"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[{\#(item("a", tag: "1", text: "one"))}],"syncToken":"z","moreComing":false}]}"#)
+                request.body.contains(#""z""#)
+                    ? .json(
+                        #"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[],"syncToken":"z","moreComing":false}]}"#)
+                    : .json(
+                        #"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[{\#(item("a", tag: "1", text: "one"))}],"syncToken":"z","moreComing":false}]}"#
+                    )
             default:
-                request.body.contains("delete") ? .json(#"{"zones":[{"zoneID":{"zoneName":"Items"},"serverErrorCode":"ACCESS_DENIED","reason":"no"}]}"#)
+                request.body.contains("delete")
+                    ? .json(
+                        #"{"zones":[{"zoneID":{"zoneName":"Items"},"serverErrorCode":"ACCESS_DENIED","reason":"no"}]}"#)
                     : .json(#"{"zones":[{"zoneID":{"zoneName":"Items"}}]}"#)
             }
         }) { container, server in
@@ -324,24 +355,36 @@ import Testing
             try await cache.sync()
             texts = try await Self.texts(cache)
             #expect(texts == ["a": "one"] && cache.engine.state.pendingDatabaseChanges.isEmpty)
-            #expect(server.requests.contains { $0.path.hasSuffix("zones/modify") && $0.body.contains("delete") } == isRefused)
+            #expect(
+                server.requests.contains { $0.path.hasSuffix("zones/modify") && $0.body.contains("delete") }
+                    == isRefused)
         }
     }
 
-    /// The deletion of the zone is taken back while its next page is on its way. That page must not hide that all of the zone has to come again.
-    @Test(arguments: [true, false]) func aZoneThatIsNotDeletedComesAgainAlthoughAPageIsOnItsWay(isFirst: Bool) async throws {
+    /// The deletion of the zone is taken back while its next page is on its way. That page must not hide that all of
+    /// the zone has to come again.
+    @Test(arguments: [true, false]) func aZoneThatIsNotDeletedComesAgainAlthoughAPageIsOnItsWay(isFirst: Bool)
+        async throws
+    {
         try await withScript({ request, _ in
             func zones(_ members: String) -> String { #"{"zones":[{"zoneID":{"zoneName":"Items"}\#(members)}]"# }
             switch request.path.split(separator: "/").suffix(2).joined(separator: "/") {
             case "users/caller": return .json(#"{"users":[{"userRecordName":"_a"}]}"#)
             case "changes/database":
-                return request.body.contains(#""t2""#) ? .json(#"{"zones":[],"syncToken":"t2","moreComing":false}"#)
-                    : .json(zones("") + #","syncToken":"\#(request.body.contains(#""t1""#) ? "t2" : "t1")","moreComing":false}"#)
+                return request.body.contains(#""t2""#)
+                    ? .json(#"{"zones":[],"syncToken":"t2","moreComing":false}"#)
+                    : .json(
+                        zones("")
+                            + #","syncToken":"\#(request.body.contains(#""t1""#) ? "t2" : "t1")","moreComing":false}"#)
             case "changes/zone":
-                // The first two requests ask for the user and for the zones. Held pages come with the request after them.
-                if request.body.contains(#""z1""#) { return .json(zones(#","records":[],"syncToken":"z2","moreComing":false"#) + "}").after(requests: 6) }
+                // The first two requests ask for the user and for the zones. Held pages come with the request after
+                // them.
+                if request.body.contains(#""z1""#) {
+                    return .json(zones(#","records":[],"syncToken":"z2","moreComing":false"#) + "}").after(requests: 6)
+                }
                 let page = ScriptedServer.Reply.json(
-                    zones(#","records":[{\#(item("a", tag: "1", text: "one"))}],"syncToken":"z1","moreComing":false"#) + "}")
+                    zones(#","records":[{\#(item("a", tag: "1", text: "one"))}],"syncToken":"z1","moreComing":false"#)
+                        + "}")
                 return isFirst ? page.after(requests: 4) : page
             default: return .json(zones("") + "}")
             }
@@ -363,11 +406,14 @@ import Testing
 
     /// A server that knows the user and has no zones, and answers saves.
     static func withSaves(
-        _ modify: @escaping @Sendable (ScriptedServer.Request) -> ScriptedServer.Reply, _ body: (Container, ScriptedServer, TemporaryFolder) async throws -> Void
+        _ modify: @escaping @Sendable (ScriptedServer.Request) -> ScriptedServer.Reply,
+        _ body: (Container, ScriptedServer, TemporaryFolder) async throws -> Void
     ) async throws {
         try await withScript({ request, _ in
             if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
-            if request.path.hasSuffix("changes/database") { return .json(#"{"zones":[],"syncToken":"t","moreComing":false}"#) }
+            if request.path.hasSuffix("changes/database") {
+                return .json(#"{"zones":[],"syncToken":"t","moreComing":false}"#)
+            }
             return modify(request)
         }) { container, server in try await body(container, server, try TemporaryFolder()) }
     }
@@ -378,7 +424,9 @@ import Testing
         try await withScript({ request, _ in
             guard isSignedIn.withLock({ $0 }) else { return .error("AUTHENTICATION_REQUIRED", status: 421) }
             if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
-            if request.path.hasSuffix("changes/database") { return .json(#"{"zones":[],"syncToken":"t","moreComing":false}"#) }
+            if request.path.hasSuffix("changes/database") {
+                return .json(#"{"zones":[],"syncToken":"t","moreComing":false}"#)
+            }
             return records(item("a", tag: "1"))
         }) { container, _ in
             let folder = try TemporaryFolder()
@@ -389,7 +437,9 @@ import Testing
             isSignedIn.withLock { $0 = false }
             #expect(await operationError { try await cache.sync() }?.code == .notAuthenticated)
             let texts = try await Self.texts(cache)
-            #expect(texts == ["a": "one", "b": "two"] && cache.engine.state.pendingRecordZoneChanges == [.saveRecord(Self.recordID("b"))])
+            #expect(
+                texts == ["a": "one", "b": "two"]
+                    && cache.engine.state.pendingRecordZoneChanges == [.saveRecord(Self.recordID("b"))])
             try await cache.engine.signOut()
             let none = try await Self.texts(cache)
             #expect(none.isEmpty && cache.engine.state.pendingRecordZoneChanges.isEmpty)
@@ -418,16 +468,20 @@ import Testing
         let uploads = Mutex(0)
         try await Self.withSaves({ request in
             if request.path.hasSuffix("assets/upload") {
-                return .json(#"{"tokens":[{"recordName":"p","fieldName":"file","url":"http://\#(request.headers["host"] ?? "")/up"}]}"#)
+                return .json(
+                    #"{"tokens":[{"recordName":"p","fieldName":"file","url":"http://\#(request.headers["host"] ?? "")/up"}]}"#
+                )
             }
             if request.path == "/up" {
                 let number = uploads.withLock { uploads in
                     uploads += 1
                     return uploads
                 }
-                return .json(#"{"singleFile":{"fileChecksum":"c\#(number)","size":\#(number),"receipt":"r\#(number)"}}"#)
+                return .json(
+                    #"{"singleFile":{"fileChecksum":"c\#(number)","size":\#(number),"receipt":"r\#(number)"}}"#)
             }
-            // The first save is the fifth request: they ask for the user, for zones and for a slot, and upload. It is held until another one comes.
+            // The first save is the fifth request: they ask for the user, for zones and for a slot, and upload. It is
+            // held until another one comes.
             return records(item("p", tag: "\(uploads.withLock { $0 })")).after(requests: 6)
         }) { container, server, folder in
             let cache = try await Self.cache("first", container, folder)
@@ -442,7 +496,9 @@ import Testing
             try await syncing.value
             let saved = try await cache.record(for: Self.recordID("p"))
             let file: AssetFile? = saved?["file"]
-            #expect(saved?.hasChanges == false && file?.asset?.fileChecksum == "c2" && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+            #expect(
+                saved?.hasChanges == false && file?.asset?.fileChecksum == "c2"
+                    && cache.engine.state.pendingRecordZoneChanges.isEmpty)
         }
     }
 }

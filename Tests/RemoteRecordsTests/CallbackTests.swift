@@ -6,7 +6,8 @@ import Testing
 
 @testable import RemoteRecords
 
-/// The callbacks of each operation, in the order of CloudKit's, against a real server. Tests of a single operation are with its other tests.
+/// The callbacks of each operation, in the order of CloudKit's, against a real server. Tests of a single operation are
+/// with its other tests.
 @Suite struct CallbackTests {
     private struct Row {
         let operation: String
@@ -30,7 +31,9 @@ import Testing
     }
 
     /// Such as `fetched a` or `fetched a: unknownItem`.
-    private static func words<Value>(_ callback: String, _ item: String?, _ result: Result<Value, OperationError>) -> String {
+    private static func words<Value>(_ callback: String, _ item: String?, _ result: Result<Value, OperationError>)
+        -> String
+    {
         let line = "\(callback) \(item ?? "?")"
         if case .failure(let error) = result { return "\(line): \(error.code)" }
         return line
@@ -53,22 +56,30 @@ import Testing
                 let folder = try TemporaryFolder()
                 var photo = Self.record("photo", 9)
                 photo["file"] = AssetFile(fileURL: try folder.write([1, 2, 3], to: "photo"))
-                let saves = ModifyRecords(saving: [Self.record("a", 1), Self.record("b", 2), Self.record("c", 3)], deleting: [Self.recordID("gone")])
+                let saves = ModifyRecords(
+                    saving: [Self.record("a", 1), Self.record("b", 2), Self.record("c", 3)],
+                    deleting: [Self.recordID("gone")])
                 let modify = await Self.told(database, saves) { $0.words }
                 let newPhoto = await Self.told(database, ModifyRecords(saving: [photo])) { $0.words }
                 // Both are new for this device, and one of them is not for the server.
                 let refused = ModifyRecords(saving: [Self.record("a", 4), Self.record("d", 4)], isAtomic: false)
                 let some = await Self.told(database, refused) { $0.words }
-                let atomic = await Self.told(database, ModifyRecords(saving: [Self.record("a", 4), Self.record("e", 4)])) { $0.words }
+                let atomic = await Self.told(
+                    database, ModifyRecords(saving: [Self.record("a", 4), Self.record("e", 4)])
+                ) { $0.words }
                 let fetchWords: @Sendable (FetchRecords.Event) -> String = { event in
                     switch event {
                     case .progress(let recordID, let part): "progress \(recordID.recordName) \(part)"
                     case .fetched(let recordID, let result): Self.words("fetched", recordID.recordName.string, result)
                     }
                 }
-                let fetch = await Self.told(database, FetchRecords([Self.recordID("b"), Self.recordID("none"), Self.recordID("a")]), fetchWords)
-                let files = await Self.told(database, FetchRecords([photo.recordID], assetFolder: folder.url), fetchWords)
-                let query = Query(recordType: "Item", filters: [.init("rank", .lessThan, FieldInput(.int64(4)))], sorts: [.init("rank", ascending: false)])
+                let fetch = await Self.told(
+                    database, FetchRecords([Self.recordID("b"), Self.recordID("none"), Self.recordID("a")]), fetchWords)
+                let files = await Self.told(
+                    database, FetchRecords([photo.recordID], assetFolder: folder.url), fetchWords)
+                let query = Query(
+                    recordType: "Item", filters: [.init("rank", .lessThan, FieldInput(.int64(4)))],
+                    sorts: [.init("rank", ascending: false)])
                 let matched = await Self.told(database, QueryRecords(query, in: zone)) { event in
                     switch event {
                     case .matched(let recordID, let result): Self.words("matched", recordID?.recordName.string, result)
@@ -77,21 +88,39 @@ import Testing
                 let rows = [
                     Row(
                         operation: "ModifyRecords",
-                        expected: ["progress a 1.0", "progress b 1.0", "progress c 1.0", "saved a", "saved b", "saved c", "deleted gone", "end"], told: modify),
+                        expected: [
+                            "progress a 1.0", "progress b 1.0", "progress c 1.0", "saved a", "saved b", "saved c",
+                            "deleted gone", "end",
+                        ], told: modify),
                     Row(
                         operation: "ModifyRecords, one refused",
-                        expected: ["progress a 1.0", "progress d 1.0", "saved a: serverRecordChanged", "saved d", "partialFailure"], told: some),
+                        expected: [
+                            "progress a 1.0", "progress d 1.0", "saved a: serverRecordChanged", "saved d",
+                            "partialFailure",
+                        ], told: some),
                     Row(
                         operation: "ModifyRecords, atomic",
-                        expected: ["progress a 1.0", "progress e 1.0", "saved a: serverRecordChanged", "saved e: batchRequestFailed", "partialFailure"],
+                        expected: [
+                            "progress a 1.0", "progress e 1.0", "saved a: serverRecordChanged",
+                            "saved e: batchRequestFailed", "partialFailure",
+                        ],
                         told: atomic),
-                    Row(operation: "FetchRecords", expected: ["fetched b", "fetched none: unknownItem", "fetched a", "partialFailure"], told: fetch),
-                    Row(operation: "QueryRecords", expected: ["matched c", "matched b", "matched a", "end"], told: matched),
+                    Row(
+                        operation: "FetchRecords",
+                        expected: ["fetched b", "fetched none: unknownItem", "fetched a", "partialFailure"], told: fetch
+                    ),
+                    Row(
+                        operation: "QueryRecords", expected: ["matched c", "matched b", "matched a", "end"],
+                        told: matched),
                 ]
                 for row in rows { #expect(row.told == row.expected, "\(row.operation)") }
                 // A file may tell its progress more often, and ends with all of it.
-                for (told, end) in [(newPhoto, ["progress photo 1.0", "saved photo", "end"]), (files, ["progress photo 1.0", "fetched photo", "end"])] {
-                    #expect(told.suffix(3) == end[...] && told.dropLast(2).allSatisfy { $0.hasPrefix("progress photo ") })
+                for (told, end) in [
+                    (newPhoto, ["progress photo 1.0", "saved photo", "end"]),
+                    (files, ["progress photo 1.0", "fetched photo", "end"]),
+                ] {
+                    #expect(
+                        told.suffix(3) == end[...] && told.dropLast(2).allSatisfy { $0.hasPrefix("progress photo ") })
                 }
             }
         }
@@ -108,7 +137,8 @@ import Testing
                     case .deleted(let zoneID, let result): Self.words("deleted", zoneID.zoneName.string, result)
                     }
                 }
-                let made = await Self.told(database, ModifyRecordZones(saving: [more, zone, more], deleting: []), zoneWords)
+                let made = await Self.told(
+                    database, ModifyRecordZones(saving: [more, zone, more], deleting: []), zoneWords)
                 let again = await Self.told(database, ModifyRecordZones(saving: [zone], deleting: [none]), zoneWords)
                 let fetched = await Self.told(database, FetchRecordZones([zone, none])) { event in
                     switch event {
@@ -125,8 +155,11 @@ import Testing
                     case .tokenUpdated: "token"
                     }
                 }
-                let zones = await Self.told(database, FetchDatabaseChanges(since: start, resultsLimit: 2), databaseWords)
-                let page = await Self.told(database, FetchDatabaseChanges(since: start, resultsLimit: 2, fetchesAllChanges: false), databaseWords)
+                let zones = await Self.told(
+                    database, FetchDatabaseChanges(since: start, resultsLimit: 2), databaseWords)
+                let page = await Self.told(
+                    database, FetchDatabaseChanges(since: start, resultsLimit: 2, fetchesAllChanges: false),
+                    databaseWords)
 
                 let token = try await database.recordZoneChanges(inZoneWith: zone).changeToken
                 for name in ["b", "c"] as [Name] { try await database.save(Self.record(name, 2)) }
@@ -136,26 +169,43 @@ import Testing
                     case .changed(let recordID, let result): Self.words("changed", recordID?.recordName.string, result)
                     case .deleted(let recordID, _): "deleted \(recordID.recordName)"
                     case .tokenUpdated: "token"
-                    case .zoneFinished(_, let result): Self.words("zone", (try? result.get()).map { "moreComing \($0.moreComing)" }, result)
+                    case .zoneFinished(_, let result):
+                        Self.words("zone", (try? result.get()).map { "moreComing \($0.moreComing)" }, result)
                     }
                 }
-                let feed = await Self.told(database, FetchRecordZoneChanges([ZonePull(zone, since: token, limit: 2)]), feedWords)
+                let feed = await Self.told(
+                    database, FetchRecordZoneChanges([ZonePull(zone, since: token, limit: 2)]), feedWords)
                 let onePage = FetchRecordZoneChanges([ZonePull(zone, since: token, limit: 2)], fetchesAllChanges: false)
                 let one = await Self.told(database, onePage, feedWords)
                 try await server.expireTokens()
-                let expired = await Self.told(database, FetchRecordZoneChanges([ZonePull(zone, since: token), ZonePull(more)]), feedWords)
+                let expired = await Self.told(
+                    database, FetchRecordZoneChanges([ZonePull(zone, since: token), ZonePull(more)]), feedWords)
                 let rows = [
-                    Row(operation: "ModifyRecordZones", expected: ["saved More", "saved Items", "saved More", "end"], told: made),
-                    Row(operation: "ModifyRecordZones, one missing", expected: ["saved Items", "deleted None: zoneNotFound", "partialFailure"], told: again),
-                    Row(operation: "FetchRecordZones", expected: ["fetched Items", "fetched None: zoneNotFound", "partialFailure"], told: fetched),
-                    Row(operation: "FetchDatabaseChanges", expected: ["changed", "changed", "token", "changed", "token", "end"], told: zones),
-                    Row(operation: "FetchDatabaseChanges, one page", expected: ["changed", "changed", "end"], told: page),
                     Row(
-                        operation: "FetchRecordZoneChanges", expected: ["changed b", "changed c", "token", "deleted a", "zone moreComing false", "end"],
+                        operation: "ModifyRecordZones", expected: ["saved More", "saved Items", "saved More", "end"],
+                        told: made),
+                    Row(
+                        operation: "ModifyRecordZones, one missing",
+                        expected: ["saved Items", "deleted None: zoneNotFound", "partialFailure"], told: again),
+                    Row(
+                        operation: "FetchRecordZones",
+                        expected: ["fetched Items", "fetched None: zoneNotFound", "partialFailure"], told: fetched),
+                    Row(
+                        operation: "FetchDatabaseChanges",
+                        expected: ["changed", "changed", "token", "changed", "token", "end"], told: zones),
+                    Row(
+                        operation: "FetchDatabaseChanges, one page", expected: ["changed", "changed", "end"], told: page
+                    ),
+                    Row(
+                        operation: "FetchRecordZoneChanges",
+                        expected: ["changed b", "changed c", "token", "deleted a", "zone moreComing false", "end"],
                         told: feed),
-                    Row(operation: "FetchRecordZoneChanges, one page", expected: ["changed b", "changed c", "zone moreComing true", "end"], told: one),
                     Row(
-                        operation: "FetchRecordZoneChanges, expired", expected: ["zone ?: changeTokenExpired", "zone moreComing false", "partialFailure"],
+                        operation: "FetchRecordZoneChanges, one page",
+                        expected: ["changed b", "changed c", "zone moreComing true", "end"], told: one),
+                    Row(
+                        operation: "FetchRecordZoneChanges, expired",
+                        expected: ["zone ?: changeTokenExpired", "zone moreComing false", "partialFailure"],
                         told: expired),
                 ]
                 for row in rows { #expect(row.told == row.expected, "\(row.operation)") }
@@ -173,8 +223,13 @@ import Testing
                     var share = Record(sharing: zone)
                     share.sharing?.publicPermission = .readOnly
                     let link = ShareLink(shortGUID: try #require(try await database.save(share).shortGUID))
-                    let (some, other) = (Subscription("some", to: .zone(zone, recordType: nil)), Subscription("other", to: .database(recordType: nil)))
-                    let subscribed = await Self.told(database, ModifySubscriptions(saving: [some, other], deleting: ["none"])) { event in
+                    let (some, other) = (
+                        Subscription("some", to: .zone(zone, recordType: nil)),
+                        Subscription("other", to: .database(recordType: nil))
+                    )
+                    let subscribed = await Self.told(
+                        database, ModifySubscriptions(saving: [some, other], deleting: ["none"])
+                    ) { event in
                         switch event {
                         case .saved(let name, let result): Self.words("saved", name.string, result)
                         case .deleted(let name, let result): Self.words("deleted", name.string, result)
@@ -185,9 +240,11 @@ import Testing
                         case .fetched(let name, let result): Self.words("fetched", name.string, result)
                         }
                     }
-                    let metadata = await Self.told(ben.publicCloudDatabase, FetchShareMetadata(["none", link])) { event in
+                    let metadata = await Self.told(ben.publicCloudDatabase, FetchShareMetadata(["none", link])) {
+                        event in
                         switch event {
-                        case .fetched(let found, let result): Self.words("fetched", found == link ? "link" : "none", result)
+                        case .fetched(let found, let result):
+                            Self.words("fetched", found == link ? "link" : "none", result)
                         }
                     }
                     let accepted = await Self.told(ben.publicCloudDatabase, AcceptShares([link])) { event in
@@ -195,27 +252,39 @@ import Testing
                         case .accepted(_, let result): Self.words("accepted", "link", result)
                         }
                     }
-                    let (known, unknown) = (LookupInfo(emailAddress: "ben@example.com"), LookupInfo(userRecordName: "_00000000000000000000000000000000"))
-                    let participants = await Self.told(anna.publicCloudDatabase, FetchShareParticipants([unknown, known])) { event in
+                    let (known, unknown) = (
+                        LookupInfo(emailAddress: "ben@example.com"),
+                        LookupInfo(userRecordName: "_00000000000000000000000000000000")
+                    )
+                    let participants = await Self.told(
+                        anna.publicCloudDatabase, FetchShareParticipants([unknown, known])
+                    ) { event in
                         switch event {
                         case .fetched(let info, let result): Self.words("fetched", info.emailAddress, result)
                         }
                     }
-                    let users = await Self.told(anna.publicCloudDatabase, DiscoverUserIdentities([unknown, known])) { event in
+                    let users = await Self.told(anna.publicCloudDatabase, DiscoverUserIdentities([unknown, known])) {
+                        event in
                         switch event {
                         case .discovered(let info, let result): Self.words("discovered", info?.emailAddress, result)
                         }
                     }
                     let rows = [
-                        Row(operation: "ModifySubscriptions", expected: ["saved some", "saved other", "deleted none", "end"], told: subscribed),
+                        Row(
+                            operation: "ModifySubscriptions",
+                            expected: ["saved some", "saved other", "deleted none", "end"], told: subscribed),
                         Row(
                             operation: "FetchSubscriptions",
-                            expected: ["fetched other", "fetched none: unknownItem", "fetched some", "partialFailure"], told: found),
-                        Row(operation: "FetchShareMetadata", expected: ["fetched none: unknownItem", "fetched link", "partialFailure"], told: metadata),
+                            expected: ["fetched other", "fetched none: unknownItem", "fetched some", "partialFailure"],
+                            told: found),
+                        Row(
+                            operation: "FetchShareMetadata",
+                            expected: ["fetched none: unknownItem", "fetched link", "partialFailure"], told: metadata),
                         Row(operation: "AcceptShares", expected: ["accepted link", "end"], told: accepted),
                         Row(
                             operation: "FetchShareParticipants",
-                            expected: ["fetched ?: unknownItem", "fetched ben@example.com", "partialFailure"], told: participants),
+                            expected: ["fetched ?: unknownItem", "fetched ben@example.com", "partialFailure"],
+                            told: participants),
                         // Users who can't be found are no error of the operation.
                         Row(
                             operation: "DiscoverUserIdentities",

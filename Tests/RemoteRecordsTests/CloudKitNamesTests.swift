@@ -20,7 +20,8 @@
 
                 let recordName = "milk"
                 let recordID = CKRecord.ID(recordName: recordName, zoneID: zone.zoneID)
-                let list = CKRecord(recordType: "List", recordID: CKRecord.ID(recordName: UUID().uuidString, zoneID: zone.zoneID))
+                let list = CKRecord(
+                    recordType: "List", recordID: CKRecord.ID(recordName: UUID().uuidString, zoneID: zone.zoneID))
                 var item = CKRecord(recordType: "Item", recordID: recordID)
                 item["title"] = "Milk"
                 item["amount"] = 2
@@ -31,9 +32,14 @@
                 #expect(saveResults.count == 2 && deleteResults.isEmpty)
 
                 var fetched = try await patient.record(for: recordID)
-                #expect(fetched["title"] as? String == "Milk" && fetched["amount"] as? Int == 2 && fetched["title"] as? Int == nil)
-                #expect((fetched["list"] as? CKRecord.Reference)?.recordID == list.recordID && fetched.encryptedValues["note"] == "fat")
-                #expect(fetched.creatorUserRecordID == fetched.lastModifiedUserRecordID && fetched.modificationDate != nil)
+                #expect(
+                    fetched["title"] as? String == "Milk" && fetched["amount"] as? Int == 2
+                        && fetched["title"] as? Int == nil)
+                #expect(
+                    (fetched["list"] as? CKRecord.Reference)?.recordID == list.recordID
+                        && fetched.encryptedValues["note"] == "fat")
+                #expect(
+                    fetched.creatorUserRecordID == fetched.lastModifiedUserRecordID && fetched.modificationDate != nil)
                 #expect(fetched.allKeys() == ["amount", "list", "note", "title"])
 
                 fetched["amount"] = 3
@@ -49,16 +55,19 @@
 
                 let savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .changedKeys
                 fetched["rank"] = 1
-                _ = try await database.modifyRecords(saving: [fetched], deleting: [], savePolicy: savePolicy, atomically: true)
+                _ = try await database.modifyRecords(
+                    saving: [fetched], deleting: [], savePolicy: savePolicy, atomically: true)
                 let query = CKQuery(recordType: "Item", filters: [.init("rank", .equals, FieldInput(.int64(1)))])
                 var matched: [CKRecord.ID?] = []
                 var cursor: CKQueryOperation.Cursor?
                 repeat {
                     let page =
                         if let next = cursor {
-                            try await database.records(continuingMatchFrom: next, resultsLimit: CKQueryOperation.maximumResults)
+                            try await database.records(
+                                continuingMatchFrom: next, resultsLimit: CKQueryOperation.maximumResults)
                         } else {
-                            try await database.records(matching: query, inZoneWith: zone.zoneID, resultsLimit: CKQueryOperation.maximumResults)
+                            try await database.records(
+                                matching: query, inZoneWith: zone.zoneID, resultsLimit: CKQueryOperation.maximumResults)
                         }
                     matched += page.matchResults.map(\.0)
                     cursor = page.queryCursor
@@ -101,8 +110,12 @@
             #expect(CKCurrentUserDefaultName == "__defaultOwner__" && CKRecordNameZoneWideShare == "cloudkit.zoneshare")
             #expect(CKRecord.SystemType.userRecord == "Users" && CKRecord.SystemType.share == "cloudkit.share")
             #expect(CKRecordZone.ID.defaultZoneName == "_defaultZone" && CKQueryOperation.maximumResults == 0)
-            #expect(CKRecord(sharing: CKRecordZone.ID(zoneName: "Lists")).recordID.recordName.string == CKRecordNameZoneWideShare)
-            #expect(CKOperationGroup.TransferSize.allCases.map(\.rawValue) == Array(0...7) && CKOperationGroup().expectedSendSize == .unknown)
+            #expect(
+                CKRecord(sharing: CKRecordZone.ID(zoneName: "Lists")).recordID.recordName.string
+                    == CKRecordNameZoneWideShare)
+            #expect(
+                CKOperationGroup.TransferSize.allCases.map(\.rawValue) == Array(0...7)
+                    && CKOperationGroup().expectedSendSize == .unknown)
             #expect(UUID(uuidString: CKRecord(recordType: "Item").recordID.recordName.string) != nil)
             #expect(UUID(uuidString: CKSubscription(to: .database(recordType: nil)).subscriptionID.string) != nil)
         }
@@ -113,9 +126,13 @@
             let query = QueryRecords(CKQuery(recordType: "Item"))
             #expect(query.desiredKeys == nil && query.resultsLimit == nil && FetchRecords([]).desiredKeys == nil)
             let (changes, feed) = (FetchRecordZoneChanges([ZonePull(.default)]), FetchDatabaseChanges())
-            #expect(changes.fetchesAllChanges && changes.zones[0].since == nil && changes.zones[0].limit == nil && changes.zones[0].desiredKeys == nil)
+            #expect(
+                changes.fetchesAllChanges && changes.zones[0].since == nil && changes.zones[0].limit == nil
+                    && changes.zones[0].desiredKeys == nil)
             #expect(feed.fetchesAllChanges && feed.previousToken == nil && feed.resultsLimit == nil)
-            #expect(FetchRecordZones().zoneIDs == nil && FetchSubscriptions().subscriptionIDs == nil && DiscoverUserIdentities().lookupInfos == nil)
+            #expect(
+                FetchRecordZones().zoneIDs == nil && FetchSubscriptions().subscriptionIDs == nil
+                    && DiscoverUserIdentities().lookupInfos == nil)
             #expect(!FetchShareMetadata([]).fetchesRootRecords)
         }
 
@@ -143,8 +160,11 @@
         private let kept = Mutex(Kept())
 
         func makeEngine(_ database: CKDatabase) throws -> CKSyncEngine {
-            let state = try kept.withLock { $0.state }.map { try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: $0) }
-            return try CKSyncEngine(CKSyncEngine.Configuration(database: database, stateSerialization: state, delegate: self))
+            let state = try kept.withLock { $0.state }.map {
+                try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: $0)
+            }
+            return try CKSyncEngine(
+                CKSyncEngine.Configuration(database: database, stateSerialization: state, delegate: self))
         }
 
         func text(_ recordID: CKRecord.ID) -> String? { kept.withLock { $0.records[recordID] }?["text"] as? String }
@@ -160,7 +180,8 @@
 
         func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
             switch event {
-            case .stateUpdate(let event): kept.withLock { $0.state = try? JSONEncoder().encode(event.stateSerialization) }
+            case .stateUpdate(let event):
+                kept.withLock { $0.state = try? JSONEncoder().encode(event.stateSerialization) }
             case .accountChange(let event):
                 switch event.changeType {
                 case .signIn: break
@@ -171,18 +192,25 @@
                     kept.withLock { kept in kept.records = kept.records.filter { $0.key.zoneID != deletion.zoneID } }
                 }
             case .fetchedRecordZoneChanges(let event):
-                for modification in event.modifications { kept.withLock { $0.records[modification.record.recordID] = modification.record } }
+                for modification in event.modifications {
+                    kept.withLock { $0.records[modification.record.recordID] = modification.record }
+                }
                 for deletion in event.deletions { kept.withLock { $0.records[deletion.recordID] = nil } }
             case .sentRecordZoneChanges(let event):
-                for savedRecord in event.savedRecords { kept.withLock { $0.records[savedRecord.recordID] = savedRecord } }
+                for savedRecord in event.savedRecords {
+                    kept.withLock { $0.records[savedRecord.recordID] = savedRecord }
+                }
                 for failedRecordSave in event.failedRecordSaves {
                     let failedRecord = failedRecordSave.record
-                    guard failedRecordSave.error.code == .serverRecordChanged, var serverRecord = failedRecordSave.error.serverRecord else { continue }
+                    guard failedRecordSave.error.code == .serverRecordChanged,
+                        var serverRecord = failedRecordSave.error.serverRecord
+                    else { continue }
                     serverRecord["text"] = failedRecord["text"] as? String
                     kept.withLock { [serverRecord] in $0.records[failedRecord.recordID] = serverRecord }
                     syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(failedRecord.recordID)])
                 }
-            case .sentDatabaseChanges, .willFetchChanges, .willFetchRecordZoneChanges, .didFetchRecordZoneChanges, .didFetchChanges, .willSendChanges,
+            case .sentDatabaseChanges, .willFetchChanges, .willFetchRecordZoneChanges, .didFetchRecordZoneChanges,
+                .didFetchChanges, .willSendChanges,
                 .didSendChanges:
                 break
             }

@@ -9,12 +9,13 @@ import Testing
 
 @testable import RemoteRecords
 
-/// Devices with random edits, stretches without a network, faults, and ends in the middle of a sync have the same records in the end, and lose no
-/// change that they have acknowledged. The seed decides everything but timing.
+/// Devices with random edits, stretches without a network, faults, and ends in the middle of a sync have the same
+/// records in the end, and lose no change that they have acknowledged. The seed decides everything but timing.
 @Suite struct ConvergenceTests {
     /// The number of steps of all devices together.
     private static let steps = Chance.times(300)
-    /// All devices come to rest after so many steps, because a change that is lost shows only until its device changes the record again.
+    /// All devices come to rest after so many steps, because a change that is lost shows only until its device changes
+    /// the record again.
     private static let stepsToRest = 500
     private static let faults: [InjectedFault] = [.droppedAfter, .droppedBefore, .zoneBusy, .tryAgainLater]
 
@@ -56,11 +57,16 @@ import Testing
                         programs[index] = try Program(program.device.disk, ownKey: Self.ownKey(index), container)
                     case 2: try server.inject(Self.faults.randomElement(using: &random) ?? .zoneBusy, count: 1)
                     case 3, 4:
-                        if online[index] <= step, try await Self.sync(program.engine) { ledger.noteFetch(by: index, begunAt: step) }
+                        if online[index] <= step, try await Self.sync(program.engine) {
+                            ledger.noteFetch(by: index, begunAt: step)
+                        }
                     case 5: online[index] = step + Int.random(in: 10..<60, using: &random)
                     case 6:
-                        program.app.kill(afterEvents: Int.random(in: 0..<16, using: &random), sendsMore: Bool.random(using: &random))
-                        if online[index] <= step { try await Self.interrupted { _ = try await Self.sync(program.engine) } }
+                        program.app.kill(
+                            afterEvents: Int.random(in: 0..<16, using: &random), sendsMore: Bool.random(using: &random))
+                        if online[index] <= step {
+                            try await Self.interrupted { _ = try await Self.sync(program.engine) }
+                        }
                         programs[index] = try Program(program.device.disk, ownKey: Self.ownKey(index), container)
                     default:
                         program.device.edit(name, "step \(step)", program.engine, number: step)
@@ -77,7 +83,9 @@ import Testing
                     #expect(!fresh.texts.isEmpty)
                     #expect(ledger.lost(from: expected) == [])
                     for program in programs {
-                        #expect(program.device.texts == fresh.texts && Self.numbers(program.device.disk.records.values, count) == expected)
+                        #expect(
+                            program.device.texts == fresh.texts
+                                && Self.numbers(program.device.disk.records.values, count) == expected)
                         #expect(program.engine.state.pendingRecordZoneChanges.isEmpty)
                     }
                 }
@@ -85,16 +93,20 @@ import Testing
         }
     }
 
-    /// The same with caches in files. Tokens expire, records are changed by older copies of them, and the first cache syncs all the time while it is
-    /// edited.
-    @Test(arguments: [(2, 3), (4, 4)] as [(Int, UInt64)]) func allCachesEndWithTheSame(count: Int, seed: UInt64) async throws {
+    /// The same with caches in files. Tokens expire, records are changed by older copies of them, and the first cache
+    /// syncs all the time while it is edited.
+    @Test(arguments: [(2, 3), (4, 4)] as [(Int, UInt64)]) func allCachesEndWithTheSame(count: Int, seed: UInt64)
+        async throws
+    {
         let folder = try TemporaryFolder()
         try await LiveServer.run { server in
             try await server.device { client in
                 let database = Container(client).privateCloudDatabase
                 try await database.save(zone)
                 func opened(_ name: String) async throws -> RecordCache {
-                    try await RecordCache(folder.url.appending(path: "\(name).sqlite"), of: database, resolver: RecordCache.mergingKeys) { MortalApp($0) }
+                    try await RecordCache(
+                        folder.url.appending(path: "\(name).sqlite"), of: database, resolver: RecordCache.mergingKeys
+                    ) { MortalApp($0) }
                 }
                 var random = SeededRandom(seed: seed)
                 var ledger = Ledger()
@@ -110,21 +122,27 @@ import Testing
                     let name = Self.names[Int.random(in: Self.names.indices, using: &random)]
                     switch Int.random(in: 0..<16, using: &random) {
                     case 0 where index > 0, 8 where index > 0:
-                        // The app ends, perhaps in the middle of a sync, and begins anew with its file, which one cache at a time has open.
+                        // The app ends, perhaps in the middle of a sync, and begins anew with its file, which one cache
+                        // at a time has open.
                         let (events, sendsMore) = (Int.random(in: 0..<16, using: &random), Bool.random(using: &random))
-                        if online[index] <= step { try await Self.endSync(of: others[index - 1], afterEvents: events, sendsMore: sendsMore) }
+                        if online[index] <= step {
+                            try await Self.endSync(of: others[index - 1], afterEvents: events, sendsMore: sendsMore)
+                        }
                         others.remove(at: index - 1)
                         others.insert(try await opened("\(index)"), at: index - 1)
                         copies[index] = [:]
                     case 1, 2:
                         let name = Self.mortalNames[Int.random(in: Self.mortalNames.indices, using: &random)]
-                        try await (index == 0 ? first : others[index - 1]).delete(RecordID(recordName: name, zoneID: zone))
+                        try await (index == 0 ? first : others[index - 1]).delete(
+                            RecordID(recordName: name, zoneID: zone))
                         ledger.noteDeletion(of: name, by: index)
                     case 3: try await server.expireTokens()
                     case 4: try server.inject(Self.faults.randomElement(using: &random) ?? .zoneBusy, count: 1)
                     case 5, 6:
                         let cache = index == 0 ? first : others[index - 1]
-                        if online[index] <= step, try await Self.unhindered({ try await cache.sync() }) { ledger.noteFetch(by: index, begunAt: step) }
+                        if online[index] <= step, try await Self.unhindered({ try await cache.sync() }) {
+                            ledger.noteFetch(by: index, begunAt: step)
+                        }
                     case 7 where index > 0: online[index] = step + Int.random(in: 10..<60, using: &random)
                     default:
                         let cache = index == 0 ? first : others[index - 1]
@@ -134,7 +152,8 @@ import Testing
                         if isOld, let copy = copies[index][name] {
                             record = copy
                         } else {
-                            record = try await cache.record(for: recordID) ?? Record(recordType: "Item", recordID: recordID)
+                            record =
+                                try await cache.record(for: recordID) ?? Record(recordType: "Item", recordID: recordID)
                             // A copy of a record that was deleted since is given up with its changes.
                             if !Self.mortalNames.contains(name) { copies[index][name] = record }
                         }
@@ -144,7 +163,10 @@ import Testing
                         ledger.note(step, in: name, Self.ownKey(index), knowing: ledger.knowledge(of: index))
                     }
                     // What the first one sends is not known at any moment.
-                    if index > 0 { ledger.noteWaitingDeletions(Self.waitingDeletions(others[index - 1].engine), of: index, at: step) }
+                    if index > 0 {
+                        ledger.noteWaitingDeletions(
+                            Self.waitingDeletions(others[index - 1].engine), of: index, at: step)
+                    }
                     guard Self.isRest(step) else { continue }
                     server.stopFaults()
                     let ended = running
@@ -161,7 +183,9 @@ import Testing
                     #expect(ledger.lost(from: found) == [])
                     for cache in caches {
                         let (contents, refusals) = (try await Self.contents(cache, count), try await cache.refusals())
-                        #expect(contents == expected && refusals.isEmpty && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+                        #expect(
+                            contents == expected && refusals.isEmpty
+                                && cache.engine.state.pendingRecordZoneChanges.isEmpty)
                     }
                     if step < Self.steps { running = Task { try await first.run(every: .milliseconds(1)) } }
                 }
@@ -180,13 +204,18 @@ import Testing
 
     /// The records whose deletion an engine has not sent for certain.
     private static func waitingDeletions(_ engine: SyncEngine) -> Set<Name> {
-        Set(engine.kept.withLock { $0.pending.toKeep }.compactMap { if case .deleteRecord(let recordID) = $0.change { recordID.recordName } else { nil } })
+        Set(
+            engine.kept.withLock { $0.pending.toKeep }.compactMap {
+                if case .deleteRecord(let recordID) = $0.change { recordID.recordName } else { nil }
+            })
     }
 
     /// The numbers of all devices in each record.
     private static func numbers(_ records: some Sequence<Record>, _ count: Int) -> [Name: [Name: Int]] {
         records.reduce(into: [:]) { numbers, record in
-            for key in (0..<count).map(ownKey) { numbers[record.recordID.recordName, default: [:]][key] = record[key] as Int? }
+            for key in (0..<count).map(ownKey) {
+                numbers[record.recordID.recordName, default: [:]][key] = record[key] as Int?
+            }
         }
     }
 

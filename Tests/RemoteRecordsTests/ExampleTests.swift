@@ -31,7 +31,9 @@ import Testing
         var titles: [String] = []
         let changes = FetchRecordZoneChanges([ZonePull(lists)])
         for try await event in database.events(of: changes) {
-            if case .changed(_, .success(let record)) = event, let title: String = record["title"] { titles.append(title) }
+            if case .changed(_, .success(let record)) = event, let title: String = record["title"] {
+                titles.append(title)
+            }
         }
         return titles
     }
@@ -51,7 +53,8 @@ import Testing
         let lines = source.split(separator: "\n", omittingEmptySubsequences: false)
         let start = try #require(lines.firstIndex { $0 == "    // example" })
         let end = try #require(lines.firstIndex { $0 == "    // end" })
-        let example = lines[(start + 1)..<end].map { $0.hasPrefix("    ") ? String($0.dropFirst(4)) : String($0) }.joined(separator: "\n")
+        let example = lines[(start + 1)..<end].map { $0.hasPrefix("    ") ? String($0.dropFirst(4)) : String($0) }
+            .joined(separator: "\n")
         let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/remote-records.md")
         #expect(try String(contentsOf: page, encoding: .utf8).contains("```swift\n\(example)\n```"))
     }

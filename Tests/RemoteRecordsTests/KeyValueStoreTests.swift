@@ -19,7 +19,9 @@ import Testing
     }
 
     /// A store on a new device.
-    private static func store(_ skylight: SkylightServer, _ user: SkylightServer.User, file: URL? = nil) async throws -> KeyValueStore {
+    private static func store(_ skylight: SkylightServer, _ user: SkylightServer.User, file: URL? = nil) async throws
+        -> KeyValueStore
+    {
         try await KeyValueStore(skylight.device(of: user), file: file)
     }
 
@@ -39,11 +41,19 @@ import Testing
             #expect(phone.string(forKey: "name") == "Anna" && tablet.object(forKey: "name") == nil)
             try await phone.synchronize()
             try await tablet.synchronize()
-            #expect(tablet.dictionaryRepresentation == phone.dictionaryRepresentation && tablet.dictionaryRepresentation.count == 8)
-            #expect(tablet.longLong(forKey: "count") == 3 && tablet.double(forKey: "count") == 3 && tablet.double(forKey: "part") == 0.5)
-            #expect(tablet.bool(forKey: "flag") && tablet.bool(forKey: "count") && !tablet.bool(forKey: "none") && tablet.string(forKey: "count") == nil)
+            #expect(
+                tablet.dictionaryRepresentation == phone.dictionaryRepresentation
+                    && tablet.dictionaryRepresentation.count == 8)
+            #expect(
+                tablet.longLong(forKey: "count") == 3 && tablet.double(forKey: "count") == 3
+                    && tablet.double(forKey: "part") == 0.5)
+            #expect(
+                tablet.bool(forKey: "flag") && tablet.bool(forKey: "count") && !tablet.bool(forKey: "none")
+                    && tablet.string(forKey: "count") == nil)
             #expect(tablet.data(forKey: "data") == Data([1, 2]) && tablet.date(forKey: "date") == date)
-            #expect(tablet.value(forKey: "list") == ["a", "b"] && tablet.dictionary(forKey: "numbers") == ["one": .integer(1), "two": .integer(2)])
+            #expect(
+                tablet.value(forKey: "list") == ["a", "b"]
+                    && tablet.dictionary(forKey: "numbers") == ["one": .integer(1), "two": .integer(2)])
             // Another spelling of the same letters is another value.
             try phone.set("Zoe\u{308}", forKey: "name")
             try await phone.synchronize()
@@ -137,7 +147,9 @@ import Testing
         func filler(_ size: Int) -> PropertyValue { .bytes([UInt8](repeating: 1, count: size)) }
         try copy.change("mine", to: filler(KeyValueLimits.bytes))
         let theirs = KeyValueChange("theirs", filler(100), modified: Timestamp(milliseconds: 0), position: 1)
-        _ = copy.receive(KeyValueChanges([theirs], syncToken: ChangeToken(text: "AAAA"), usage: KeyValueUsage(keys: 1, bytes: 100)), isWhole: true)
+        _ = copy.receive(
+            KeyValueChanges([theirs], syncToken: ChangeToken(text: "AAAA"), usage: KeyValueUsage(keys: 1, bytes: 100)),
+            isWhole: true)
         #expect(copy.values.count == 2)
         #expect(throws: RecordError.self) { try copy.change("theirs", to: filler(101)) }
         #expect(throws: RecordError.self) { try copy.change("new", to: filler(1)) }
@@ -158,8 +170,10 @@ import Testing
             var configuration = ClientConfiguration(address: address)
             configuration.idleTimeout = .seconds(idleTimeout)
             let client = try ContainerClient(
-                container: try #require(ContainerID(testContainer)), environment: .development, credentials: .apiToken("a0b1c2d3e4f5a6b7"),
-                configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, pacing: VirtualClock().pacing)
+                container: try #require(ContainerID(testContainer)), environment: .development,
+                credentials: .apiToken("a0b1c2d3e4f5a6b7"),
+                configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                pacing: VirtualClock().pacing)
             let store = try await KeyValueStore(Container(client))
             let running = Task {
                 defer { asking.finish() }
@@ -228,7 +242,9 @@ import Testing
             let switched = try await Self.store(skylight, ben, file: file)
             var notes = switched.changes.makeAsyncIterator()
             try await switched.synchronize()
-            #expect(await notes.next() == KeyValueStore.Change(reason: .accountChange, changedKeys: ["late", "sent", "unsent"]))
+            #expect(
+                await notes.next()
+                    == KeyValueStore.Change(reason: .accountChange, changedKeys: ["late", "sent", "unsent"]))
             #expect(switched.dictionaryRepresentation == ["sent": .string("Ben")])
             try await other.synchronize()
             #expect(other.dictionaryRepresentation == ["sent": .string("Ben")])
@@ -247,14 +263,18 @@ import Testing
             var notes = tablet.changes.makeAsyncIterator()
             #expect(await operationError { try await tablet.synchronize() }?.code == .quotaExceeded)
             #expect(await notes.next() == KeyValueStore.Change(reason: .serverChange, changedKeys: ["phone"]))
-            #expect(await notes.next() == KeyValueStore.Change(reason: .quotaViolationChange, changedKeys: ["flag", "tablet"]))
+            #expect(
+                await notes.next()
+                    == KeyValueStore.Change(reason: .quotaViolationChange, changedKeys: ["flag", "tablet"]))
             // The same is not sent again, and the values are still here.
             try await tablet.synchronize()
             #expect(tablet.data(forKey: "tablet") == most)
             tablet.removeObject(forKey: "phone")
             try await tablet.synchronize()
             try await phone.synchronize()
-            #expect(phone.dictionaryRepresentation == tablet.dictionaryRepresentation && phone.bool(forKey: "flag") && phone.data(forKey: "phone") == nil)
+            #expect(
+                phone.dictionaryRepresentation == tablet.dictionaryRepresentation && phone.bool(forKey: "flag")
+                    && phone.data(forKey: "phone") == nil)
         }
     }
 
@@ -262,9 +282,13 @@ import Testing
         try await Self.run { skylight, anna in
             let phone = try await Self.store(skylight, anna)
             #expect(await operationError { try phone.set(1, forKey: "") }?.code == .invalidArguments)
-            #expect(await operationError { try phone.set(1, forKey: String(repeating: "k", count: 65)) }?.code == .invalidArguments)
+            #expect(
+                await operationError { try phone.set(1, forKey: String(repeating: "k", count: 65)) }?.code
+                    == .invalidArguments)
             #expect(await operationError { try phone.set(Double.nan, forKey: "k") }?.code == .invalidArguments)
-            #expect(await operationError { try phone.set(Data(count: KeyValueLimits.bytes + 1), forKey: "k") }?.code == .quotaExceeded)
+            #expect(
+                await operationError { try phone.set(Data(count: KeyValueLimits.bytes + 1), forKey: "k") }?.code
+                    == .quotaExceeded)
             try phone.set(Data(count: KeyValueLimits.bytes), forKey: "k")
             #expect(await operationError { try phone.set(1, forKey: "l") }?.code == .quotaExceeded)
             #expect(phone.dictionaryRepresentation.count == 1)
@@ -295,22 +319,29 @@ import Testing
             let store = try await KeyValueStore(skylight.device(of: skylight.makeUser("Anna")))
             try store.set(1, forKey: "k")
             let error = await operationError { try await store.synchronize() }
-            #expect(error?.code == .serverRejectedRequest && error?.reason.hasPrefix(OperationError.noKeyValueStores.reason) == true)
+            #expect(
+                error?.code == .serverRejectedRequest
+                    && error?.reason.hasPrefix(OperationError.noKeyValueStores.reason) == true)
             #expect(store.longLong(forKey: "k") == 1)
         }
-        let missing = ScriptedServer.Reply.json(#"{"serverErrorCode":"NOT_FOUND","reason":"No such container"}"#, status: 404)
+        let missing = ScriptedServer.Reply.json(
+            #"{"serverErrorCode":"NOT_FOUND","reason":"No such container"}"#, status: 404)
         try await withAnswers(missing) { container, server in
             let store = try await KeyValueStore(container)
             let error = await operationError { try await store.synchronize() }
-            #expect(error?.code == .serverRejectedRequest && error?.reason == OperationError.noKeyValueStores.reason + ". It says: No such container")
+            #expect(
+                error?.code == .serverRejectedRequest
+                    && error?.reason == OperationError.noKeyValueStores.reason + ". It says: No such container")
             #expect(server.requests.count == 1)
         }
         // iCloud is not asked.
         let client = try ContainerClient(
-            container: try #require(ContainerID(testContainer)), environment: .development, credentials: .apiToken("a0b1c2d3e4f5a6b7"),
+            container: try #require(ContainerID(testContainer)), environment: .development,
+            credentials: .apiToken("a0b1c2d3e4f5a6b7"),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let store = try await KeyValueStore(Container(client))
-        #expect(await operationError { try await store.synchronize() }?.reason == OperationError.noKeyValueStores.reason)
+        #expect(
+            await operationError { try await store.synchronize() }?.reason == OperationError.noKeyValueStores.reason)
         await client.close()
     }
 }

@@ -35,7 +35,9 @@ import Testing
         try await Self.live { _, database in
             let saved = try await Self.fill(database, 3)
             var record = try await database.record(for: saved[1].recordID)
-            #expect(record["rank"] == 1 as Int? && record.recordChangeTag == saved[1].recordChangeTag && record.modified != nil)
+            #expect(
+                record["rank"] == 1 as Int? && record.recordChangeTag == saved[1].recordChangeTag
+                    && record.modified != nil)
             record["rank"] = nil as Int?
             record["text"] = "one"
             let again = try await database.save(record)
@@ -49,7 +51,9 @@ import Testing
             #expect(error?.conflict?.ancestorRecord?["rank"] == 1 as Int?)
             try await database.deleteRecord(withID: record.recordID)
             #expect(await operationError { _ = try await database.record(for: record.recordID) }?.code == .unknownItem)
-            #expect(await operationError { _ = try await database.recordZone(for: ZoneID(zoneName: "None")) }?.code == .zoneNotFound)
+            #expect(
+                await operationError { _ = try await database.recordZone(for: ZoneID(zoneName: "None")) }?.code
+                    == .zoneNotFound)
         }
     }
 
@@ -62,7 +66,9 @@ import Testing
             var other = Record(recordType: "Item", in: zone)
             other["rank"] = 12
             let results = try await database.modifyRecords(saving: [stale, other]).saveResults
-            let codes = results.mapValues { result -> OperationError.Code? in if case .failure(let error) = result { error.code } else { nil } }
+            let codes = results.mapValues { result -> OperationError.Code? in
+                if case .failure(let error) = result { error.code } else { nil }
+            }
             #expect(codes == [stale.recordID: .serverRecordChanged, other.recordID: .batchRequestFailed])
             #expect(await operationError { _ = try await database.record(for: other.recordID) }?.code == .unknownItem)
         }
@@ -71,14 +77,18 @@ import Testing
     @Test func queriesGoOnFromCursors() async throws {
         try await Self.live { _, database in
             _ = try await Self.fill(database, 5)
-            let query = Query(recordType: "Item", filters: [.init("rank", .greaterThan, FieldInput(.int64(0)))], sorts: [.init("rank", ascending: false)])
+            let query = Query(
+                recordType: "Item", filters: [.init("rank", .greaterThan, FieldInput(.int64(0)))],
+                sorts: [.init("rank", ascending: false)])
             var page = try await database.records(matching: query, inZoneWith: zone, resultsLimit: 3)
             var ranks = try page.matchResults.map { try $0.result.get()["rank"] as Int? }
             #expect(ranks == [4, 3, 2])
             page = try await database.records(continuingMatchFrom: try #require(page.queryCursor), resultsLimit: 3)
             ranks = try page.matchResults.map { try $0.result.get()["rank"] as Int? }
             #expect(ranks == [1] && page.queryCursor == nil)
-            let shared = await operationError { _ = try await database.container.sharedCloudDatabase.records(matching: query) }
+            let shared = await operationError {
+                _ = try await database.container.sharedCloudDatabase.records(matching: query)
+            }
             #expect(shared?.code == .invalidArguments)
         }
     }
@@ -93,7 +103,9 @@ import Testing
             try await database.save(other)
             let query = Query(recordType: "Item", filters: [.init("rank", .greaterThan, FieldInput(.int64(0)))])
             let found = try await database.records(matching: query, resultsLimit: QueryRecords.maximumResults)
-            #expect(Set(found.matchResults.map(\.recordID)) == [records[1].recordID, other.recordID] && found.queryCursor == nil)
+            #expect(
+                Set(found.matchResults.map(\.recordID)) == [records[1].recordID, other.recordID]
+                    && found.queryCursor == nil)
         }
     }
 
@@ -129,7 +141,9 @@ import Testing
             _ = try await Self.fill(database, 5)
             let told = Told()
             var last: SyncToken?
-            for try await event in database.events(of: FetchRecordZoneChanges([ZonePull(zone, limit: 2, desiredKeys: [])])) {
+            for try await event in database.events(
+                of: FetchRecordZoneChanges([ZonePull(zone, limit: 2, desiredKeys: [])]))
+            {
                 switch event {
                 case .changed(let recordID, let result):
                     #expect(try result.get().fields.isEmpty)
@@ -146,11 +160,16 @@ import Testing
             try await database.deleteRecord(withID: RecordID(recordName: "r2", zoneID: zone))
             let changes = try await database.recordZoneChanges(inZoneWith: zone, since: last)
             // IDs are those of the app, without the owner that the server adds.
-            #expect(changes.modifications.isEmpty && changes.deletions.map(\.recordID) == [RecordID(recordName: "r2", zoneID: zone)] && !changes.moreComing)
+            #expect(
+                changes.modifications.isEmpty
+                    && changes.deletions.map(\.recordID) == [RecordID(recordName: "r2", zoneID: zone)]
+                    && !changes.moreComing)
             let page = try await database.recordZoneChanges(inZoneWith: zone, resultsLimit: 1)
             #expect(page.modifications.count == 1 && page.moreComing)
             try await server.expireTokens()
-            #expect(await operationError { _ = try await database.recordZoneChanges(inZoneWith: zone, since: last) }?.code == .changeTokenExpired)
+            #expect(
+                await operationError { _ = try await database.recordZoneChanges(inZoneWith: zone, since: last) }?.code
+                    == .changeTokenExpired)
         }
     }
 
@@ -168,7 +187,9 @@ import Testing
                 case .tokenUpdated: told.note("token")
                 }
             }
-            #expect(Set(told.all.dropLast()) == ["changed More", "deleted Items"] && told.all.last == "token" && !end.moreComing)
+            #expect(
+                Set(told.all.dropLast()) == ["changed More", "deleted Items"] && told.all.last == "token"
+                    && !end.moreComing)
             #expect(await operationError { try await database.deleteRecordZone(withID: zone) }?.code == .zoneNotFound)
             let none = await operationError { _ = try await database.container.publicCloudDatabase.databaseChanges() }
             #expect(none?.code == .badDatabase)
@@ -185,7 +206,8 @@ import Testing
             record["many"] = [AssetFile(fileURL: file)]
             try await database.save(record)
             let told = Told()
-            let operation = FetchRecords([record.recordID], assetFolder: folder.url.appending(path: "down", directoryHint: .isDirectory))
+            let operation = FetchRecords(
+                [record.recordID], assetFolder: folder.url.appending(path: "down", directoryHint: .isDirectory))
             var fetched: Record?
             for try await event in database.events(of: operation) {
                 switch event {

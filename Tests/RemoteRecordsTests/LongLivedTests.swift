@@ -17,7 +17,9 @@ import Testing
         #expect(kept.map(\.kind) == ["ModifyRecords"])
         let handle = try await container.resume(ModifyRecords.self, withID: try #require(kept.first?.operationID)) {
             told.note($0.words)
-        } onCompletion: { _ in told.note("completed") }
+        } onCompletion: { _ in
+            told.note("completed")
+        }
         return await handle.result
     }
 
@@ -27,17 +29,25 @@ import Testing
         try await LiveServer.run { server in
             _ = try await server.device { try await Container($0).privateCloudDatabase.save(zone) }
             for round in 1...Self.rounds {
-                let (file, found) = (folder.url.appending(path: "\(round).sqlite"), folder.url.appending(path: "\(round)-found.sqlite"))
+                let (file, found) = (
+                    folder.url.appending(path: "\(round).sqlite"), folder.url.appending(path: "\(round)-found.sqlite")
+                )
                 let recordID = RecordID(recordName: Name("counter\(round)"), zoneID: zone)
                 let edited = try await server.device { client in
-                    var record = try await Container(client).privateCloudDatabase.save(Record(recordType: "Counter", recordID: recordID))
+                    var record = try await Container(client).privateCloudDatabase.save(
+                        Record(recordType: "Counter", recordID: recordID))
                     record["value"] = round
                     return record
                 }
-                try await BreakingProxy.run(to: server.port, arrives ? .stopBeforeAnswer(1) : .stopBeforeRequest(1)) { port, proxy in
+                try await BreakingProxy.run(to: server.port, arrives ? .stopBeforeAnswer(1) : .stopBeforeRequest(1)) {
+                    port, proxy in
                     try await server.device(through: port, pacing: Pacing()) { client in
                         let container = try await Container(client, longLivedOperationsIn: file)
-                        let handle = try await container.privateCloudDatabase.addLongLived(ModifyRecords(saving: [edited])) { _ in } onCompletion: { _ in }
+                        let handle = try await container.privateCloudDatabase.addLongLived(
+                            ModifyRecords(saving: [edited])
+                        ) { _ in
+                        } onCompletion: { _ in
+                        }
                         try await eventually { proxy.isStopped }
                         try FileManager.default.copyItem(at: file, to: found)
                         handle.cancel()
@@ -66,14 +76,20 @@ import Testing
             return records(item("a", tag: "2"))
         }) { container, server in
             let keeping = try await Container(container.client, longLivedOperationsIn: file)
-            let handle = try await keeping.privateCloudDatabase.addLongLived(ModifyRecords(saving: [edited])) { _ in } onCompletion: { _ in }
+            let handle = try await keeping.privateCloudDatabase.addLongLived(ModifyRecords(saving: [edited])) { _ in
+            } onCompletion: { _ in
+            }
             try await handle.value
             #expect(try await keeping.longLivedOperations().isEmpty)
             let next = try await Container(container.client, longLivedOperationsIn: found)
             let kept = try await next.longLivedOperations()
-            #expect(kept.map(\.operationID) == [handle.operationID] && kept.map(\.isFinished) == [false] && kept.map(\.scope) == [.private])
+            #expect(
+                kept.map(\.operationID) == [handle.operationID] && kept.map(\.isFinished) == [false]
+                    && kept.map(\.scope) == [.private])
             let other = await operationError {
-                try await next.resume(FetchRecords.self, withID: handle.operationID) { _ in } onCompletion: { _ in }
+                try await next.resume(FetchRecords.self, withID: handle.operationID) { _ in
+                } onCompletion: { _ in
+                }
             }
             #expect(other?.code == .invalidArguments && server.requests.count == 1)
         }
@@ -85,18 +101,23 @@ import Testing
         let edited = try edited("a", tag: "1")
         let rounds = 100
         try await withAnswers(records(item("a", tag: "2"))) { container, server in
-            let keeping = try await Container(container.client, longLivedOperationsIn: folder.url.appending(path: "a.sqlite"))
+            let keeping = try await Container(
+                container.client, longLivedOperationsIn: folder.url.appending(path: "a.sqlite"))
             let others = (0..<4).map { _ in
                 Task(priority: .high) {
                     while !Task.isCancelled {
                         for kept in try await keeping.longLivedOperations() {
-                            _ = try? await keeping.resume(ModifyRecords.self, withID: kept.operationID) { _ in } onCompletion: { _ in }
+                            _ = try? await keeping.resume(ModifyRecords.self, withID: kept.operationID) { _ in
+                            } onCompletion: { _ in
+                            }
                         }
                     }
                 }
             }
             for _ in 0..<rounds {
-                let handle = try await keeping.privateCloudDatabase.addLongLived(ModifyRecords(saving: [edited])) { _ in } onCompletion: { _ in }
+                let handle = try await keeping.privateCloudDatabase.addLongLived(ModifyRecords(saving: [edited])) { _ in
+                } onCompletion: { _ in
+                }
                 try await handle.value
             }
             for other in others { other.cancel() }
@@ -105,15 +126,20 @@ import Testing
         }
     }
 
-    /// The process ends after the answer, but before the app's completion has returned: everything is told once more, without a request.
+    /// The process ends after the answer, but before the app's completion has returned: everything is told once more,
+    /// without a request.
     @Test func answersAreDeliveredAgain() async throws {
         let folder = try TemporaryFolder()
         let (file, found) = (folder.url.appending(path: "a.sqlite"), folder.url.appending(path: "b.sqlite"))
-        let conflict = records(item("a", tag: "2"), #""recordName":"b","serverErrorCode":"CONFLICT","reason":"changed""#)
+        let conflict = records(
+            item("a", tag: "2"), #""recordName":"b","serverErrorCode":"CONFLICT","reason":"changed""#)
         let (a, b) = (try edited("a", tag: "1"), try edited("b", tag: "1"))
         try await withAnswers(conflict, records(item("b", tag: "9", text: "theirs"))) { container, server in
             let keeping = try await Container(container.client, longLivedOperationsIn: file)
-            let handle = try await keeping.privateCloudDatabase.addLongLived(ModifyRecords(saving: [a, b], isAtomic: false)) { _ in } onCompletion: { _ in
+            let handle = try await keeping.privateCloudDatabase.addLongLived(
+                ModifyRecords(saving: [a, b], isAtomic: false)
+            ) { _ in
+            } onCompletion: { _ in
                 try? FileManager.default.copyItem(at: file, to: found)
             }
             #expect(await operationError { try await handle.value }?.code == .partialFailure)
@@ -137,14 +163,16 @@ import Testing
         let edited = try edited("a", tag: "1")
         try await withAnswers(records(item("a", tag: "2"))) { container, _ in
             let keeping = try await Container(container.client, longLivedOperationsIn: file)
-            let handle = try await keeping.privateCloudDatabase.addLongLived(ModifyRecords(saving: [edited])) { _ in } onCompletion: { _ in
+            let handle = try await keeping.privateCloudDatabase.addLongLived(ModifyRecords(saving: [edited])) { _ in
+            } onCompletion: { _ in
                 try? FileManager.default.copyItem(at: file, to: found)
             }
             try await handle.value
             for (hours, count) in [(23, 1), (25, 0)] as [(Int64, Int)] {
                 let copy = folder.url.appending(path: "\(hours).sqlite")
                 try FileManager.default.copyItem(at: found, to: copy)
-                let store = try await LongLivedStore(copy, now: Timestamp(milliseconds: Timestamp.now().milliseconds + hours * 3_600_000))
+                let store = try await LongLivedStore(
+                    copy, now: Timestamp(milliseconds: Timestamp.now().milliseconds + hours * 3_600_000))
                 #expect(try await store.operations().count == count, "\(hours) hours")
             }
         }
@@ -160,7 +188,9 @@ import Testing
         let photographed = record
         try await withScript({ request, _ in
             if request.path.hasSuffix("assets/upload") {
-                return .json(#"{"tokens":[{"recordName":"a","fieldName":"file","url":"http://\#(request.headers["host"] ?? "")/up"}]}"#)
+                return .json(
+                    #"{"tokens":[{"recordName":"a","fieldName":"file","url":"http://\#(request.headers["host"] ?? "")/up"}]}"#
+                )
             }
             if request.path == "/up" { return .json(#"{"singleFile":{"fileChecksum":"c1","size":3,"receipt":"r1"}}"#) }
             // The process ends now.
@@ -170,11 +200,17 @@ import Testing
             let keeping = try await Container(container.client, longLivedOperationsIn: file)
             let other = Record(recordType: "Item", recordID: RecordID(recordName: "b", zoneID: zone))
             let operation = ModifyRecords(saving: [photographed, other])
-            _ = await (try await keeping.privateCloudDatabase.addLongLived(operation) { _ in } onCompletion: { _ in }).result
+            _ = await
+                (try await keeping.privateCloudDatabase.addLongLived(operation) { _ in
+                } onCompletion: { _ in
+                }).result
             try FileManager.default.removeItem(at: photo)
             let told = Told()
             _ = try await Self.resume(Container(container.client, longLivedOperationsIn: found), told)
-            #expect(told.all == ["progress b 1.0", "saved a: serverResponseLost", "saved b: serverResponseLost", "completed"])
+            #expect(
+                told.all == [
+                    "progress b 1.0", "saved a: serverResponseLost", "saved b: serverResponseLost", "completed",
+                ])
         }
     }
 
@@ -182,11 +218,16 @@ import Testing
     @Test func aDamagedOperationIsForgotten() async throws {
         let folder = try TemporaryFolder()
         try await withAnswers(.json("{}")) { container, _ in
-            let keeping = try await Container(container.client, longLivedOperationsIn: folder.url.appending(path: "a.sqlite"))
+            let keeping = try await Container(
+                container.client, longLivedOperationsIn: folder.url.appending(path: "a.sqlite"))
             try await keeping.longLived?.add("damaged", ModifyRecords.kind, .private, JSONObject())
             #expect(try await keeping.longLivedOperations().map(\.operationID) == ["damaged"])
             for _ in 0..<2 {
-                let error = await operationError { try await keeping.resume(ModifyRecords.self, withID: "damaged") { _ in } onCompletion: { _ in } }
+                let error = await operationError {
+                    try await keeping.resume(ModifyRecords.self, withID: "damaged") { _ in
+                    } onCompletion: { _ in
+                    }
+                }
                 #expect(error?.code == .internalError)
             }
             try await keeping.forgetLongLivedOperation(withID: "damaged")
@@ -198,11 +239,18 @@ import Testing
         let folder = try TemporaryFolder()
         let edited = try edited("a", tag: "1")
         try await withAnswers(ScriptedServer.Reply.json("{}").after(requests: .max)) { container, server in
-            let keeping = try await Container(container.client, longLivedOperationsIn: folder.url.appending(path: "a.sqlite"))
-            let handle = try await keeping.privateCloudDatabase.addLongLived(ModifyRecords(saving: [edited])) { _ in } onCompletion: { _ in }
+            let keeping = try await Container(
+                container.client, longLivedOperationsIn: folder.url.appending(path: "a.sqlite"))
+            let handle = try await keeping.privateCloudDatabase.addLongLived(ModifyRecords(saving: [edited])) { _ in
+            } onCompletion: { _ in
+            }
             try await eventually { server.requests.count == 1 }
             #expect(try await keeping.longLivedOperations().count == 1)
-            let twice = await operationError { try await keeping.resume(ModifyRecords.self, withID: handle.operationID) { _ in } onCompletion: { _ in } }
+            let twice = await operationError {
+                try await keeping.resume(ModifyRecords.self, withID: handle.operationID) { _ in
+                } onCompletion: { _ in
+                }
+            }
             #expect(twice?.code == .invalidArguments)
             handle.cancel()
             _ = await handle.result

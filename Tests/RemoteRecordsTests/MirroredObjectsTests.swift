@@ -15,7 +15,8 @@ import Testing
     }
 
     private static let diary = record("CD_Journal", "J1", ["CD_entityName": "Journal", "CD_name": "Diary"])
-    private static let entry = record("CD_Entry", "E1", ["CD_entityName": "Entry", "CD_title": "Ice", "CD_journal": "J1"])
+    private static let entry = record(
+        "CD_Entry", "E1", ["CD_entityName": "Entry", "CD_title": "Ice", "CD_journal": "J1"])
     private static let weather = record("CD_Tag", "T1", ["CD_entityName": "Tag", "CD_name": "weather"])
     private static let link = record(
         "CDMR", "L1", ["CD_entityNames": "Entry:Tag", "CD_recordNames": "E1:T1", "CD_relationships": "tags:entries"])
@@ -26,14 +27,17 @@ import Testing
         long["CD_mood"] = 3
         let object = try #require(MirroredObject(long))
         #expect(object.entityName == "Entry" && object.names == ["journal", "mood", "photo", "title"])
-        #expect(object["title"] as? String == "Ice" && object["mood"] == 3 && (object["photo"] as? AssetFile)?.fileURL?.lastPathComponent == "photo")
+        #expect(
+            object["title"] as? String == "Ice" && object["mood"] == 3
+                && (object["photo"] as? AssetFile)?.fileURL?.lastPathComponent == "photo")
         #expect(object.destination(of: "journal") == Self.diary.recordID && object.destination(of: "none") == nil)
         #expect(MirroredObject(Self.link) == nil && MirroredObject(Self.record("Item", "I1", [:])) == nil)
         // A record of an older app, without the entity's name.
         #expect(MirroredObject(Self.record("CD_Entry", "E2", [:]))?.entityName == "Entry")
     }
 
-    /// Core Data clears the field of an attribute when its value becomes an asset, and keeps a field of its own for moves.
+    /// Core Data clears the field of an attribute when its value becomes an asset, and keeps a field of its own for
+    /// moves.
     @Test func aLongValueIsInTheFieldBeside() throws {
         var record = Self.entry
         record["CD_body"] = ""
@@ -41,7 +45,8 @@ import Testing
         record["CD_moveReceipt"] = Data([1])
         record["CD_moveReceipt_ckAsset"] = AssetFile(fileURL: URL(filePath: "/tmp/receipt"))
         var object = try #require(MirroredObject(record))
-        #expect((object["body"] as? AssetFile)?.fileURL?.lastPathComponent == "body" && object["body"] as String? == nil)
+        #expect(
+            (object["body"] as? AssetFile)?.fileURL?.lastPathComponent == "body" && object["body"] as String? == nil)
         #expect(object.names == ["body", "journal", "title"])
         record["CD_body"] = "short again"
         object = try #require(MirroredObject(record))
@@ -58,7 +63,9 @@ import Testing
         let diary = try #require(objects.object(entry, "journal"))
         let tag = try #require(objects.objects(entry, "tags").first)
         #expect(diary["name"] == "Diary" && tag["name"] == "weather")
-        #expect(objects.objects(of: "Entry", whose: "journal", is: diary) == [entry] && objects.objects(tag, "entries") == [entry])
+        #expect(
+            objects.objects(of: "Entry", whose: "journal", is: diary) == [entry]
+                && objects.objects(tag, "entries") == [entry])
         objects.remove(Self.link.recordID)
         #expect(objects.objects(entry, "tags").isEmpty && objects.objects(tag, "entries").isEmpty)
         objects.remove(Self.diary.recordID)
@@ -68,9 +75,13 @@ import Testing
     /// Two devices may have linked the same objects. They are linked once, and until both records are gone.
     @Test func twoLinksOfAPairAreCounted() throws {
         var objects = MirroredObjects()
-        let second = Self.record("CDMR", "L2", ["CD_entityNames": "Entry:Tag", "CD_recordNames": "E1:T1", "CD_relationships": "tags:entries"])
+        let second = Self.record(
+            "CDMR", "L2",
+            ["CD_entityNames": "Entry:Tag", "CD_recordNames": "E1:T1", "CD_relationships": "tags:entries"])
         for record in [Self.entry, Self.weather, Self.link, second, Self.link] { objects.add(record) }
-        let (entry, tag) = (try #require(objects.object(Self.entry.recordID)), try #require(objects.object(Self.weather.recordID)))
+        let (entry, tag) = (
+            try #require(objects.object(Self.entry.recordID)), try #require(objects.object(Self.weather.recordID))
+        )
         #expect(objects.objects(entry, "tags") == [tag] && objects.objects(tag, "entries") == [entry])
         objects.remove(Self.link.recordID)
         #expect(objects.objects(entry, "tags") == [tag] && objects.objects(tag, "entries") == [entry])

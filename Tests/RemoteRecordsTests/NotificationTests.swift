@@ -15,28 +15,37 @@ import Testing
 
     /// A server with a courier, whose requests for notifications are counted from 0.
     private static func withCourier(
-        _ courier: @escaping @Sendable (Int) -> ScriptedServer.Reply, _ body: (Container, ScriptedServer) async throws -> Void
+        _ courier: @escaping @Sendable (Int) -> ScriptedServer.Reply,
+        _ body: (Container, ScriptedServer) async throws -> Void
     ) async throws {
         let count = Mutex(0)
-        try await withScript({ request, number in
-            if request.path.hasSuffix("tokens/create") {
-                let url = "http://\(request.headers["host"] ?? "")/aps?tok=t\(number)"
-                return .json(#"{"apnsEnvironment":"development","apnsToken":"t\#(number)","webcourierURL":"\#(url)"}"#)
-            }
-            if request.path.hasSuffix("tokens/register") { return .json("{}") }
-            guard request.path == "/aps" else { return .json("{}") }
-            let place = count.withLock { count in
-                defer { count += 1 }
-                return count
-            }
-            return courier(place)
-        }, body)
+        try await withScript(
+            { request, number in
+                if request.path.hasSuffix("tokens/create") {
+                    let url = "http://\(request.headers["host"] ?? "")/aps?tok=t\(number)"
+                    return .json(
+                        #"{"apnsEnvironment":"development","apnsToken":"t\#(number)","webcourierURL":"\#(url)"}"#)
+                }
+                if request.path.hasSuffix("tokens/register") { return .json("{}") }
+                guard request.path == "/aps" else { return .json("{}") }
+                let place = count.withLock { count in
+                    defer { count += 1 }
+                    return count
+                }
+                return courier(place)
+            }, body)
     }
 
     @Test func notificationsTellTheirSubject() throws {
-        func read(_ kind: String) throws -> RemoteNotification? { RemoteNotification(try JSONReader.value(of: Self.notification(kind)).object) }
-        let record = try #require(try read(#""qry":{"sid":"q","rid":"r1","fo":2,"zid":"Items","zoid":"_a","dbs":0,"af":{"text":"new"}}"#))
-        #expect(record.subject == .record(RecordID(recordName: "r1", zoneID: ZoneID(zoneName: "Items", ownerRecordName: "_a")), .update))
+        func read(_ kind: String) throws -> RemoteNotification? {
+            RemoteNotification(try JSONReader.value(of: Self.notification(kind)).object)
+        }
+        let record = try #require(
+            try read(#""qry":{"sid":"q","rid":"r1","fo":2,"zid":"Items","zoid":"_a","dbs":0,"af":{"text":"new"}}"#))
+        #expect(
+            record.subject
+                == .record(
+                    RecordID(recordName: "r1", zoneID: ZoneID(zoneName: "Items", ownerRecordName: "_a")), .update))
         #expect(record.scope == .public && record.subscriptionID == "q" && record.notificationID == "n")
         let zoned = try read(#""fet":{"dbs":2,"sid":"z","zid":"Items","zoid":"_a"}"#)
         #expect(zoned?.subject == .zone(ZoneID(zoneName: "Items", ownerRecordName: "_a")) && zoned?.scope == .shared)
@@ -48,7 +57,8 @@ import Testing
     /// Keep-alives are no notifications, and a token that has ended is replaced.
     @Test func notificationsComeOneByOne() async throws {
         let replies: [ScriptedServer.Reply] = [
-            .json("null"), .json(Self.notification(#""met":{"dbs":1}"#, "first")), .json("{}"), .raw("gone", status: 404),
+            .json("null"), .json(Self.notification(#""met":{"dbs":1}"#, "first")), .json("{}"),
+            .raw("gone", status: 404),
             .json(Self.notification(#""met":{"dbs":1}"#, "second")),
         ]
         try await Self.withCourier({ replies[min($0, replies.count - 1)] }) { container, server in
@@ -58,9 +68,14 @@ import Testing
                 if names.count == 2 { break }
             }
             #expect(names == ["first", "second"])
-            #expect(server.requests.map { $0.path.split(separator: "/").last ?? "" } == ["create", "register", "aps", "aps", "aps", "aps", "create", "register", "aps"])
+            #expect(
+                server.requests.map { $0.path.split(separator: "/").last ?? "" } == [
+                    "create", "register", "aps", "aps", "aps", "aps", "create", "register", "aps",
+                ])
             // The same device, and another token.
-            let clients = try server.requests.filter { $0.path.hasSuffix("tokens/create") }.map { try JSONReader.value(of: $0.body).object["clientId"] }
+            let clients = try server.requests.filter { $0.path.hasSuffix("tokens/create") }.map {
+                try JSONReader.value(of: $0.body).object["clientId"]
+            }
             #expect(clients[0] == clients[1] && Set(server.requests.compactMap { $0.parameter("tok") }).count == 2)
         }
     }
@@ -82,9 +97,12 @@ import Testing
                     let app = Device()
                     let engine = try app.engine(Container(listening))
                     let running = Task { try await engine.run(every: .seconds(3600), listening: true) }
-                    try await eventually { try await database.allSubscriptions().map(\.subject) == [.database(recordType: nil)] }
+                    try await eventually {
+                        try await database.allSubscriptions().map(\.subject) == [.database(recordType: nil)]
+                    }
                     for name in ["a", "b", "c"] {
-                        var record = Record(recordType: "Item", recordID: RecordID(recordName: Name(name), zoneID: zone))
+                        var record = Record(
+                            recordType: "Item", recordID: RecordID(recordName: Name(name), zoneID: zone))
                         record["text"] = name
                         try await database.save(record)
                         try await eventually { app.texts[Name(name)] == name }

@@ -29,12 +29,18 @@ import Testing
 
     @Test func changesWithoutAnswerComeBackInTheirOrder() {
         var pending = Self.pending("a", "b", "c", "d")
-        #expect(pending.begin([.saveRecord(Self.recordID("a")), .saveRecord(Self.recordID("b")), .saveRecord(Self.recordID("c"))]).isEmpty)
+        #expect(
+            pending.begin([
+                .saveRecord(Self.recordID("a")), .saveRecord(Self.recordID("b")), .saveRecord(Self.recordID("c")),
+            ]).isEmpty)
         #expect(Self.names(pending.all) == ["d"] && pending.toKeep.map(\.mayBeMade) == [true, true, true, false])
         // The app changes one of them meanwhile.
         pending.add(.deleteRecord(Self.recordID("b")))
         pending.end(known: [Self.recordID("c")])
-        #expect(pending.all == [.saveRecord(Self.recordID("a")), .saveRecord(Self.recordID("d")), .deleteRecord(Self.recordID("b"))])
+        #expect(
+            pending.all == [
+                .saveRecord(Self.recordID("a")), .saveRecord(Self.recordID("d")), .deleteRecord(Self.recordID("b")),
+            ])
         // Both may have been made.
         #expect(pending.begin(pending.all) == [Self.recordID("a"), Self.recordID("b")])
         pending.end(known: Set(["a", "b", "d"].map { Self.recordID($0) }))
@@ -51,7 +57,10 @@ import Testing
         pending.removeSaves(of: [Self.recordID("d")], addedUntil: asked)
         _ = pending.begin(["a", "b", "c"].map { .saveRecord(Self.recordID($0)) }, askedAt: asked)
         pending.end(known: Set(["a", "b", "c"].map { Self.recordID($0) }))
-        #expect(pending.all == [.saveRecord(Self.recordID("a")), .saveRecord(Self.recordID("d")), .deleteRecord(Self.recordID("b"))])
+        #expect(
+            pending.all == [
+                .saveRecord(Self.recordID("a")), .saveRecord(Self.recordID("d")), .deleteRecord(Self.recordID("b")),
+            ])
         pending.removeSaves(of: [Self.recordID("d")], addedUntil: pending.moment)
         #expect(pending.all == [.saveRecord(Self.recordID("a")), .deleteRecord(Self.recordID("b"))])
     }
@@ -100,7 +109,10 @@ import Testing
         state.pending.add(.deleteRecord(Self.recordID("c")))
         let again = try SyncState(state.bytes)
         #expect(again.userRecordName == "_a" && again.pendingDatabaseChanges == [.saveZone(zone)])
-        #expect(again.pending.all == [.saveRecord(Self.recordID("a")), .saveRecord(Self.recordID("b")), .deleteRecord(Self.recordID("c"))])
+        #expect(
+            again.pending.all == [
+                .saveRecord(Self.recordID("a")), .saveRecord(Self.recordID("b")), .deleteRecord(Self.recordID("c")),
+            ])
         #expect(again.pending.toKeep.map(\.mayBeMade) == [true, false, false])
     }
 
@@ -108,7 +120,8 @@ import Testing
 
     private static func page(_ records: [Record], deleting deletions: [String] = []) -> Database.RecordZoneChanges {
         Database.RecordZoneChanges(
-            modifications: records.map { ($0.recordID, .success($0)) }, deletions: deletions.map { (recordID($0), nil) }, changeToken: SyncToken("t"),
+            modifications: records.map { ($0.recordID, .success($0)) },
+            deletions: deletions.map { (recordID($0), nil) }, changeToken: SyncToken("t"),
             moreComing: false)
     }
 
@@ -121,7 +134,11 @@ import Testing
 
     @Test func parentsComeFirst() throws {
         var changes = FetchedChanges()
-        try changes.add(Self.page([Self.record("leaf", parent: "branch"), Self.record("other"), Self.record("branch", parent: "root", item: "other")]))
+        try changes.add(
+            Self.page([
+                Self.record("leaf", parent: "branch"), Self.record("other"),
+                Self.record("branch", parent: "root", item: "other"),
+            ]))
         try changes.add(Self.page([Self.record("root"), Self.record("gone")]))
         try changes.add(Self.page([Self.record("leaf", parent: "root")], deleting: ["gone"]))
         #expect(changes.parentsFirst.map(\.recordID.recordName) == ["root", "leaf", "other", "branch"])
@@ -133,7 +150,9 @@ import Testing
         var changes = FetchedChanges()
         try changes.add(Self.page([Self.record("a")], deleting: ["b"]))
         try changes.add(Self.page([Self.record("b")], deleting: ["a"]))
-        #expect(changes.records.map(\.recordID.recordName) == ["b"] && changes.deletions.map(\.recordID.recordName) == ["a"])
+        #expect(
+            changes.records.map(\.recordID.recordName) == ["b"] && changes.deletions.map(\.recordID.recordName) == ["a"]
+        )
     }
 
     @Test func circlesAndLongChainsComeToAnEnd() throws {

@@ -40,7 +40,9 @@ import Testing
         record["text"] = "newer"
         record["more"] = 1
         let before = record.withoutChanges
-        #expect(before["text"] == "old" as String? && before.fields["more"] == nil && !before.hasChanges && before.recordChangeTag == "1")
+        #expect(
+            before["text"] == "old" as String? && before.fields["more"] == nil && !before.hasChanges
+                && before.recordChangeTag == "1")
         // Setting an equal value is a change too.
         var same = before
         same["text"] = "old"
@@ -68,7 +70,9 @@ import Testing
     @Test func systemFieldsAreEnoughToSaveAModel() throws {
         let kept = try edited("a", tag: "7").encodedSystemFields
         var record = try Record(encodedSystemFields: kept)
-        #expect(record.recordID == RecordID(recordName: "a", zoneID: zone) && record.recordChangeTag == "7" && record.fields.isEmpty && !record.hasChanges)
+        #expect(
+            record.recordID == RecordID(recordName: "a", zoneID: zone) && record.recordChangeTag == "7"
+                && record.fields.isEmpty && !record.hasChanges)
         record["text"] = "from the model"
         #expect(record.changedKeys == ["text"])
         #expect(throws: UnreadableRecord.self) { try Record(encodedSystemFields: Array("[]".utf8)) }
@@ -77,11 +81,16 @@ import Testing
     /// The codes are those of CKError, which apps compare.
     @Test func serversErrorsHaveTheCodesOfCKError() {
         let codes: [(String, OperationError.Code, Int)] = [
-            ("ACCESS_DENIED", .permissionFailure, 10), ("ATOMIC_ERROR", .batchRequestFailed, 22), ("AUTHENTICATION_FAILED", .notAuthenticated, 9),
-            ("AUTHENTICATION_REQUIRED", .notAuthenticated, 9), ("BAD_REQUEST", .invalidArguments, 12), ("CONFLICT", .serverRecordChanged, 14),
-            ("EXISTS", .serverRecordChanged, 14), ("INTERNAL_ERROR", .internalError, 1), ("NOT_FOUND", .unknownItem, 11),
-            ("QUOTA_EXCEEDED", .quotaExceeded, 25), ("THROTTLED", .requestRateLimited, 7), ("TRY_AGAIN_LATER", .serviceUnavailable, 6),
-            ("VALIDATING_REFERENCE_ERROR", .referenceViolation, 31), ("ZONE_BUSY", .zoneBusy, 23), ("ZONE_NOT_FOUND", .zoneNotFound, 26),
+            ("ACCESS_DENIED", .permissionFailure, 10), ("ATOMIC_ERROR", .batchRequestFailed, 22),
+            ("AUTHENTICATION_FAILED", .notAuthenticated, 9),
+            ("AUTHENTICATION_REQUIRED", .notAuthenticated, 9), ("BAD_REQUEST", .invalidArguments, 12),
+            ("CONFLICT", .serverRecordChanged, 14),
+            ("EXISTS", .serverRecordChanged, 14), ("INTERNAL_ERROR", .internalError, 1),
+            ("NOT_FOUND", .unknownItem, 11),
+            ("QUOTA_EXCEEDED", .quotaExceeded, 25), ("THROTTLED", .requestRateLimited, 7),
+            ("TRY_AGAIN_LATER", .serviceUnavailable, 6),
+            ("VALIDATING_REFERENCE_ERROR", .referenceViolation, 31), ("ZONE_BUSY", .zoneBusy, 23),
+            ("ZONE_NOT_FOUND", .zoneNotFound, 26),
             ("UNIQUE_FIELD_ERROR", .constraintViolation, 19), ("SOMETHING_NEW", .serverRejectedRequest, 15),
         ]
         for (name, code, number) in codes {
@@ -89,7 +98,11 @@ import Testing
             #expect(error.code == code && code.rawValue == number && error.retryAfter == .seconds(3), "\(name)")
         }
         let expired = ServerError(codeName: "BAD_REQUEST", reason: "client knowledge differs from server knowledge")
-        #expect(OperationError(expired).code == .changeTokenExpired && OperationError.Code.changeTokenExpired.rawValue == 21)
-        #expect(OperationError.Code.accountTemporarilyUnavailable.rawValue == 36 && OperationError.Code.allCases.count == 36)
+        #expect(
+            OperationError(expired).code == .changeTokenExpired && OperationError.Code.changeTokenExpired.rawValue == 21
+        )
+        #expect(
+            OperationError.Code.accountTemporarilyUnavailable.rawValue == 36 && OperationError.Code.allCases.count == 36
+        )
     }
 }

@@ -20,7 +20,8 @@ import Testing
         let ranks: [(String, RequestScheduler.Rank)] = [
             ("background", scheduler.rank(.background, .veryHigh)), ("utility", scheduler.rank(.utility, .normal)),
             ("second utility", scheduler.rank(.utility, .normal)), ("urgent utility", scheduler.rank(.utility, .high)),
-            ("waited for", scheduler.rank(.userInitiated, .veryLow)), ("at once", scheduler.rank(.userInteractive, .normal)),
+            ("waited for", scheduler.rank(.userInitiated, .veryLow)),
+            ("at once", scheduler.rank(.userInteractive, .normal)),
         ]
         try await withThrowingTaskGroup(of: Void.self) { group in
             let first = scheduler.rank(.background, .normal)
@@ -77,13 +78,15 @@ import Testing
     @Test func discretionaryOperationsWaitForTheNetwork() async throws {
         let clock = VirtualClock()
         try await withScript(clock: clock, { _, number in number < 16 ? .close : Self.noZones }) { container, server in
-            let patient = container.privateCloudDatabase.configured(OperationConfiguration(timeoutIntervalForRequest: .seconds(30)))
+            let patient = container.privateCloudDatabase.configured(
+                OperationConfiguration(timeoutIntervalForRequest: .seconds(30)))
             try await patient.perform(FetchRecordZones())
             // One pause after each failure, of the request or of the operation.
             #expect(server.requests.count == 17 && clock.pauses.count == 16)
         }
         try await withAnswers(.close) { container, _ in
-            let waited = container.privateCloudDatabase.configured(OperationConfiguration(qualityOfService: .userInitiated, timeoutIntervalForRequest: .seconds(30)))
+            let waited = container.privateCloudDatabase.configured(
+                OperationConfiguration(qualityOfService: .userInitiated, timeoutIntervalForRequest: .seconds(30)))
             let error = await operationError { try await waited.perform(FetchRecordZones()) }
             #expect(error?.code == .networkFailure)
         }
@@ -93,7 +96,8 @@ import Testing
         let clock = VirtualClock()
         try await withAnswers(.close, clock: clock) { container, _ in
             // One attempt for each pause of the operation.
-            let patient = container.privateCloudDatabase.configured(OperationConfiguration(timeoutIntervalForRequest: .seconds(1)))
+            let patient = container.privateCloudDatabase.configured(
+                OperationConfiguration(timeoutIntervalForRequest: .seconds(1)))
             let error = await operationError { try await patient.perform(FetchRecordZones()) }
             let waited = clock.pauses.reduce(.zero, +)
             #expect(error?.code == .networkFailure && waited <= .seconds(604_800) && waited >= .seconds(604_800 - 300))
@@ -102,7 +106,9 @@ import Testing
 
     @Test func callbacksComeOneAtATime() async throws {
         let names = (0..<5).map { "r\($0)" }
-        try await withAnswers(.json(#"{"records":[\#(names.map { "{\(item($0, tag: "1"))}" }.joined(separator: ","))]}"#)) { container, _ in
+        try await withAnswers(
+            .json(#"{"records":[\#(names.map { "{\(item($0, tag: "1"))}" }.joined(separator: ","))]}"#)
+        ) { container, _ in
             let running = Mutex(0)
             let told = Told()
             let fetch = FetchRecords(names.map { RecordID(recordName: $0, zoneID: zone) })
@@ -120,9 +126,13 @@ import Testing
     }
 
     @Test func aGroupConfiguresItsOperations() {
-        let group = OperationGroup(name: "sync", defaultConfiguration: OperationConfiguration(qualityOfService: .background, queuePriority: .low))
+        let group = OperationGroup(
+            name: "sync",
+            defaultConfiguration: OperationConfiguration(qualityOfService: .background, queuePriority: .low))
         let settings = OperationConfiguration(qualityOfService: .userInteractive).or(group.defaultConfiguration)
-        #expect(settings.qualityOfService == .userInteractive && settings.queuePriority == .low && settings.timeoutIntervalForRequest == nil)
+        #expect(
+            settings.qualityOfService == .userInteractive && settings.queuePriority == .low
+                && settings.timeoutIntervalForRequest == nil)
     }
 
     // MARK: Cancellation
@@ -158,7 +168,9 @@ import Testing
     @Test func aSaveThatIsCancelledOnItsWayIsNotKnown() async throws {
         try await withAnswers(Self.held) { container, server in
             let told = Told()
-            let handle = container.privateCloudDatabase.add(ModifyRecords(saving: [try edited("a", tag: "1")])) { told.note($0.words) }
+            let handle = container.privateCloudDatabase.add(ModifyRecords(saving: [try edited("a", tag: "1")])) {
+                told.note($0.words)
+            }
             try await eventually { server.requests.count == 1 }
             handle.cancel()
             #expect(await handle.result.error?.code == .operationCancelled)
@@ -178,7 +190,9 @@ import Testing
 
     @Test func leavingALoopEndsTheOperation() async throws {
         try await withScript({ _, number in
-            .json(#"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[{\#(item("r\(number)", tag: "1"))}],"syncToken":"t\#(number)","moreComing":true}]}"#)
+            .json(
+                #"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[{\#(item("r\(number)", tag: "1"))}],"syncToken":"t\#(number)","moreComing":true}]}"#
+            )
         }) { container, server in
             var names: [Name] = []
             for try await event in container.privateCloudDatabase.events(of: FetchRecordZoneChanges([ZonePull(zone)])) {
@@ -197,7 +211,8 @@ import Testing
     /// A token must not come without the changes before it, whenever the task is cancelled.
     @Test(arguments: [1, 50, 100]) func aCancelledLoopMissesNoEvent(cancelledAt: Int) async throws {
         let changes = (1...100).map { "{\(item("r\($0)", tag: "1"))}" }.joined(separator: ",")
-        let page = #"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[\#(changes)],"syncToken":"t1","moreComing":true}]}"#
+        let page =
+            #"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[\#(changes)],"syncToken":"t1","moreComing":true}]}"#
         try await withAnswers(.json(page)) { container, server in
             let database = container.privateCloudDatabase
             let told = Told()
@@ -218,7 +233,9 @@ import Testing
     /// A loop that ends without an error has told of every record.
     @Test func aCancelledLoopTellsWhatWasSaved() async throws {
         let names = (1...9).map { "r\($0)" }
-        try await withAnswers(.json(#"{"records":[\#(names.map { "{\(item($0, tag: "2"))}" }.joined(separator: ","))]}"#)) { container, _ in
+        try await withAnswers(
+            .json(#"{"records":[\#(names.map { "{\(item($0, tag: "2"))}" }.joined(separator: ","))]}"#)
+        ) { container, _ in
             let changes = ModifyRecords(saving: try names.map { try edited($0, tag: "1") })
             let database = container.privateCloudDatabase
             let told = Told()
@@ -236,13 +253,15 @@ import Testing
     @Test func aLoopEndsWithTheErrorOfItsOperation() async throws {
         try await withAnswers(.error("ZONE_NOT_FOUND", status: 404)) { container, _ in
             let error = await operationError {
-                for try await _ in container.privateCloudDatabase.events(of: FetchRecordZoneChanges([ZonePull(zone)])) {}
+                for try await _ in container.privateCloudDatabase.events(of: FetchRecordZoneChanges([ZonePull(zone)])) {
+                }
             }
             #expect(error?.code == .zoneNotFound)
         }
     }
 
-    /// The end comes while somebody begins to wait for the next event. In one of many rounds it comes at the worst moment.
+    /// The end comes while somebody begins to wait for the next event. In one of many rounds it comes at the worst
+    /// moment.
     @Test(.timeLimit(.minutes(10))) func theEndReachesLateWaiters() async throws {
         for _ in 0..<20_000 {
             let exchange = Exchange<Int>()
@@ -254,7 +273,8 @@ import Testing
 
     /// A callback may wait for an operation of its own, however few requests there may be at once.
     @Test func callbacksMayWaitForOperations() async throws {
-        try await withScript(requestsAtOnce: 1, { _, _ in .json(#"{"zones":[{"zoneID":{"zoneName":"Items"}}]}"#) }) { container, server in
+        try await withScript(requestsAtOnce: 1, { _, _ in .json(#"{"zones":[{"zoneID":{"zoneName":"Items"}}]}"#) }) {
+            container, server in
             let database = container.privateCloudDatabase
             let told = Told()
             try await database.perform(FetchRecordZones()) { _ in

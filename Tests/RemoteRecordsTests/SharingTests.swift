@@ -13,7 +13,9 @@ import Testing
     private static let child = RecordID(recordName: "milk", zoneID: zone)
 
     /// A server with a list and a thing below it, and a container for each of two users.
-    private static func live(_ body: @Sendable (LiveServer, _ anna: Container, _ ben: Container) async throws -> Void) async throws {
+    private static func live(_ body: @Sendable (LiveServer, _ anna: Container, _ ben: Container) async throws -> Void)
+        async throws
+    {
         try await LiveServer.run { server in
             try await server.device { first in
                 try await server.device(of: 1) { second in
@@ -22,7 +24,9 @@ import Testing
                     var child = Record(recordType: "Thing", recordID: child)
                     child["text"] = "Milk"
                     child.parent = root.recordName
-                    let results = try await anna.privateCloudDatabase.modifyRecords(saving: [Record(recordType: "List", recordID: root), child])
+                    let results = try await anna.privateCloudDatabase.modifyRecords(saving: [
+                        Record(recordType: "List", recordID: root), child,
+                    ])
                     for result in results.saveResults.values { _ = try result.get() }
                     try await body(server, anna, ben)
                 }
@@ -30,7 +34,9 @@ import Testing
         }
     }
 
-    private static func shared(in server: LiveServer) -> ZoneID { ZoneID(zoneName: zone.zoneName, ownerRecordName: server.users[0]) }
+    private static func shared(in server: LiveServer) -> ZoneID {
+        ZoneID(zoneName: zone.zoneName, ownerRecordName: server.users[0])
+    }
 
     /// The list shared with Ben, by his address.
     private static func share(_ anna: Container, _ permission: SharePermission = .readWrite) async throws -> Record {
@@ -45,16 +51,24 @@ import Testing
     @Test func aSharedListIsReadAndChangedByAGuest() async throws {
         try await Self.live { server, anna, ben in
             let share = try await Self.share(anna)
-            #expect(share.sharing?.rootName == "list" && share.sharing?.owner?.userRecordName == server.users[0] && !share.hasChanges)
+            #expect(
+                share.sharing?.rootName == "list" && share.sharing?.owner?.userRecordName == server.users[0]
+                    && !share.hasChanges)
             let link = ShareLink(shortGUID: try #require(share.shortGUID))
             let list = try await anna.privateCloudDatabase.record(for: Self.root)
             #expect(list.share == share.recordID && list.shortGUID == link.shortGUID)
 
             let metadata = try await ben.shareMetadata(for: link, fetchesRootRecord: true)
             let zoneID = Self.shared(in: server)
-            #expect(metadata.databaseScope == .shared && metadata.share.recordID.zoneID == zoneID && metadata.share.shareTitle == "Food")
-            #expect(metadata.rootRecordID == RecordID(recordName: "list", zoneID: zoneID) && metadata.rootRecord?.recordType == "List")
-            #expect(metadata.participantStatus == .invited && metadata.participantPermission == .readWrite && metadata.participantRole == .user)
+            #expect(
+                metadata.databaseScope == .shared && metadata.share.recordID.zoneID == zoneID
+                    && metadata.share.shareTitle == "Food")
+            #expect(
+                metadata.rootRecordID == RecordID(recordName: "list", zoneID: zoneID)
+                    && metadata.rootRecord?.recordType == "List")
+            #expect(
+                metadata.participantStatus == .invited && metadata.participantPermission == .readWrite
+                    && metadata.participantRole == .user)
             let accepted = try await ben.accept(link)
             #expect(accepted.participantStatus == .accepted)
             // A second time changes nothing.
@@ -98,7 +112,9 @@ import Testing
             var again = participant
             again.permission = .readOnly
             share.sharing?.addParticipant(again)
-            #expect(share.sharing?.participants.count == 2 && share.hasChanges && share.withoutChanges.sharing?.participants.last?.permission == .readWrite)
+            #expect(
+                share.sharing?.participants.count == 2 && share.hasChanges
+                    && share.withoutChanges.sharing?.participants.last?.permission == .readWrite)
             share = try await anna.privateCloudDatabase.save(share)
             let milk = RecordID(recordName: "milk", zoneID: Self.shared(in: server))
             var record = try await ben.sharedCloudDatabase.record(for: milk)
@@ -123,7 +139,8 @@ import Testing
             let metadata = try await ben.accept(link)
             #expect(metadata.rootRecordID == nil && metadata.participantRole == .publicUser)
             let changes = try await ben.sharedCloudDatabase.recordZoneChanges(inZoneWith: Self.shared(in: server))
-            #expect(Set(changes.modifications.compactMap(\.recordID?.recordName)) == ["list", "milk", Share.zoneWideName])
+            #expect(
+                Set(changes.modifications.compactMap(\.recordID?.recordName)) == ["list", "milk", Share.zoneWideName])
             // Leaving takes only the guest's part.
             try await ben.sharedCloudDatabase.deleteRecord(withID: metadata.share.recordID)
             let left = try await ben.sharedCloudDatabase.allRecordZones()
@@ -140,7 +157,9 @@ import Testing
             let told = Told()
             let error = await operationError {
                 try await ben.publicCloudDatabase.perform(FetchShareMetadata([link, "none"])) { event in
-                    if case .fetched(let link, let result) = event { told.note("\(link.shortGUID) \((try? result.get()) != nil)") }
+                    if case .fetched(let link, let result) = event {
+                        told.note("\(link.shortGUID) \((try? result.get()) != nil)")
+                    }
                 }
             }
             #expect(told.all == ["\(link.shortGUID) true", "none false"])
@@ -158,24 +177,30 @@ import Testing
             }
             #expect(everybody.contains(server.users[1]))
             let byName = try await anna.shareParticipant(for: LookupInfo(userRecordName: server.users[1]))
-            #expect(byName.userRecordName == server.users[1] && byName.permission == .readOnly && byName.status == .invited)
+            #expect(
+                byName.userRecordName == server.users[1] && byName.permission == .readOnly && byName.status == .invited)
             // An address can be invited before its user exists, a name can't.
             let stranger = try await anna.shareParticipant(for: LookupInfo(emailAddress: "nobody@example.com"))
             #expect(stranger.userRecordName == nil && stranger.lookupInfo.emailAddress == "nobody@example.com")
             let none = LookupInfo(userRecordName: "_00000000000000000000000000000000")
             #expect(await operationError { _ = try await anna.shareParticipant(for: none) }?.code == .unknownItem)
             #expect(await operationError { _ = try await anna.userIdentity(for: none) }?.code == .unknownItem)
-            #expect(await operationError { _ = try await anna.userIdentity(for: LookupInfo()) }?.code == .invalidArguments)
+            #expect(
+                await operationError { _ = try await anna.userIdentity(for: LookupInfo()) }?.code == .invalidArguments)
         }
     }
 
     /// A share is kept with its participants, so that an operation that outlives the process saves the same.
     @Test func keptSharesAreTheSame() throws {
         var share = Record(sharing: Record(recordType: "List", recordID: Self.root))
-        share.sharing?.addParticipant(ShareParticipant(participantID: "p", lookupInfo: LookupInfo(emailAddress: "ben@example.com"), permission: .readWrite))
+        share.sharing?.addParticipant(
+            ShareParticipant(
+                participantID: "p", lookupInfo: LookupInfo(emailAddress: "ben@example.com"), permission: .readWrite))
         share.shareTitle = "Food"
         let again = try Record(encoded: share.encoded)
-        #expect(again.sharing == share.sharing && again.shareTitle == "Food" && again.recordChangeTag == nil && again.hasChanges)
+        #expect(
+            again.sharing == share.sharing && again.shareTitle == "Food" && again.recordChangeTag == nil
+                && again.hasChanges)
         let system = try Record(encodedSystemFields: share.encodedSystemFields)
         #expect(system.sharing == share.sharing && system.shareTitle == nil)
         #expect(ShareLink(try #require(URL(string: "https://example.com/share/0AbC#Food")))?.shortGUID == "0AbC")

@@ -9,10 +9,13 @@ import Testing
 @Suite struct SubscriptionTests {
     @Test func subscriptionsAreSavedAndDeletedInOrder() async throws {
         let missing = #"{"subscriptionID":"old","serverErrorCode":"NOT_FOUND","reason":"none"}"#
-        try await withAnswers(.json(#"{"subscriptions":[{"subscriptionID":"new"},\#(missing)]}"#)) { container, server in
+        try await withAnswers(.json(#"{"subscriptions":[{"subscriptionID":"new"},\#(missing)]}"#)) {
+            container, server in
             let subscription = Subscription("new", to: .zone(zone, recordType: nil))
             let told = Told()
-            try await container.privateCloudDatabase.perform(ModifySubscriptions(saving: [subscription], deleting: ["old"])) { event in
+            try await container.privateCloudDatabase.perform(
+                ModifySubscriptions(saving: [subscription], deleting: ["old"])
+            ) { event in
                 switch event {
                 case .saved(let name, let result): told.note("saved \(name) \((try? result.get()) == subscription)")
                 case .deleted(let name, let result): told.note("deleted \(name) \((try? result.get()) != nil)")
@@ -21,7 +24,9 @@ import Testing
             // One that is gone already is deleted.
             #expect(told.all == ["saved new true", "deleted old true"] && server.requests.count == 1)
             let operations = try JSONReader.value(of: server.requests[0].body).object.objects("operations")
-            #expect(operations.map { $0["operationType"] } == ["create", "delete"] && server.requests[0].path.hasSuffix("/private/subscriptions/modify"))
+            #expect(
+                operations.map { $0["operationType"] } == ["create", "delete"]
+                    && server.requests[0].path.hasSuffix("/private/subscriptions/modify"))
         }
     }
 
@@ -33,10 +38,14 @@ import Testing
     }
 
     @Test func subscriptionsAreFetched() async throws {
-        let one = #"{"subscriptionID":"s","subscriptionType":"zone","zoneID":{"zoneName":"Items","ownerRecordName":"_a"}}"#
+        let one =
+            #"{"subscriptionID":"s","subscriptionType":"zone","zoneID":{"zoneName":"Items","ownerRecordName":"_a"}}"#
         let missing = #"{"subscriptionID":"none","serverErrorCode":"NOT_FOUND","reason":"none"}"#
         try await withScript({ request, _ in
-            .json(request.path.hasSuffix("list") ? #"{"subscriptions":[\#(one)]}"# : #"{"subscriptions":[\#(request.body.contains("none") ? missing : one)]}"#)
+            .json(
+                request.path.hasSuffix("list")
+                    ? #"{"subscriptions":[\#(one)]}"#
+                    : #"{"subscriptions":[\#(request.body.contains("none") ? missing : one)]}"#)
         }) { container, _ in
             let database = container.privateCloudDatabase
             // Zones are named as the app names them, without the owner that the server adds.
@@ -68,7 +77,8 @@ import Testing
     }
 
     @Test func aRefusedSubscriptionIsAnError() async throws {
-        let refused = #"{"subscriptionID":"s","serverErrorCode":"INTERNAL_ERROR","reason":"could not find subscription we just created"}"#
+        let refused =
+            #"{"subscriptionID":"s","serverErrorCode":"INTERNAL_ERROR","reason":"could not find subscription we just created"}"#
         try await withAnswers(.json(#"{"subscriptions":[\#(refused)]}"#)) { container, _ in
             let operation = ModifySubscriptions(saving: [Subscription("s", to: .database(recordType: nil))])
             let error = await operationError { try await container.privateCloudDatabase.perform(operation) }

@@ -12,7 +12,9 @@ import Testing
 /// Devices of one user that keep the same records.
 @Suite struct SyncTests {
     /// A server with a zone, and a container for each device.
-    private static func live(_ count: Int, _ body: @Sendable (LiveServer, [Container]) async throws -> Void) async throws {
+    private static func live(_ count: Int, _ body: @Sendable (LiveServer, [Container]) async throws -> Void)
+        async throws
+    {
         try await LiveServer.run { server in
             try await connect(count, to: server, []) { containers in
                 try await containers[0].privateCloudDatabase.save(zone)
@@ -21,9 +23,12 @@ import Testing
         }
     }
 
-    private static func connect(_ count: Int, to server: LiveServer, _ containers: [Container], _ body: ([Container]) async throws -> Void) async throws {
+    private static func connect(
+        _ count: Int, to server: LiveServer, _ containers: [Container], _ body: ([Container]) async throws -> Void
+    ) async throws {
         if containers.count == count { return try await body(containers) }
-        try await server.device { client in try await connect(count, to: server, containers + [Container(client)], body) }
+        try await server.device { client in try await connect(count, to: server, containers + [Container(client)], body)
+        }
     }
 
     private static func sync(_ engine: SyncEngine) async throws {
@@ -41,13 +46,17 @@ import Testing
             anna.edit("b", "three", first)
             #expect(first.state.pendingRecordZoneChanges.count == 2)
             try await first.sendChanges()
-            #expect(anna.told.all == ["sign in", "will send", "sent zones +1 -0 !0", "sent records +2 -0 !0", "did send"])
+            #expect(
+                anna.told.all == ["sign in", "will send", "sent zones +1 -0 !0", "sent records +2 -0 !0", "did send"])
             #expect(first.state.pendingRecordZoneChanges.isEmpty && first.state.pendingDatabaseChanges.isEmpty)
             try await second.fetchChanges()
             // One of the two zones has the records.
-            let (full, empty) = (["will fetch zone", "records +2 -0", "did fetch zone"], ["will fetch zone", "did fetch zone"])
+            let (full, empty) = (
+                ["will fetch zone", "records +2 -0", "did fetch zone"], ["will fetch zone", "did fetch zone"]
+            )
             let begin = ["sign in", "will fetch", "zones +2 -0"]
-            #expect([begin + full + empty + ["did fetch"], begin + empty + full + ["did fetch"]].contains(ben.told.all))
+            #expect(
+                [begin + full + empty + ["did fetch"], begin + empty + full + ["did fetch"]].contains(ben.told.all))
             #expect(ben.texts == ["a": "two", "b": "three"])
             // The next fetch has nothing, and tells nothing.
             try await second.fetchChanges()
@@ -66,7 +75,9 @@ import Testing
             ben.edit("a", "Ben's", second)
             try await first.sendChanges()
             try await second.sendChanges()
-            #expect(ben.told.all.contains("sent records +0 -0 !1") && ben.told.all.suffix(2) == ["sent records +1 -0 !0", "did send"])
+            #expect(
+                ben.told.all.contains("sent records +0 -0 !1")
+                    && ben.told.all.suffix(2) == ["sent records +1 -0 !0", "did send"])
             try await first.fetchChanges()
             #expect(anna.texts == ["a": "Ben's"] && ben.texts == ["a": "Ben's"])
         }
@@ -81,7 +92,9 @@ import Testing
             self.isDeletion = isDeletion
         }
 
-        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? {
+        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async
+            -> RecordZoneChangeBatch?
+        {
             let changes = syncEngine.state.pendingRecordZoneChanges
             let before = text.withLock { text in
                 defer { text = "two" }
@@ -93,7 +106,9 @@ import Testing
                 return record
             }
             if before == "one", let recordID = changes.first?.recordID {
-                syncEngine.state.add(pendingRecordZoneChanges: [isDeletion ? .deleteRecord(recordID) : .saveRecord(recordID)])
+                syncEngine.state.add(pendingRecordZoneChanges: [
+                    isDeletion ? .deleteRecord(recordID) : .saveRecord(recordID)
+                ])
             }
             return batch
         }
@@ -104,14 +119,19 @@ import Testing
     @Test(arguments: [true, false]) func aChangeThatIsMadeWhileABatchIsMadeIsSentToo(isDeletion: Bool) async throws {
         try await withScript({ request, _ in
             if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
-            return request.body.contains("forceDelete") ? records(#""recordName":"a","deleted":true"#) : records(item("a", tag: "1"))
+            return request.body.contains("forceDelete")
+                ? records(#""recordName":"a","deleted":true"#) : records(item("a", tag: "1"))
         }) { container, server in
             let engine = try SyncEngine(
-                .init(database: container.privateCloudDatabase, stateSerialization: nil, delegate: Busy(isDeletion: isDeletion)))
+                .init(
+                    database: container.privateCloudDatabase, stateSerialization: nil,
+                    delegate: Busy(isDeletion: isDeletion)))
             engine.state.add(pendingRecordZoneChanges: [.saveRecord(RecordID(recordName: "a", zoneID: zone))])
             try await engine.sendChanges()
             let sent = server.requests.filter { $0.path.hasSuffix("records/modify") }.map(\.body)
-            #expect(sent.count == 2 && sent.first?.contains(#""one""#) == true && sent.last?.contains(isDeletion ? "forceDelete" : #""two""#) == true)
+            #expect(
+                sent.count == 2 && sent.first?.contains(#""one""#) == true
+                    && sent.last?.contains(isDeletion ? "forceDelete" : #""two""#) == true)
             #expect(engine.state.pendingRecordZoneChanges.isEmpty)
         }
     }
@@ -121,8 +141,12 @@ import Testing
         let told = Told()
         let zoneID = ZoneID(zoneName: "Later")
 
-        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? {
-            await RecordZoneChangeBatch(pendingChanges: syncEngine.state.pendingRecordZoneChanges) { Record(recordType: "Item", recordID: $0) }
+        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async
+            -> RecordZoneChangeBatch?
+        {
+            await RecordZoneChangeBatch(pendingChanges: syncEngine.state.pendingRecordZoneChanges) {
+                Record(recordType: "Item", recordID: $0)
+            }
         }
 
         func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
@@ -138,7 +162,8 @@ import Testing
     @Test func aZoneThatIsAddedMeanwhileIsSentBeforeItsRecords() async throws {
         try await Self.live(1) { _, containers in
             let app = Growing()
-            let engine = try SyncEngine(.init(database: containers[0].privateCloudDatabase, stateSerialization: nil, delegate: app))
+            let engine = try SyncEngine(
+                .init(database: containers[0].privateCloudDatabase, stateSerialization: nil, delegate: app))
             engine.state.add(pendingRecordZoneChanges: [.saveRecord(RecordID(recordName: "a", zoneID: zone))])
             try await engine.sendChanges()
             #expect(app.told.all == ["sent records +1 -0 !0", "sent records +1 -0 !0"])
@@ -156,7 +181,9 @@ import Testing
             #expect(engine.state.nextRecordZoneChanges(1, in: .recordIDs([b])) == [.saveRecord(b)])
             #expect(engine.state.nextRecordZoneChanges(1, in: .zoneIDs([zone])) == [.saveRecord(a)])
             try await engine.sendChanges(.init(scope: .recordIDs([b])))
-            #expect(engine.state.pendingRecordZoneChanges == [.saveRecord(a)] && engine.state.pendingDatabaseChanges.count == 1)
+            #expect(
+                engine.state.pendingRecordZoneChanges == [.saveRecord(a)]
+                    && engine.state.pendingDatabaseChanges.count == 1)
             try await engine.sendChanges(.init(scope: .zoneIDs([zone])))
             #expect(engine.state.pendingRecordZoneChanges.isEmpty && engine.state.pendingDatabaseChanges.count == 1)
             try await engine.sendChanges()
@@ -178,7 +205,8 @@ import Testing
             #expect(next.state.pendingRecordZoneChanges.count == 2)
             try await Self.sync(next)
             #expect(try await server.versions(of: RecordID(recordName: "a", zoneID: zone)) == 2)
-            let fetched = try await containers[0].privateCloudDatabase.record(for: RecordID(recordName: "a", zoneID: zone))
+            let fetched = try await containers[0].privateCloudDatabase.record(
+                for: RecordID(recordName: "a", zoneID: zone))
             #expect(fetched["text"] == "two" as String?)
         }
     }
@@ -188,7 +216,9 @@ import Testing
         let recordID = RecordID(recordName: "a", zoneID: zone)
         let state = Mutex<[UInt8]?>(nil)
 
-        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? { nil }
+        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async
+            -> RecordZoneChangeBatch?
+        { nil }
 
         func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
             guard case .stateUpdate(let update) = event else { return }
@@ -202,11 +232,13 @@ import Testing
     @Test func aStateDoesNotOverwriteAChangeThatWasStoredSince() async throws {
         try await withScript({ _, _ in .json(#"{"users":[{"userRecordName":"_a"}]}"#) }) { container, _ in
             let app = Writing()
-            let engine = try SyncEngine(.init(database: container.privateCloudDatabase, stateSerialization: nil, delegate: app))
+            let engine = try SyncEngine(
+                .init(database: container.privateCloudDatabase, stateSerialization: nil, delegate: app))
             // The engine learns who is signed in, and has nothing to send.
             try await engine.sendChanges()
             let stored = try SyncEngine.State.Serialization(bytes: #require(app.state.withLock { $0 }))
-            let next = try SyncEngine(.init(database: container.privateCloudDatabase, stateSerialization: stored, delegate: app))
+            let next = try SyncEngine(
+                .init(database: container.privateCloudDatabase, stateSerialization: stored, delegate: app))
             #expect(next.state.pendingRecordZoneChanges == [.saveRecord(app.recordID)])
         }
     }
@@ -220,7 +252,9 @@ import Testing
             try await Self.sync(engine)
             anna.edit("a", "two", engine)
             // The first request asks for the user.
-            let disk = try await BreakingProxy.run(to: server.port, arrives ? .stopBeforeAnswer(2) : .stopBeforeRequest(2)) { port, proxy in
+            let disk = try await BreakingProxy.run(
+                to: server.port, arrives ? .stopBeforeAnswer(2) : .stopBeforeRequest(2)
+            ) { port, proxy in
                 try await server.device(through: port, pacing: Pacing()) { client in
                     let killed = Device(anna.disk)
                     let engine = try killed.engine(Container(client))
@@ -252,12 +286,15 @@ import Testing
             try await first.sendChanges()
             try await server.expireTokens()
             try await second.fetchChanges()
-            #expect(ben.told.all.contains("did fetch zone: changeTokenExpired") && ben.told.all.contains("will fetch zone anew"))
+            #expect(
+                ben.told.all.contains("did fetch zone: changeTokenExpired")
+                    && ben.told.all.contains("will fetch zone anew"))
             #expect(ben.texts == ["a": "new", "c": "old"])
         }
     }
 
-    private static let expired = #""serverErrorCode":"BAD_REQUEST","reason":"client knowledge differs from server knowledge""#
+    private static let expired =
+        #""serverErrorCode":"BAD_REQUEST","reason":"client knowledge differs from server knowledge""#
 
     /// It begins anew once. The next fetch tries it again.
     @Test(arguments: [true, false]) func tokensThatAlwaysExpireEndAFetch(ofDatabase: Bool) async throws {
@@ -266,7 +303,8 @@ import Testing
             let hasToken = request.body.contains("syncToken")
             if request.path.hasSuffix("changes/database") {
                 if ofDatabase, hasToken { return .json("{\(Self.expired)}", status: 400) }
-                return .json(#"{"zones":[{"zoneID":{"zoneName":"Items"}}],"syncToken":"t","moreComing":\#(ofDatabase)}"#)
+                return .json(
+                    #"{"zones":[{"zoneID":{"zoneName":"Items"}}],"syncToken":"t","moreComing":\#(ofDatabase)}"#)
             }
             let page = hasToken ? Self.expired : #""records":[],"syncToken":"z","moreComing":true"#
             return .json(#"{"zones":[{"zoneID":{"zoneName":"Items"},\#(page)}]}"#)
@@ -275,8 +313,12 @@ import Testing
             let engine = try app.engine(container)
             for round in 1...2 {
                 #expect(await operationError { try await engine.fetchChanges() }?.code == .changeTokenExpired)
-                let requests = server.requests.filter { $0.path.hasSuffix(ofDatabase ? "changes/database" : "changes/zone") }
-                #expect(requests.count == 4 * round && requests.map { $0.body.contains("syncToken") } == (0..<4 * round).map { $0 % 2 == 1 })
+                let requests = server.requests.filter {
+                    $0.path.hasSuffix(ofDatabase ? "changes/database" : "changes/zone")
+                }
+                #expect(
+                    requests.count == 4 * round
+                        && requests.map { $0.body.contains("syncToken") } == (0..<4 * round).map { $0 % 2 == 1 })
             }
         }
     }
@@ -294,7 +336,8 @@ import Testing
             engine.state.add(pendingDatabaseChanges: [.saveZone(ZoneID(zoneName: "/"))])
             anna.edit("a", "one", engine)
             try await engine.sendChanges()
-            #expect(anna.told.all == ["sign in", "will send", "sent zones +0 -0 !1", "sent records +1 -0 !0", "did send"])
+            #expect(
+                anna.told.all == ["sign in", "will send", "sent zones +0 -0 !1", "sent records +1 -0 !0", "did send"])
             #expect(engine.state.pendingDatabaseChanges.isEmpty && engine.state.pendingRecordZoneChanges.isEmpty)
         }
     }
@@ -306,7 +349,8 @@ import Testing
                 return .json(#"{"zones":[{"zoneID":{"zoneName":"Other"}}],"syncToken":"t","moreComing":false}"#)
             }
             if request.path.hasSuffix("changes/zone") {
-                return .json(#"{"zones":[{"zoneID":{"zoneName":"Other"},"serverErrorCode":"ACCESS_DENIED","reason":"no"}]}"#)
+                return .json(
+                    #"{"zones":[{"zoneID":{"zoneName":"Other"},"serverErrorCode":"ACCESS_DENIED","reason":"no"}]}"#)
             }
             return records(item(request.body.contains(#""b""#) ? "b" : "a", tag: "1"))
         }) { container, _ in
@@ -316,7 +360,8 @@ import Testing
             #expect(await operationError { try await engine.run(every: .seconds(1)) }?.code == .permissionFailure)
             #expect(engine.state.pendingRecordZoneChanges.isEmpty)
             let folder = try TemporaryFolder()
-            let cache = try await RecordCache(folder.url.appending(path: "a.sqlite"), of: container.privateCloudDatabase)
+            let cache = try await RecordCache(
+                folder.url.appending(path: "a.sqlite"), of: container.privateCloudDatabase)
             try await cache.save(Record(recordType: "Item", recordID: RecordID(recordName: "b", zoneID: zone)))
             #expect(await operationError { try await cache.sync() }?.code == .permissionFailure)
             #expect(cache.engine.state.pendingRecordZoneChanges.isEmpty)
@@ -334,7 +379,9 @@ import Testing
             first.state.add(pendingDatabaseChanges: [.deleteZone(zone)])
             try await first.sendChanges()
             try await second.fetchChanges()
-            #expect(ben.texts.isEmpty && second.state.pendingRecordZoneChanges.isEmpty && ben.told.all.contains("zones +0 -1"))
+            #expect(
+                ben.texts.isEmpty && second.state.pendingRecordZoneChanges.isEmpty
+                    && ben.told.all.contains("zones +0 -1"))
         }
     }
 
@@ -342,7 +389,8 @@ import Testing
     @Test func aZoneIsDeletedOnceWhateverBecomesOfTheNextOne() async throws {
         try await withScript({ request, _ in
             if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
-            return request.body.contains("Second") ? .close : .json(#"{"zones":[{"zoneID":{"zoneName":"First"},"deleted":true}]}"#)
+            return request.body.contains("Second")
+                ? .close : .json(#"{"zones":[{"zoneID":{"zoneName":"First"},"deleted":true}]}"#)
         }) { container, _ in
             let anna = Device()
             let engine = try anna.engine(container)
@@ -366,7 +414,8 @@ import Testing
             try await second.fetchChanges()
             #expect(second.state.pendingDatabaseChanges.isEmpty && ben.texts.isEmpty)
             try await containers[0].privateCloudDatabase.save(zone)
-            try await containers[0].privateCloudDatabase.save(Record(recordType: "Item", recordID: RecordID(recordName: "b", zoneID: zone)))
+            try await containers[0].privateCloudDatabase.save(
+                Record(recordType: "Item", recordID: RecordID(recordName: "b", zoneID: zone)))
             try await second.sendChanges()
             try await second.fetchChanges()
             #expect(ben.disk.records.keys.map(\.recordName) == ["b"])
@@ -375,16 +424,23 @@ import Testing
 
     @Test func thePublicDatabaseHasNoEngine() async throws {
         try await Self.live(1) { _, containers in
-            let error = await operationError { _ = try SyncEngine(.init(database: containers[0].publicCloudDatabase, stateSerialization: nil, delegate: Device())) }
+            let error = await operationError {
+                _ = try SyncEngine(
+                    .init(database: containers[0].publicCloudDatabase, stateSerialization: nil, delegate: Device()))
+            }
             #expect(error?.code == .badDatabase)
         }
     }
 
-    /// CKSyncEngine has `notAuthenticated` among them. Here it ends a sync, as a program has to ask for a sign-in, and changes stay pending too.
+    /// CKSyncEngine has `notAuthenticated` among them. Here it ends a sync, as a program has to ask for a sign-in, and
+    /// changes stay pending too.
     @Test func errorsThatTimeMendsAreThoseOfCKSyncEngine() {
         let mended = OperationError.Code.allCases.filter { OperationError($0, "").isMendedByTime }
         #expect(
-            Set(mended) == [.networkUnavailable, .networkFailure, .serviceUnavailable, .requestRateLimited, .zoneBusy, .accountTemporarilyUnavailable])
+            Set(mended) == [
+                .networkUnavailable, .networkFailure, .serviceUnavailable, .requestRateLimited, .zoneBusy,
+                .accountTemporarilyUnavailable,
+            ])
     }
 
     @Test func errorsThatTimeMendsKeepChangesPending() async throws {
@@ -423,7 +479,8 @@ import Testing
         let name = Mutex("_\(String(repeating: "a", count: 32))")
         try await withScript({ request, _ in
             request.path.hasSuffix("users/caller")
-                ? .json(#"{"users":[{"userRecordName":"\#(name.withLock { $0 })"}]}"#) : .json(#"{"zones":[],"syncToken":"t","moreComing":false}"#)
+                ? .json(#"{"users":[{"userRecordName":"\#(name.withLock { $0 })"}]}"#)
+                : .json(#"{"zones":[],"syncToken":"t","moreComing":false}"#)
         }) { container, server in
             let anna = Device()
             let first = try anna.engine(container)
@@ -433,7 +490,9 @@ import Testing
             let next = Device(anna.disk)
             let second = try next.engine(container)
             try await Self.sync(second)
-            #expect(next.told.all.first == "switch accounts" && next.texts.isEmpty && second.state.pendingRecordZoneChanges.isEmpty)
+            #expect(
+                next.told.all.first == "switch accounts" && next.texts.isEmpty
+                    && second.state.pendingRecordZoneChanges.isEmpty)
             #expect(!server.requests.contains { $0.path.hasSuffix("records/modify") })
         }
     }
@@ -441,15 +500,21 @@ import Testing
     @Test func anEngineDoesNotWaitForItself() async throws {
         final class Impatient: SyncEngineDelegate {
             let told = Told()
-            func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? { nil }
+            func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async
+                -> RecordZoneChangeBatch?
+            { nil }
             func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
                 guard case .willFetchChanges = event else { return }
-                if let error = await operationError({ try await syncEngine.sendChanges() }) { told.note("\(error.code)") }
+                if let error = await operationError({ try await syncEngine.sendChanges() }) {
+                    told.note("\(error.code)")
+                }
             }
         }
         try await Self.live(1) { _, containers in
             let app = Impatient()
-            try await SyncEngine(.init(database: containers[0].privateCloudDatabase, stateSerialization: nil, delegate: app)).fetchChanges()
+            try await SyncEngine(
+                .init(database: containers[0].privateCloudDatabase, stateSerialization: nil, delegate: app)
+            ).fetchChanges()
             #expect(app.told.all == ["invalidArguments"])
         }
     }

@@ -9,7 +9,8 @@ import Testing
 
 @testable import RemoteRecords
 
-/// Devices and a server over TLS, with a certificate that no system trusts. ConvergenceTests have random edits over TLS.
+/// Devices and a server over TLS, with a certificate that no system trusts. ConvergenceTests have random edits over
+/// TLS.
 @Suite struct TLSTests {
     @Test func aFileGoesFromDeviceToDevice() async throws {
         let folder = try TemporaryFolder()
@@ -19,8 +20,10 @@ import Testing
             #expect(server.skylight.address.hasPrefix("https://"))
             try await server.device { first in
                 try await server.device { second in
-                    let phone = try await RecordCache(folder.url.appending(path: "phone.sqlite"), of: Container(first).privateCloudDatabase)
-                    let tablet = try await RecordCache(folder.url.appending(path: "tablet.sqlite"), of: Container(second).privateCloudDatabase)
+                    let phone = try await RecordCache(
+                        folder.url.appending(path: "phone.sqlite"), of: Container(first).privateCloudDatabase)
+                    let tablet = try await RecordCache(
+                        folder.url.appending(path: "tablet.sqlite"), of: Container(second).privateCloudDatabase)
                     let recordID = RecordID(recordName: "photo", zoneID: zone)
                     var photo = Record(recordType: "Photo", recordID: recordID)
                     photo["text"] = "old"
@@ -50,13 +53,16 @@ import Testing
         }
     }
 
-    /// A container whose configuration has no certificate. Its pauses would take no time, so that one that tries for ever would have many.
+    /// A container whose configuration has no certificate. Its pauses would take no time, so that one that tries for
+    /// ever would have many.
     private static func withStranger(_ body: (LiveServer, Container, VirtualClock) async throws -> Void) async throws {
         try await LiveServer.run(overTLS: true) { server in
             let clock = VirtualClock()
             let client = try ContainerClient(
-                container: server.skylight.container, environment: .development, credentials: .apiToken(try await server.skylight.apiToken()),
-                configuration: ClientConfiguration(address: server.skylight.address), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                container: server.skylight.container, environment: .development,
+                credentials: .apiToken(try await server.skylight.apiToken()),
+                configuration: ClientConfiguration(address: server.skylight.address),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
                 pacing: clock.pacing)
             do {
                 try await body(server, Container(client), clock)
@@ -76,7 +82,9 @@ import Testing
             let called = await operationError { try await database.save(Record(recordType: "Item", in: zone)) }
             for error in [added, called] {
                 #expect(error?.code == .networkFailure && error?.failure?.attempts == 1)
-                #expect(error?.reason.contains("certificate is not trusted") == true && error?.reason.contains("trustedCertificates") == true)
+                #expect(
+                    error?.reason.contains("certificate is not trusted") == true
+                        && error?.reason.contains("trustedCertificates") == true)
             }
             #expect(clock.pauses.isEmpty)
         }
@@ -91,14 +99,17 @@ import Testing
             let ran = await operationError { try await engine.run(every: .seconds(1), listening: true) }
             let settled = await operationError { try await server.skylight.settle([engine]) }
             let sent = await operationError { try await engine.sendChanges() }
-            for error in [ran, settled, sent] { #expect(error?.code == .networkFailure && error?.isMendedByTime == false) }
+            for error in [ran, settled, sent] {
+                #expect(error?.code == .networkFailure && error?.isMendedByTime == false)
+            }
             #expect(engine.state.pendingRecordZoneChanges == [.saveRecord(RecordID(recordName: "a", zoneID: zone))])
 
             try await server.device { client in
                 let trusting = try Device(device.disk).engine(Container(client))
                 trusting.state.add(pendingDatabaseChanges: [.saveZone(zone)])
                 try await server.skylight.settle([trusting])
-                let saved = try await Container(client).privateCloudDatabase.record(for: RecordID(recordName: "a", zoneID: zone))
+                let saved = try await Container(client).privateCloudDatabase.record(
+                    for: RecordID(recordName: "a", zoneID: zone))
                 #expect(saved["text"] == "one" as String?)
             }
         }

@@ -7,8 +7,10 @@ import Testing
 @Suite struct NotificationLogTests {
     private static func notification(_ position: Int64, payload count: Int = 0) -> LoggedNotification {
         var notification = LoggedNotification(
-            at: Timestamp(milliseconds: 1), in: DatabaseAddress(container: Requests.container, environment: .development, scope: .private), of: "_a",
-            subscriptionID: "s", position: position, zoneID: ZoneID(zoneName: "Z"), recordName: nil, event: nil, tokenID: "t", clientID: nil, fate: .waiting)
+            at: Timestamp(milliseconds: 1),
+            in: DatabaseAddress(container: Requests.container, environment: .development, scope: .private), of: "_a",
+            subscriptionID: "s", position: position, zoneID: ZoneID(zoneName: "Z"), recordName: nil, event: nil,
+            tokenID: "t", clientID: nil, fate: .waiting)
         notification.payload = [UInt8](repeating: 1, count: count)
         return notification
     }
@@ -34,10 +36,14 @@ import Testing
         let log = NotificationLog()
         let count = 2 * NotificationLog.limit + 10
         for position in 1...Int64(count) { _ = log.add(Self.notification(position)) }
-        #expect(log.latest().count == NotificationLog.limit && log.latest().last?.id == Int64(count - NotificationLog.limit + 1))
+        #expect(
+            log.latest().count == NotificationLog.limit
+                && log.latest().last?.id == Int64(count - NotificationLog.limit + 1))
         #expect(log.notification(Int64(count))?.position == Int64(count) && log.notification(1) == nil)
         // Large ones are fewer.
-        for position in 1...10 as ClosedRange<Int64> { _ = log.add(Self.notification(position, payload: NotificationLog.bytesLimit / 4)) }
+        for position in 1...10 as ClosedRange<Int64> {
+            _ = log.add(Self.notification(position, payload: NotificationLog.bytesLimit / 4))
+        }
         #expect(log.latest().count == 3 && log.latest().first?.position == 10)
         log.note(.dropped, of: Int64(count))
         #expect(!log.latest().contains { $0.fate == .dropped })

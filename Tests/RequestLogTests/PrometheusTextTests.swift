@@ -7,7 +7,8 @@ import Testing
     @Test(
         "A label's value comes back as it was, whatever stands behind its marks",
         arguments: [
-            "plain", "\"", "\\", "\n", "\r\n", "\"\u{301}} 1", "\\\u{301}\"", "a\n\u{301}b", "\r\n\"\u{200D}", "\\n", "\u{600}\"\u{FE0F}", "é\"",
+            "plain", "\"", "\\", "\n", "\r\n", "\"\u{301}} 1", "\\\u{301}\"", "a\n\u{301}b", "\r\n\"\u{200D}", "\\n",
+            "\u{600}\"\u{FE0F}", "é\"",
         ])
     func labels(value: String) {
         var text = PrometheusText()

@@ -27,8 +27,10 @@ import Testing
         Part(true) { $0.scope = .private }, Part(false) { $0.scope = .public },
         Part(true) { $0.environment = .development }, Part(false) { $0.environment = .production },
         Part(true) { $0.container = Requests.container }, Part(false) { $0.container = ContainerID("iCloud.other") },
-        Part(true) { $0.text = "KNOWLEDGE differs" }, Part(true) { $0.text = "message bad_request" }, Part(false) { $0.text = "knowledge missing" },
-        Part(true) { $0.text = "Küche" }, Part(true) { $0.text = "0e9e" }, Part(true) { $0.text = "  " }, Part(false) { $0.text = "\u{1F4AC}" },
+        Part(true) { $0.text = "KNOWLEDGE differs" }, Part(true) { $0.text = "message bad_request" },
+        Part(false) { $0.text = "knowledge missing" },
+        Part(true) { $0.text = "Küche" }, Part(true) { $0.text = "0e9e" }, Part(true) { $0.text = "  " },
+        Part(false) { $0.text = "\u{1F4AC}" },
     ]
 
     @Test("Each part decides", arguments: parts)
@@ -42,7 +44,8 @@ import Testing
     @Test("A filter with too many words uses the first ones")
     func manyWords() {
         var filter = RequestFilter()
-        filter.text = String(repeating: "notes ", count: RequestFilter.wordLimit) + String(repeating: "missing ", count: 16_000)
+        filter.text =
+            String(repeating: "notes ", count: RequestFilter.wordLimit) + String(repeating: "missing ", count: 16_000)
         #expect(filter.matches(Self.request))
         filter.text = String(repeating: "notes ", count: RequestFilter.wordLimit - 1) + "missing"
         #expect(!filter.matches(Self.request))
@@ -53,7 +56,9 @@ import Testing
     @Test("A request failed if it did as a whole, in an item, or if nobody was left to be answered")
     func errors() {
         #expect(!Requests.request("ok").hasErrors)
-        #expect(Requests.request("status") { $0.status = 404 }.hasErrors && Requests.request("gone") { $0.status = 0 }.hasErrors)
+        #expect(
+            Requests.request("status") { $0.status = 404 }.hasErrors
+                && Requests.request("gone") { $0.status = 0 }.hasErrors)
         #expect(Requests.request("item") { $0.itemErrors = [Requests.expired] }.hasErrors)
     }
 }

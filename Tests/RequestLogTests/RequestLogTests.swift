@@ -19,7 +19,10 @@ import Testing
     func many() {
         let log = RequestLog(limit: 30_000)
         for number in 0..<30_000 {
-            log.note(Requests.request("00000000-0000-0000-0000-\(number)", operation: "changes/zone") { $0.pulls = [Requests.pull("1", "2")] })
+            log.note(
+                Requests.request("00000000-0000-0000-0000-\(number)", operation: "changes/zone") {
+                    $0.pulls = [Requests.pull("1", "2")]
+                })
         }
         #expect(log.request("00000000-0000-0000-0000-0") != nil && log.latest(.max).count == 30_000)
     }
@@ -47,8 +50,13 @@ import Testing
                 })
         }
         for (request, spelling) in zip(log.latest(.max).reversed(), spellings) {
-            let said = [request.client.name, request.client.userAgent, request.userRecordName?.string, request.zoneIDs.first?.zoneName.string, request.recordType?.string]
-            #expect(said.map { $0.map { Name($0) } } == Array(repeating: Name(spelling), count: 5) && request.target == "/same")
+            let said = [
+                request.client.name, request.client.userAgent, request.userRecordName?.string,
+                request.zoneIDs.first?.zoneName.string, request.recordType?.string,
+            ]
+            #expect(
+                said.map { $0.map { Name($0) } } == Array(repeating: Name(spelling), count: 5)
+                    && request.target == "/same")
         }
     }
 
@@ -63,9 +71,11 @@ import Testing
         }
         let count = Count()
         let log = RequestLog()
-        log.note(Requests.request("a") { $0.plan = ServedRequest.Plan(index: "rank SORTABLE", sentence: count.words()) })
+        log.note(
+            Requests.request("a") { $0.plan = ServedRequest.Plan(index: "rank SORTABLE", sentence: count.words()) })
         #expect(log.latest(1).count == 1 && count.made.load(ordering: .relaxed) == 0)
-        #expect(log.request("a")?.plan?.sentence == "The names were walked." && count.made.load(ordering: .relaxed) == 1)
+        #expect(
+            log.request("a")?.plan?.sentence == "The names were walked." && count.made.load(ordering: .relaxed) == 1)
     }
 
     @Test("A log of no requests keeps none")
@@ -76,10 +86,15 @@ import Testing
         #expect(log.telemetry.operations.isEmpty)
     }
 
-    @Test("Pages into the past join on to each other, with and without a filter", arguments: [1, 7, 255, 256, 257, 1000])
+    @Test(
+        "Pages into the past join on to each other, with and without a filter", arguments: [1, 7, 255, 256, 257, 1000])
     func pages(size: Int) {
         let log = RequestLog(limit: 600)
-        for number in 0..<900 { log.note(Requests.request(String(number), operation: number.isMultiple(of: 3) ? "records/modify" : "records/query")) }
+        for number in 0..<900 {
+            log.note(
+                Requests.request(
+                    String(number), operation: number.isMultiple(of: 3) ? "records/modify" : "records/query"))
+        }
         for wanted in ["records/modify", nil] {
             var filter = RequestFilter()
             filter.operation = wanted
@@ -105,7 +120,9 @@ import Testing
         let body = RequestBodies.Body([UInt8](repeating: 7, count: 100_000))
         #expect(body.isCut && body.bytes.count == RequestBodies.limit && body.total == 100_000)
         let count = 2 * RequestLog.bodiesLimit / (2 * RequestBodies.limit)
-        for number in 0..<count { log.note(Requests.request(String(number)), bodies: RequestBodies(request: body, response: body)) }
+        for number in 0..<count {
+            log.note(Requests.request(String(number)), bodies: RequestBodies(request: body, response: body))
+        }
         let kept = (0..<count).filter { log.bodies(of: String($0)) != nil }
         #expect(kept.count == RequestLog.bodiesLimit / (2 * RequestBodies.limit))
         #expect(kept.last == count - 1 && kept == Array((count - kept.count)..<count))
@@ -125,7 +142,9 @@ import Testing
         let log = RequestLog()
         let long = String(repeating: "é", count: 3000)
         let keys = Set((0..<100).map { Name("\($0)\(long)") })
-        let errors = (0..<200).map { ServedRequest.ItemError(name: Name("\($0)\(long)"), code: .badRequest, reason: long) }
+        let errors = (0..<200).map {
+            ServedRequest.ItemError(name: Name("\($0)\(long)"), code: .badRequest, reason: long)
+        }
         for number in 0..<100 {
             log.note(
                 Requests.request(String(number)) { request in
@@ -134,7 +153,8 @@ import Testing
                     request.itemErrors = errors
                     request.pulls = (0..<20).map { _ in
                         ServedRequest.Pull(
-                            zoneID: ZoneID(zoneName: Name(long)), sent: ChangeToken(bytes: [UInt8](repeating: 1, count: 100_000)), given: nil,
+                            zoneID: ZoneID(zoneName: Name(long)),
+                            sent: ChangeToken(bytes: [UInt8](repeating: 1, count: 100_000)), given: nil,
                             moreComing: false, changes: 0, keys: keys)
                     }
                 })
@@ -223,14 +243,17 @@ import Testing
                 })
         }
         // Another container's errors are not this one's.
-        log.note(Requests.request("elsewhere", at: 125) { request in
-            request.status = 500
-            request.environment = .production
-        })
+        log.note(
+            Requests.request("elsewhere", at: 125) { request in
+                request.status = 500
+                request.environment = .production
+            })
         // The command line may ask for a zone to learn whether it exists.
         log.note(Requests.request("command", at: 125, client: ClientIdentity.commandLineName) { $0.status = 404 })
         for (seconds, count) in [(Int64(-3600), 4), (60, 3), (200, 0)] {
-            #expect(log.errors(in: Requests.container, .development, since: Timestamp(milliseconds: start + seconds * 1000)) == count, "\(seconds)")
+            #expect(
+                log.errors(in: Requests.container, .development, since: Timestamp(milliseconds: start + seconds * 1000))
+                    == count, "\(seconds)")
         }
     }
 }

@@ -8,7 +8,8 @@ enum Requests {
     static let zone = ZoneID(zoneName: "Z")
 
     static func request(
-        _ id: String, at seconds: Int64 = 0, operation: String = "records/query", client: String = "app", user: Name? = "_anna",
+        _ id: String, at seconds: Int64 = 0, operation: String = "records/query", client: String = "app",
+        user: Name? = "_anna",
         _ change: (inout ServedRequest) -> Void = { _ in }
     ) -> ServedRequest {
         var request = ServedRequest(
@@ -26,13 +27,16 @@ enum Requests {
 
     /// A pull with a returned token, or with an error.
     static func pull(
-        _ sent: String?, _ given: String?, more: Bool = false, changes: Int = 1, zone: ZoneID? = zone, types: Set<Name>? = nil,
+        _ sent: String?, _ given: String?, more: Bool = false, changes: Int = 1, zone: ZoneID? = zone,
+        types: Set<Name>? = nil,
         error: ServedRequest.ItemError? = nil
     ) -> ServedRequest.Pull {
         ServedRequest.Pull(
-            zoneID: zone, sent: sent.map(token), given: given.map(token), moreComing: more, changes: changes, recordTypes: types, error: error)
+            zoneID: zone, sent: sent.map(token), given: given.map(token), moreComing: more, changes: changes,
+            recordTypes: types, error: error)
     }
 
-    static let expired = ServedRequest.ItemError(RecordError(.badRequest, "client knowledge differs from server knowledge"), name: "Z")
+    static let expired = ServedRequest.ItemError(
+        RecordError(.badRequest, "client knowledge differs from server knowledge"), name: "Z")
     static let unknown = ServedRequest.ItemError(RecordError(.badRequest, "Unknown sync continuation type"), name: "Z")
 }

@@ -17,7 +17,8 @@ import Testing
                 }
             }
         }
-        // Six texts hash to 64 slots. Two in the same slot displace each other; that all of them collide is very unlikely.
+        // Six texts hash to 64 slots. Two in the same slot displace each other; that all of them collide is very
+        // unlikely.
         #expect(texts.hits >= 9 && texts.hits <= 54, "\(texts.hits)")
     }
 
@@ -25,7 +26,8 @@ import Testing
     func limits() {
         var texts = SharedTexts()
         for change in [
-            { $0.zoneIDs = (0..<9).map { ZoneID(zoneName: Name("Z\($0)")) } }, { $0.target = String(repeating: "x", count: 513) },
+            { $0.zoneIDs = (0..<9).map { ZoneID(zoneName: Name("Z\($0)")) } },
+            { $0.target = String(repeating: "x", count: 513) },
             { $0.client.userAgent = String(repeating: "x", count: 2000) },
         ] as [(inout ServedRequest) -> Void] {
             for _ in 0..<3 {

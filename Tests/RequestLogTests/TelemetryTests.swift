@@ -28,12 +28,15 @@ import Testing
                 Requests.request(String(number), at: Int64(number) * 30, operation: "records/modify") { request in
                     request.status = number == 9 ? 429 : 200
                     request.milliseconds = 4
-                    request.itemErrors = number == 3 ? [ServedRequest.ItemError(name: "a", code: .conflict, reason: "")] : []
+                    request.itemErrors =
+                        number == 3 ? [ServedRequest.ItemError(name: "a", code: .conflict, reason: "")] : []
                     (request.bytesIn, request.bytesOut, request.records) = (10, 20, 2)
                 })
         }
         let modify = try #require(telemetry.operations["records/modify"])
-        #expect(modify.count == 10 && modify.errors == 1 && modify.statuses == [200: 9, 429: 1] && modify.itemErrors == [.conflict: 1])
+        #expect(
+            modify.count == 10 && modify.errors == 1 && modify.statuses == [200: 9, 429: 1]
+                && modify.itemErrors == [.conflict: 1])
         #expect(modify.bytesIn == 100 && modify.bytesOut == 200 && modify.records == 20 && modify.latency.count == 10)
         #expect(telemetry.minutes.map(\.requests).reduce(0, +) == 10 && telemetry.minutes.count >= 5)
         #expect(telemetry.minutes.last?.errors == 1)
@@ -43,8 +46,13 @@ import Testing
     @Test("Requests can't make telemetry grow: unknown paths are one operation, and old minutes are deleted")
     func bounds() {
         var telemetry = Telemetry()
-        for number in 0..<500 { telemetry.note(Requests.request("\(number)", at: Int64(number) * 60, operation: "/database/1/nonsense\(number)")) }
-        #expect(telemetry.operations.keys.sorted() == [Telemetry.unknown] && telemetry.minutes.count == Telemetry.minuteLimit)
+        for number in 0..<500 {
+            telemetry.note(
+                Requests.request("\(number)", at: Int64(number) * 60, operation: "/database/1/nonsense\(number)"))
+        }
+        #expect(
+            telemetry.operations.keys.sorted() == [Telemetry.unknown]
+                && telemetry.minutes.count == Telemetry.minuteLimit)
         for number in 0..<500 { telemetry.note(Requests.request("\(number)", operation: "made/up\(number)")) }
         #expect(telemetry.operations.count <= 201)
     }
@@ -53,9 +61,13 @@ import Testing
     func saturation() {
         var telemetry = Telemetry()
         for number in 0..<3 {
-            telemetry.note(Requests.request("\(number)") { ($0.bytesIn, $0.bytesOut, $0.records, $0.milliseconds) = (.max, .max, .max, .infinity) })
+            telemetry.note(
+                Requests.request("\(number)") {
+                    ($0.bytesIn, $0.bytesOut, $0.records, $0.milliseconds) = (.max, .max, .max, .infinity)
+                })
         }
-        #expect(telemetry.operations["records/query"]?.bytesIn == .max && telemetry.operations["records/query"]?.count == 3)
+        #expect(
+            telemetry.operations["records/query"]?.bytesIn == .max && telemetry.operations["records/query"]?.count == 3)
     }
 
     @Test("How long a stream lasts is not its latency")
@@ -104,13 +116,23 @@ import Testing
             #expect(declared.insert(name).inserted, "\(name) is declared twice")
         }
         for line in lines where !line.hasPrefix("#") {
-            let match = try #require(try /([a-z_]+)\{((?:[a-z]+="(?:[^"\\]|\\["\\n])*",?)+)\} ([0-9.e+-]+)/.wholeMatch(in: line), "\(line)")
+            let match = try #require(
+                try /([a-z_]+)\{((?:[a-z]+="(?:[^"\\]|\\["\\n])*",?)+)\} ([0-9.e+-]+)/.wholeMatch(in: line), "\(line)")
             let name = String(match.output.1)
-            #expect(declared.contains { name == $0 || ["_bucket", "_sum", "_count"].contains(String(name.dropFirst($0.count))) && name.hasPrefix($0) }, "\(name)")
+            #expect(
+                declared.contains {
+                    name == $0
+                        || ["_bucket", "_sum", "_count"].contains(String(name.dropFirst($0.count)))
+                            && name.hasPrefix($0)
+                }, "\(name)")
         }
-        let steps = lines.filter { $0.hasPrefix(#"skylight_request_duration_seconds_bucket{operation="records/query""#) }
-            .compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
-        #expect(steps.count == LatencyHistogram.bounds.count + 1 && steps == steps.sorted() && steps.first == 1 && steps.last == 6)
+        let steps = lines.filter {
+            $0.hasPrefix(#"skylight_request_duration_seconds_bucket{operation="records/query""#)
+        }
+        .compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
+        #expect(
+            steps.count == LatencyHistogram.bounds.count + 1 && steps == steps.sorted() && steps.first == 1
+                && steps.last == 6)
         #expect(lines.contains(#"skylight_request_duration_seconds_bucket{operation="records/query",le="0.005"} 4"#))
         #expect(lines.contains(#"skylight_requests_total{operation="odd\"\\name",status="0"} 1"#))
         #expect(lines.contains(#"skylight_item_errors_total{operation="odd\"\\name",code="ATOMIC_ERROR"} 1"#))

@@ -29,7 +29,8 @@ import Testing
         /// Saves a record with a file.
         @discardableResult
         func save(_ number: UInt8, in record: Name) async throws -> StoredRecord {
-            try await database.save(record, in: notes, ["file": .asset(try await engine.upload(number, for: record, at: clock.now()))])
+            try await database.save(
+                record, in: notes, ["file": .asset(try await engine.upload(number, for: record, at: clock.now()))])
         }
 
         func run(_ sql: String) async throws {
@@ -48,7 +49,8 @@ import Testing
         try await fixture.save(1, in: "s")
         try await fixture.run("DELETE FROM assetUses WHERE name = 'r'")
         #expect(try await !fixture.isSound())
-        try await fixture.database.save("r", as: .forceReplace, in: notes, ["file": .asset(try saved.fields.assets()[0].asset)])
+        try await fixture.database.save(
+            "r", as: .forceReplace, in: notes, ["file": .asset(try saved.fields.assets()[0].asset)])
         #expect(try await fixture.isSound())
         let file = try #require(checksum(1))
         #expect(try await fixture.engine.ledger().entry(of: file)?.useCount == 2)
@@ -69,7 +71,9 @@ import Testing
         let saved = try await fixture.save(1, in: "r")
         try await fixture.run("DELETE FROM assets")
         let asset = FieldValue.asset(try saved.fields.assets()[0].asset)
-        let refused = await refusal { try await fixture.database.save("r", as: .forceReplace, in: notes, ["file": asset]) }
+        let refused = await refusal {
+            try await fixture.database.save("r", as: .forceReplace, in: notes, ["file": asset])
+        }
         #expect(refused?.reason.contains("is no longer on the server") == true)
         try await fixture.save(1, in: "r")
         #expect(try await fixture.isSound())
@@ -90,7 +94,8 @@ import Testing
             try db.run("UPDATE zones SET state = 1 WHERE name = 'Notes'")
             _ = try ZoneSweep.step(db, &state)
             return (
-                try Int.fetchOne(db, sql: "SELECT sum(uses) FROM assets"), try Int.fetchOne(db, sql: "SELECT count(*) FROM records WHERE state = 0")
+                try Int.fetchOne(db, sql: "SELECT sum(uses) FROM assets"),
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM records WHERE state = 0")
             )
         }
         #expect(uses == 0 && records == 3)

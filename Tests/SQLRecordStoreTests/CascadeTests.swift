@@ -24,7 +24,8 @@ import Testing
         var limits = CascadeLimits(recordsInRequest: inRequest, recordsInStep: inStep, step: .seconds(600))
         if let gate { limits.beforeStep = { await gate.wait() } }
         let clock = clock
-        return try StoreUnderTest.engine(folder: folder.url, logLimits: WriteAheadLogLimits(), cascadeLimits: limits, clock: { clock.now() })
+        return try StoreUnderTest.engine(
+            folder: folder.url, logLimits: WriteAheadLogLimits(), cascadeLimits: limits, clock: { clock.now() })
     }
 
     private static func link(_ target: Name, _ action: Reference.Action = .deleteSelf) -> [Name: FieldValue] {
@@ -36,7 +37,9 @@ import Testing
         for start in stride(from: 0, to: length, by: 200) {
             let operations = (start..<min(start + 200, length)).map { number in
                 let fields = number == 0 ? [:] : link(Name("r\(number - 1)"))
-                return RecordOperation(.create, recordName: Name("r\(number)"), recordType: "Item", fields: fields.mapValues { FieldInput($0) })
+                return RecordOperation(
+                    .create, recordName: Name("r\(number)"), recordType: "Item",
+                    fields: fields.mapValues { FieldInput($0) })
             }
             #expect(try await database.outcomes(operations, in: notes).allSatisfy { $0 == nil })
         }
@@ -45,7 +48,9 @@ import Testing
     private static func chain(_ numbers: Range<Int>) -> [Name] { numbers.map { Name("r\($0)") } }
 
     /// The records that were deleted since a token, as a client of the feed sees them.
-    private func cascaded(_ database: any RecordDatabase, since token: ChangeToken) async throws -> (names: [Name], token: ChangeToken) {
+    private func cascaded(_ database: any RecordDatabase, since token: ChangeToken) async throws -> (
+        names: [Name], token: ChangeToken
+    ) {
         let (changes, token) = try await database.pull(notes, since: token)
         #expect(changes.allSatisfy { $0.kind == .deleted })
         return (changes.map(\.recordID.recordName), token)
@@ -82,7 +87,9 @@ import Testing
         var database = try await engine.withZone()
         try await Self.makeChain(60, in: database)
         let token = try await database.pull(notes).token
-        let request = ModifyRequest([RecordOperation(.forceDelete, recordName: "r0")], zoneID: notes, requestID: "5f3c0b1e-0000-4000-8000-000000000001")
+        let request = ModifyRequest(
+            [RecordOperation(.forceDelete, recordName: "r0")], zoneID: notes,
+            requestID: "5f3c0b1e-0000-4000-8000-000000000001")
         clock.advance()
         let moment = clock.now()
         for outcome in try await database.modify(request) { _ = try outcome.get() }
@@ -100,8 +107,10 @@ import Testing
         // Each deletion is attributed to the user, time and request of the first one.
         let last = try await database.pull(notes, since: token).changes.last?.record
         #expect(last?.recordID.recordName == "r59")
-        #expect(last?.modified == Signature(timestamp: moment, userRecordName: ada.userRecordName, deviceID: ada.deviceID))
-        let entries = try await database.journal(RecordJournalRequest(RecordID(recordName: "r59", zoneID: notes))).entries
+        #expect(
+            last?.modified == Signature(timestamp: moment, userRecordName: ada.userRecordName, deviceID: ada.deviceID))
+        let entries = try await database.journal(RecordJournalRequest(RecordID(recordName: "r59", zoneID: notes)))
+            .entries
         #expect(entries.map(\.act) == [.deleted, .created])
         #expect(entries.first?.requestID == request.requestID)
         #expect(try await StoreRecount.problems(of: database) == [])
@@ -187,10 +196,13 @@ import Testing
             #expect(try await database.outcomes(validating, in: notes).allSatisfy { $0 == nil })
             let fallAndReturn = [
                 RecordOperation(.forceDelete, recordName: "root"),
-                RecordOperation(.forceUpdate, recordName: "target", recordType: "Item", fields: Self.link("root").mapValues { FieldInput($0) }),
+                RecordOperation(
+                    .forceUpdate, recordName: "target", recordType: "Item",
+                    fields: Self.link("root").mapValues { FieldInput($0) }),
             ]
             var outcomes: [ServerErrorCode?] = []
-            costs.append(try await statements(in: database) { outcomes = try await database.outcomes(fallAndReturn, in: notes) })
+            costs.append(
+                try await statements(in: database) { outcomes = try await database.outcomes(fallAndReturn, in: notes) })
             #expect(outcomes == [nil, nil])
             #expect(costs[round] > 0)
             try await database.save("root", in: notes)
@@ -200,12 +212,17 @@ import Testing
     }
 
     /// A target whose referrers each validate the previous one, so that the last by name must be deleted first.
-    private static func makeValidatingChain(_ target: Name, _ length: Int, in database: any RecordDatabase) async throws {
+    private static func makeValidatingChain(_ target: Name, _ length: Int, in database: any RecordDatabase) async throws
+    {
         let operations = (0..<length).map { number in
             var fields = link(target)
-            if number > 0 { fields["other"] = .reference(Reference(recordName: Name("\(target).\(1000 + number - 1)"), action: .validate)) }
+            if number > 0 {
+                fields["other"] = .reference(
+                    Reference(recordName: Name("\(target).\(1000 + number - 1)"), action: .validate))
+            }
             return RecordOperation(
-                .create, recordName: Name("\(target).\(1000 + number)"), recordType: "Item", fields: fields.mapValues { FieldInput($0) })
+                .create, recordName: Name("\(target).\(1000 + number)"), recordType: "Item",
+                fields: fields.mapValues { FieldInput($0) })
         }
         try await database.save(target, in: notes)
         #expect(try await database.outcomes(operations, in: notes).allSatisfy { $0 == nil })
@@ -238,7 +255,10 @@ import Testing
         let database = try await engine.withZone()
         try await database.save("root", in: notes)
         let names = (0..<200).map { Name("s\($0)") }
-        let held = names.map { RecordOperation(.create, recordName: $0, recordType: "Item", fields: Self.link("root").mapValues { FieldInput($0) }) }
+        let held = names.map {
+            RecordOperation(
+                .create, recordName: $0, recordType: "Item", fields: Self.link("root").mapValues { FieldInput($0) })
+        }
         #expect(try await database.outcomes(held, in: notes).allSatisfy { $0 == nil })
         let links = names.map { FieldValue.reference(Reference(recordName: $0, action: .validate)) }
         try await database.save("keeper", in: notes, ["links": .list(links, of: .reference)])
@@ -295,15 +315,21 @@ import Testing
     /// The deletions of an operation that is undone do not use up the limit of the next one.
     @Test func anUndoneDeletionLeavesTheNextOneItsChecks() async throws {
         let clock = clock
-        for engine in [InMemoryRecordEngine(cascadeLimit: 1, clock: { clock.now() }), try open(inRequest: 1)] as [any RecordEngine] {
+        for engine in [InMemoryRecordEngine(cascadeLimit: 1, clock: { clock.now() }), try open(inRequest: 1)]
+            as [any RecordEngine]
+        {
             let database = try await engine.withZone()
             for target in ["a", "b"] as [Name] {
                 try await database.save(target, in: notes)
                 try await database.save(Name("child of \(target)"), in: notes, Self.link(target))
-                try await database.save(Name("keeper of \(target)"), in: notes, Self.link(Name("child of \(target)"), .validate))
+                try await database.save(
+                    Name("keeper of \(target)"), in: notes, Self.link(Name("child of \(target)"), .validate))
             }
             let batch = ["a", "b"].map { RecordOperation(.forceDelete, recordName: $0) }
-            #expect(try await database.outcomes(batch, in: notes, atomic: false) == [.validatingReferenceError, .validatingReferenceError])
+            #expect(
+                try await database.outcomes(batch, in: notes, atomic: false) == [
+                    .validatingReferenceError, .validatingReferenceError,
+                ])
             #expect(try await database.names(in: notes, of: ["a", "b", "child of a", "child of b"]).count == 4)
             await engine.close()
         }

@@ -9,7 +9,8 @@ import Testing
 
 @testable import TestStores
 
-/// Checks every cell of the table of required indexes in docs/queries.md, with every set of indexes of the field, against the rules and both engines.
+/// Checks every cell of the table of required indexes in docs/queries.md, with every set of indexes of the field,
+/// against the rules and both engines.
 @Suite struct ComparatorTableTests {
     /// A column of the table.
     private struct Kind {
@@ -67,14 +68,19 @@ import Testing
     // MARK: The table
 
     private static func cells() throws -> [Cell] {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
         let text = try String(contentsOf: root.appending(path: "docs/queries.md"), encoding: .utf8)
         let lines = text.split(separator: "\n").map(String.init)
-        guard let head = lines.firstIndex(where: { $0.hasPrefix("| |") }) else { throw RecordError(.notFound, "the table") }
+        guard let head = lines.firstIndex(where: { $0.hasPrefix("| |") }) else {
+            throw RecordError(.notFound, "the table")
+        }
         let asked = columns(lines[head]).dropFirst().map { column in names(column).flatMap { Self.asked($0) } }
         return try lines[(head + 2)...].prefix { $0.hasPrefix("|") }.flatMap { line -> [Cell] in
             let columns = columns(line)
-            guard let title = columns.first, columns.count == asked.count + 1 else { throw RecordError(.badRequest, line) }
+            guard let title = columns.first, columns.count == asked.count + 1 else {
+                throw RecordError(.badRequest, line)
+            }
             return try names(title).flatMap { name in
                 guard let kind = kind(name) else { throw RecordError(.badRequest, name) }
                 return zip(asked, columns.dropFirst()).flatMap { asked, cell in
@@ -96,7 +102,9 @@ import Testing
     }
 
     private static func columns(_ line: String) -> [String] {
-        line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast().map { $0.trimmingCharacters(in: .whitespaces) }
+        line.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast().map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }
     }
 
     private static func needed(_ cell: String) -> Indexes? {
@@ -111,7 +119,8 @@ import Testing
 
     @Test func theTableIsWhole() throws {
         let cells = try Self.cells()
-        let comparators = Set(cells.compactMap { if case .filter(let comparator) = $0.asked { comparator } else { nil } })
+        let comparators = Set(
+            cells.compactMap { if case .filter(let comparator) = $0.asked { comparator } else { nil } })
         #expect(comparators == Set(Records.Comparator.allCases))
         let kinds = Set(cells.map(\.kind.name))
         #expect(kinds.isSuperset(of: SystemField.allCases.map(\.alias.string)))
@@ -134,12 +143,16 @@ import Testing
         let cells = try Self.cells()
         for (number, name) in Set(cells.map(\.kind.name)).sorted().enumerated() {
             let kind = try #require(Self.kind(name))
-            let types = Self.subsets(of: kind.allowed).map { (indexes: $0, type: Self.type("T\(number)x\($0.rawValue)", kind, $0)) }
+            let types = Self.subsets(of: kind.allowed).map {
+                (indexes: $0, type: Self.type("T\(number)x\($0.rawValue)", kind, $0))
+            }
             var answers: [[String]] = [[], []]
             for (slot, engine) in engines.enumerated() {
                 let database = try await engine.full(.private)
                 _ = try await database.edit(types.map { .addType($0.type) })
-                for outcome in try await database.modify(ModifyRequest(types.flatMap { Self.records(of: $0.type, kind) })) { _ = try outcome.get() }
+                for outcome in try await database.modify(
+                    ModifyRequest(types.flatMap { Self.records(of: $0.type, kind) }))
+                { _ = try outcome.get() }
                 for (indexes, type) in types {
                     for cell in cells where cell.kind.name == name {
                         answers[slot].append(await Self.answer(cell, type, indexes, database))
@@ -163,23 +176,29 @@ import Testing
 
     /// Checks the rules against a cell.
     /// - Returns: the engine's answer.
-    private static func answer(_ cell: Cell, _ type: RecordType, _ indexes: Indexes, _ database: any RecordDatabase) async -> String {
+    private static func answer(_ cell: Cell, _ type: RecordType, _ indexes: Indexes, _ database: any RecordDatabase)
+        async -> String
+    {
         let query = query(cell, type.name)
         let problems = IndexRules.problems(of: query, in: Schema(types: [type]))
         let runs = cell.isIgnored || cell.needed.map { !$0.isDisjoint(with: indexes) } ?? false
         #expect(problems.isEmpty == runs, "\(cell) with \(indexes.names): \(problems)")
         if cell.kind.type.isEncrypted, case .filter(let comparator) = cell.asked {
-            let reason = "Field 'f' has a value type of \(cell.kind.type.wireName) and cannot be queried using filter type \(comparator.rawValue)"
+            let reason =
+                "Field 'f' has a value type of \(cell.kind.type.wireName) and cannot be queried using filter type \(comparator.rawValue)"
             #expect(problems == [.invalid(RecordError(.badRequest, reason))])
         }
         if let needed = cell.needed, !runs {
-            #expect(lacking(problems) == needed.intersection(cell.kind.allowed), "\(cell) with \(indexes.names): \(problems)")
+            #expect(
+                lacking(problems) == needed.intersection(cell.kind.allowed),
+                "\(cell) with \(indexes.names): \(problems)")
         }
         return await answer(query, database, problems.first?.error)
     }
 
     /// The result of a query, or `refused` if it is refused according to the rules.
-    private static func answer(_ query: Query, _ database: any RecordDatabase, _ expected: RecordError?) async -> String {
+    private static func answer(_ query: Query, _ database: any RecordDatabase, _ expected: RecordError?) async -> String
+    {
         do {
             let found = try await database.all(query).map(\.recordID.recordName.string)
             return expected == nil ? found.joined(separator: ",") : "runs, though \(expected.map { "\($0)" } ?? "")"
@@ -201,7 +220,8 @@ import Testing
     /// A type with the field, and another index, because a type without any index cannot be queried.
     private static func type(_ name: String, _ kind: Kind, _ indexes: Indexes) -> RecordType {
         var type = RecordType(
-            name: Name(name), fields: ["other": FieldDefinition(type: .string, indexes: .queryable)], systemIndexes: [.recordID: .queryable])
+            name: Name(name), fields: ["other": FieldDefinition(type: .string, indexes: .queryable)],
+            systemIndexes: [.recordID: .queryable])
         switch kind.key {
         case .system(let field): type.systemIndexes[field] = indexes
         case .custom(let field): type.fields[field] = FieldDefinition(type: kind.type, indexes: indexes)
@@ -217,11 +237,17 @@ import Testing
         switch cell.asked {
         case .sort: return Query(recordType: type, filters: [neutral], sorts: [Query.Sort(field)])
         case .sortByDistance:
-            return Query(recordType: type, filters: [neutral], sorts: [Query.Sort(field, relativeLocation: Location(latitude: 0, longitude: 0))])
+            return Query(
+                recordType: type, filters: [neutral],
+                sorts: [Query.Sort(field, relativeLocation: Location(latitude: 0, longitude: 0))])
         case .filter(let comparator):
             let element = kind.value.elements.first ?? kind.value
             let value: FieldValue = comparator.takesList ? .list([element], of: kind.type.valueType) : element
-            return Query(recordType: type, filters: [Query.Filter(field, comparator, FieldInput(value), distance: comparator == .near ? 1000 : nil)])
+            return Query(
+                recordType: type,
+                filters: [
+                    Query.Filter(field, comparator, FieldInput(value), distance: comparator == .near ? 1000 : nil)
+                ])
         }
     }
 }

@@ -23,11 +23,14 @@ import Testing
         let model = InMemoryRecordEngine(clock: { clock.now() })
         var engine = try StoreUnderTest.engine(folder: folder.url, clock: { clock.now() })
         let system: [SystemField: Indexes] = [
-            .recordID: [.queryable, .sortable], .modTime: [.queryable, .sortable], .etag: [.queryable, .sortable], .createdBy: .queryable,
+            .recordID: [.queryable, .sortable], .modTime: [.queryable, .sortable], .etag: [.queryable, .sortable],
+            .createdBy: .queryable,
         ]
         let types: [ValueType] = [.int64, .double, .string, .timestamp, .reference, .location, .bytes]
         let fields = Dictionary(
-            uniqueKeysWithValues: zip(["number", "ratio", "text", "when", "link", "place", "data"] as [Name], types.map { FieldType($0) }).map {
+            uniqueKeysWithValues: zip(
+                ["number", "ratio", "text", "when", "link", "place", "data"] as [Name], types.map { FieldType($0) }
+            ).map {
                 ($0, FieldDefinition(type: $1, indexes: $1.allowedIndexes))
             })
         for engine in [model, engine] as [any RecordEngine] {
@@ -47,7 +50,9 @@ import Testing
                 let index = Self.index(using: &random)
                 let has = try await left.schema().types["Item"]?.compositeIndexes.contains(index) ?? false
                 for database in [left, right] {
-                    _ = try await database.edit([has ? .removeCompositeIndex(index, in: "Item") : .addCompositeIndex(index, in: "Item")])
+                    _ = try await database.edit([
+                        has ? .removeCompositeIndex(index, in: "Item") : .addCompositeIndex(index, in: "Item")
+                    ])
                 }
             case 12 where !zone.isDefault:
                 for database in [left, right] {
@@ -77,7 +82,8 @@ import Testing
     private static func problems(of database: any RecordDatabase) async throws -> [String] {
         guard let database = database as? SQLDatabase else { return ["not a SQLite store"] }
         return try await database.store.look { db in
-            let kept = "SELECT composite, zone, filter, sort, name FROM compositeEntries WHERE zone IN (SELECT number FROM zones WHERE state = 0)"
+            let kept =
+                "SELECT composite, zone, filter, sort, name FROM compositeEntries WHERE zone IN (SELECT number FROM zones WHERE state = 0)"
             let counted = """
                 SELECT c.number, f.zone, f.value, s.value, f.name FROM composites c
                 JOIN fields ff ON ff.type = c.type AND ff.name = c.filter JOIN fields sf ON sf.type = c.type AND sf.name = c.sort
@@ -85,7 +91,10 @@ import Testing
                 WHERE f.zone IN (SELECT number FROM zones WHERE state = 0)
                 """
             let differing = try Int.fetchOne(
-                db, sql: "SELECT count(*) FROM (SELECT * FROM (\(kept) EXCEPT \(counted)) AS missing UNION ALL SELECT * FROM (\(counted) EXCEPT \(kept)) AS more) AS differing")
+                db,
+                sql:
+                    "SELECT count(*) FROM (SELECT * FROM (\(kept) EXCEPT \(counted)) AS missing UNION ALL SELECT * FROM (\(counted) EXCEPT \(kept)) AS more) AS differing"
+            )
             return differing == 0 ? [] : ["\(differing ?? -1) entries differ"]
         }
     }
@@ -109,25 +118,30 @@ import Testing
         case "when": return .timestamp(Timestamp(milliseconds: Int64(number)))
         case "link": return .reference(Reference(recordName: ["a", "b", "c"][number]))
         case "place": return .location(Location(latitude: Double(number), longitude: 0.1))
-        case "data": return .bytes([[0], [0, 255], Array(repeating: 7, count: 1500) + [UInt8.random(in: 0...1, using: &random)]][number])
+        case "data":
+            return .bytes(
+                [[0], [0, 255], Array(repeating: 7, count: 1500) + [UInt8.random(in: 0...1, using: &random)]][number])
         default: return .reference(Reference(recordName: number == 0 ? grace.userRecordName : ada.userRecordName))
         }
     }
 
     private static func operations(using random: inout SeededRandom) -> [RecordOperation] {
-        Set((0..<Int.random(in: 1...4, using: &random)).map { _ in Int.random(in: 0..<30, using: &random) }).sorted().map { number in
-            let name = Name("r\(number)")
-            if Int.random(in: 0..<4, using: &random) == 0 { return RecordOperation(.forceDelete, recordName: name) }
-            var fields: [Name: FieldInput] = [:]
-            for field in ["number", "ratio", "text", "when", "link", "place", "data"] as [Name] {
-                switch Int.random(in: 0..<4, using: &random) {
-                case 0: fields[field] = .cleared
-                case 1: break
-                default: fields[field] = FieldInput(value(of: field, using: &random))
+        Set((0..<Int.random(in: 1...4, using: &random)).map { _ in Int.random(in: 0..<30, using: &random) }).sorted()
+            .map { number in
+                let name = Name("r\(number)")
+                if Int.random(in: 0..<4, using: &random) == 0 { return RecordOperation(.forceDelete, recordName: name) }
+                var fields: [Name: FieldInput] = [:]
+                for field in ["number", "ratio", "text", "when", "link", "place", "data"] as [Name] {
+                    switch Int.random(in: 0..<4, using: &random) {
+                    case 0: fields[field] = .cleared
+                    case 1: break
+                    default: fields[field] = FieldInput(value(of: field, using: &random))
+                    }
                 }
+                return RecordOperation(
+                    Bool.random(using: &random) ? .forceUpdate : .forceReplace, recordName: name, recordType: "Item",
+                    fields: fields)
             }
-            return RecordOperation(Bool.random(using: &random) ? .forceUpdate : .forceReplace, recordName: name, recordType: "Item", fields: fields)
-        }
     }
 
     private static func query(using random: inout SeededRandom) -> Query {
@@ -135,7 +149,10 @@ import Testing
         var filters = [Query.Filter(filter, .equals, FieldInput(value(of: filter, using: &random)))]
         if Int.random(in: 0..<4, using: &random) == 0 {
             let other = Self.filters.randomElement(using: &random) ?? "text"
-            filters.insert(Query.Filter(other, Bool.random(using: &random) ? .equals : .notEquals, FieldInput(value(of: other, using: &random))), at: 0)
+            filters.insert(
+                Query.Filter(
+                    other, Bool.random(using: &random) ? .equals : .notEquals,
+                    FieldInput(value(of: other, using: &random))), at: 0)
         }
         let order = (0..<Int.random(in: 1...2, using: &random)).map { _ in
             Query.Sort(sorts.randomElement(using: &random) ?? "number", ascending: Bool.random(using: &random))

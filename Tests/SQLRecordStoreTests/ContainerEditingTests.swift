@@ -12,7 +12,9 @@ import Testing
 @Suite struct ContainerEditingTests {
     private static let caller = Caller(userRecordName: "_user")
 
-    private func container(_ name: String) throws -> ContainerID { try #require(ContainerID("iCloud.com.example.\(name)")) }
+    private func container(_ name: String) throws -> ContainerID {
+        try #require(ContainerID("iCloud.com.example.\(name)"))
+    }
 
     private func database(_ engine: any RecordEngine, _ name: String) async throws -> any RecordDatabase {
         let address = DatabaseAddress(container: try container(name), environment: .development, scope: .private)
@@ -21,8 +23,11 @@ import Testing
 
     private func fill(_ database: any RecordDatabase) async throws {
         _ = try await database.modifyZones([.create(ZoneID(zoneName: "Notes"))])
-        let operation = RecordOperation(.create, recordName: "note", recordType: "Note", fields: ["title": FieldInput(.string("kept"))])
-        for result in try await database.modify(ModifyRequest([operation], zoneID: ZoneID(zoneName: "Notes"))) { _ = try result.get() }
+        let operation = RecordOperation(
+            .create, recordName: "note", recordType: "Note", fields: ["title": FieldInput(.string("kept"))])
+        for result in try await database.modify(ModifyRequest([operation], zoneID: ZoneID(zoneName: "Notes"))) {
+            _ = try result.get()
+        }
     }
 
     private func names(_ folder: URL) throws -> Set<String> {
@@ -45,7 +50,9 @@ import Testing
         #expect(try names(folder.url) == ["iCloud.com.example.Two", ".lock"])
         let fresh = try await database(engine, "One")
         #expect(try await fresh.zones().map(\.zoneID.isDefault) == [true])
-        await #expect(throws: RecordError.noContainer(try container("Three"))) { try await engine.deleteContainer(try container("Three")) }
+        await #expect(throws: RecordError.noContainer(try container("Three"))) {
+            try await engine.deleteContainer(try container("Three"))
+        }
         await engine.close()
     }
 
@@ -71,7 +78,9 @@ import Testing
                 engine = try StoreUnderTest.engine(folder: folder.url)
             }
             let renamed = try await database(engine, "Three")
-            #expect(try await renamed.fetch([RecordID(recordName: "note", zoneID: zoneID)], desiredKeys: nil).first?.get().recordID.recordName == "note")
+            #expect(
+                try await renamed.fetch([RecordID(recordName: "note", zoneID: zoneID)], desiredKeys: nil).first?.get()
+                    .recordID.recordName == "note")
             #expect(try await renamed.zoneChanges(ZoneChangesRequest(zoneID, since: token)).changes.isEmpty)
         }
         await engine.close()
@@ -80,7 +89,8 @@ import Testing
     /// A server that was killed after it marked a container as deleted, before it removed the files.
     @Test func whatIsLeftOfADeletedContainerIsRemovedWhenTheFolderIsOpened() async throws {
         let folder = try TemporaryFolder()
-        try FileManager.default.createDirectory(at: folder.url.appending(path: ".deleted-x/development.assets"), withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+            at: folder.url.appending(path: ".deleted-x/development.assets"), withIntermediateDirectories: true)
         let engine = try StoreUnderTest.engine(folder: folder.url)
         try await eventually { try !names(folder.url).contains(".deleted-x") }
         #expect(try names(folder.url) == [".lock"])
@@ -97,7 +107,9 @@ import Testing
                     let name = Name("n\(number)")
                     guard let database = try? await self.database(engine, "One") else { return nil }
                     let operation = RecordOperation(.create, recordName: name, recordType: "Note")
-                    guard case .success? = try? await database.modify(ModifyRequest([operation], zoneID: .default)).first else { return nil }
+                    guard
+                        case .success? = try? await database.modify(ModifyRequest([operation], zoneID: .default)).first
+                    else { return nil }
                     return name
                 }
             }
@@ -109,14 +121,20 @@ import Testing
         }
         #expect(try await engine.containers().contains(try container("Two")))
         let two = try await database(engine, "Two")
-        let records = try await two.fetch([RecordID(recordName: "note", zoneID: ZoneID(zoneName: "Notes"))], desiredKeys: nil)
+        let records = try await two.fetch(
+            [RecordID(recordName: "note", zoneID: ZoneID(zoneName: "Notes"))], desiredKeys: nil)
         #expect(try records.first?.get().recordType == "Note")
-        // Every acknowledged record exists: in the renamed container, or in a new one that a later save created under the old name.
+        // Every acknowledged record exists: in the renamed container, or in a new one that a later save created under
+        // the old name.
         let anew = try await database(engine, "One")
         for name in saved {
             var found = 0
             for place in [two, anew] {
-                if case .success? = try await place.fetch([RecordID(recordName: name, zoneID: .default)], desiredKeys: nil).first { found += 1 }
+                if case .success? = try await place.fetch(
+                    [RecordID(recordName: name, zoneID: .default)], desiredKeys: nil
+                ).first {
+                    found += 1
+                }
             }
             #expect(found == 1, "\(name)")
         }

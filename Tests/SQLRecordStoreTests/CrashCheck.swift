@@ -34,14 +34,17 @@ struct CrashCheck {
             let isLost = workload.zoneMadeAt.map { $0 <= events } ?? false
             return isLost ? ["the zone is lost"] : []
         }
-        let found = try await CrashWorkload.pull(database, after: CrashWorkload.Pull(at: 0, token: ChangeToken(bytes: []), records: [:]))
+        let found = try await CrashWorkload.pull(
+            database, after: CrashWorkload.Pull(at: 0, token: ChangeToken(bytes: []), records: [:]))
         var problems: [String] = []
         for (prefix, requests) in workload.savers { problems += self.problems(of: requests, by: prefix, found.records) }
         problems += try await problemsOfTokens(database, found)
         problems += try await StoreRecount.problems(of: database)
         // Once as found, possibly in the middle of a build, and again after all pending work.
         problems += try await IndexRecount.problems(of: database)
-        for _ in 0..<60_000 where try await !database.indexBuilds().isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        for _ in 0..<60_000 where try await !database.indexBuilds().isEmpty {
+            try await Task.sleep(for: .milliseconds(1))
+        }
         problems += try await IndexRecount.problems(of: database)
         if try await !database.indexBuilds().isEmpty { problems.append("work on indexes does not come to its end") }
         problems += try await problemsOfNewSaves(database, found)
@@ -49,7 +52,9 @@ struct CrashCheck {
     }
 
     /// Acknowledged requests exist. The request in progress exists completely or not at all.
-    private func problems(of requests: [CrashWorkload.Request], by prefix: String, _ found: CrashWorkload.Records) -> [String] {
+    private func problems(of requests: [CrashWorkload.Request], by prefix: String, _ found: CrashWorkload.Records)
+        -> [String]
+    {
         let found = found.filter { $0.key.string.hasPrefix(prefix) }
         let last = requests.lastIndex { $0.acknowledgedAt.map { $0 <= events } ?? false }
         let acknowledged = last.map { requests[$0].after } ?? [:]
@@ -59,15 +64,20 @@ struct CrashCheck {
         // A request without an acknowledgement, or with an error that leaves its fate open, may exist completely.
         let possible = open.first { $0.refusal == nil || $0.refusal?.leavesOpen == true }
         if let possible, possible.after.mapValues(\.number) == numbers { return [] }
-        return ["saver \(prefix): lost or half there; acknowledged \(Self.text(acknowledged)), found \(Self.text(found))"]
+        return [
+            "saver \(prefix): lost or half there; acknowledged \(Self.text(acknowledged)), found \(Self.text(found))"
+        ]
     }
 
     private static func text(_ records: CrashWorkload.Records) -> String {
-        "[" + records.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.number) \($0.value.tag ?? "-")" }.joined(separator: ", ") + "]"
+        "["
+            + records.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value.number) \($0.value.tag ?? "-")" }.joined(
+                separator: ", ") + "]"
     }
 
     /// Earlier tokens still return the changes since then.
-    private func problemsOfTokens(_ database: any RecordDatabase, _ found: CrashWorkload.Pull) async throws -> [String] {
+    private func problemsOfTokens(_ database: any RecordDatabase, _ found: CrashWorkload.Pull) async throws -> [String]
+    {
         var problems: [String] = []
         let known = workload.pulls.filter { $0.at <= events }
         for pull in Set([0, known.count / 2, known.count - 1]).filter(known.indices.contains).map({ known[$0] }) {
@@ -83,9 +93,12 @@ struct CrashCheck {
     }
 
     /// New saves work, and reuse no known tag or token.
-    private func problemsOfNewSaves(_ database: any RecordDatabase, _ found: CrashWorkload.Pull) async throws -> [String] {
+    private func problemsOfNewSaves(_ database: any RecordDatabase, _ found: CrashWorkload.Pull) async throws
+        -> [String]
+    {
         let known = workload.pulls.filter { $0.at <= events }
-        var tags = Set(known.flatMap { $0.records.values.compactMap(\.tag) }).union(found.records.values.compactMap(\.tag))
+        var tags = Set(known.flatMap { $0.records.values.compactMap(\.tag) }).union(
+            found.records.values.compactMap(\.tag))
         for request in workload.savers.values.joined() where request.acknowledgedAt.map({ $0 <= events }) ?? false {
             tags.formUnion(request.after.values.compactMap(\.tag))
         }
@@ -93,7 +106,9 @@ struct CrashCheck {
         var problems: [String] = []
         for number in 0..<2 {
             let saved = try await database.save("new", in: crashZone, ["number": .int64(Int64(number))])
-            if !tags.insert(saved.recordChangeTag).inserted { problems.append("the change tag \(saved.recordChangeTag) is used twice") }
+            if !tags.insert(saved.recordChangeTag).inserted {
+                problems.append("the change tag \(saved.recordChangeTag) is used twice")
+            }
             let token = try await database.pull(crashZone, since: found.token).token
             if tokens.contains(token) { problems.append("a token is used twice") }
         }

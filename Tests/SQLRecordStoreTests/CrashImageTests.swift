@@ -8,8 +8,9 @@ import Testing
 
 @testable import SQLRecordStore
 
-/// Records every write and sync of concurrent savers, and then reconstructs the files as a crash at any moment may leave
-/// them: unsynced data lost, torn or reordered. The store must open, and every save acknowledged before must exist.
+/// Records every write and sync of concurrent savers, and then reconstructs the files as a crash at any moment may
+/// leave them: unsynced data lost, torn or reordered. The store must open, and every save acknowledged before must
+/// exist.
 @Suite(.serialized, .enabled(if: WatchedFolder.isPossible, "calls can't be recorded here"))
 struct CrashImageTests {
     private static let imagesOfOne = Chance.times(10)
@@ -24,7 +25,8 @@ struct CrashImageTests {
         disk.record()
         // A single saver is deterministic; several savers are committed in groups.
         let workload = try await CrashWorkload.run(
-            in: folder.url.appending(path: "data"), on: disk, seed: seed, savers: seed % 4 == 0 ? 1 : 4, editsSchema: seed % 2 == 1)
+            in: folder.url.appending(path: "data"), on: disk, seed: seed, savers: seed % 4 == 0 ? 1 : 4,
+            editsSchema: seed % 2 == 1)
         #expect(workload.refusals == [], "seed \(seed)")
         #expect(disk.count(.syncs, of: ".sqlite") > 2, "the log was moved into the file more than once")
         for image in 0..<Self.imagesOfOne {
@@ -41,7 +43,9 @@ struct CrashImageTests {
     func aStoreThatAcknowledgesBeforeTheSyncIsCaught(lie: Lie) async throws {
         let disk = watch("data")
         disk.record()
-        let workload = try await CrashWorkload.run(in: folder.url.appending(path: "data"), on: disk, seed: 99, openings: 1) { engine in
+        let workload = try await CrashWorkload.run(
+            in: folder.url.appending(path: "data"), on: disk, seed: 99, openings: 1
+        ) { engine in
             let database = try await engine.full(.private)
             let store = try #require(database as? SQLDatabase).store
             // The first save creates the file.
@@ -49,9 +53,11 @@ struct CrashImageTests {
             let pool = try store.pool
             switch lie {
             case .diskForgetsSyncs: disk.forgetSyncs()
-            case .storeDoesNotSync: try await pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }
+            case .storeDoesNotSync:
+                try await pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = OFF") }
             // The log is synced when it is checkpointed. Nothing is corrupted, but later acknowledged saves are lost.
-            case .storeSyncsLater: try await pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
+            case .storeSyncsLater:
+                try await pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
             }
         }
         var caught = 0
@@ -67,7 +73,9 @@ struct CrashImageTests {
     }
 
     /// Creates and checks one image.
-    private func problems(of workload: CrashWorkload, on disk: WatchedFolder, seed: UInt64, image: Int) async throws -> [String] {
+    private func problems(of workload: CrashWorkload, on disk: WatchedFolder, seed: UInt64, image: Int) async throws
+        -> [String]
+    {
         var random = SeededRandom(seed: seed &* 10_000 &+ UInt64(image))
         let acknowledged = workload.savers.values.joined().compactMap(\.acknowledgedAt)
         // Right after an acknowledgement, at any point, or sometimes while the store is created.

@@ -60,16 +60,21 @@ struct CrashWorkload {
             let engine = try SQLRecordEngine(
                 folder: folder, logLimits: logLimits,
                 // Small steps make index work on few records last long.
-                indexLimits: editsSchema ? IndexLimits(recordsAtOnce: 0, recordsInChunk: 5, rowsInStep: 2) : IndexLimits(), clock: Timestamp.now)
+                indexLimits: editsSchema
+                    ? IndexLimits(recordsAtOnce: 0, recordsInChunk: 5, rowsInStep: 2) : IndexLimits(),
+                clock: Timestamp.now)
             try await prepare(engine)
             do {
                 let database = try await engine.full(.private)
                 for outcome in try await database.modifyZones([.create(crashZone)]) { _ = try outcome.get() }
                 workload.zoneMadeAt = workload.zoneMadeAt ?? disk.events
-                try await workload.load(database, disk, seed: seed &+ UInt64(opening) &* 1000, savers: savers, requests: requests, editsSchema: editsSchema)
+                try await workload.load(
+                    database, disk, seed: seed &+ UInt64(opening) &* 1000, savers: savers, requests: requests,
+                    editsSchema: editsSchema)
                 try await inspect(engine, database)
             } catch {
-                workload.refusals.append(error as? RecordError ?? RecordError(.internalError, "not a RecordError: \(error)"))
+                workload.refusals.append(
+                    error as? RecordError ?? RecordError(.internalError, "not a RecordError: \(error)"))
             }
             await engine.close()
         }
@@ -77,7 +82,8 @@ struct CrashWorkload {
     }
 
     private mutating func load(
-        _ database: any RecordDatabase, _ disk: WatchedFolder, seed: UInt64, savers: Int, requests: Int, editsSchema: Bool
+        _ database: any RecordDatabase, _ disk: WatchedFolder, seed: UInt64, savers: Int, requests: Int,
+        editsSchema: Bool
     ) async throws {
         let earlier = self.savers
         let lastPull = pulls.last
@@ -86,7 +92,8 @@ struct CrashWorkload {
                 group.addTask {
                     let prefix = "s\(number)."
                     var saver = CrashSaver(
-                        prefix: prefix, records: earlier[prefix]?.last { $0.acknowledgedAt != nil }?.after ?? [:], seed: seed &+ UInt64(number))
+                        prefix: prefix, records: earlier[prefix]?.last { $0.acknowledgedAt != nil }?.after ?? [:],
+                        seed: seed &+ UInt64(number))
                     for _ in 0..<requests { await saver.act(on: database, disk) }
                     return .saver(prefix, saver.requests, saver.refusals)
                 }
@@ -131,19 +138,27 @@ struct CrashWorkload {
         var refusals: [RecordError] = []
         for turn in 0..<times {
             let (text, number): (Indexes, Indexes) = (
-                [[], .queryable, [.queryable, .searchable]].randomElement(using: &random) ?? [], Bool.random(using: &random) ? .sortable : []
+                [[], .queryable, [.queryable, .searchable]].randomElement(using: &random) ?? [],
+                Bool.random(using: &random) ? .sortable : []
             )
             let composite = CompositeIndex(filter: .custom("text"), sort: .custom("number"))
             let waits = Int.random(in: 0..<4, using: &random) == 0
             do {
                 _ = try await database.edit(
                     [
-                        .addType(RecordType(name: "Item", fields: ["text": FieldDefinition(type: .string), "number": FieldDefinition(type: .int64)])),
-                        .setIndexes(text, of: .custom("text"), in: "Item"), .setIndexes(number, of: .custom("number"), in: "Item"),
+                        .addType(
+                            RecordType(
+                                name: "Item",
+                                fields: [
+                                    "text": FieldDefinition(type: .string), "number": FieldDefinition(type: .int64),
+                                ])),
+                        .setIndexes(text, of: .custom("text"), in: "Item"),
+                        .setIndexes(number, of: .custom("number"), in: "Item"),
                         .addCompositeIndex(composite, in: "Item"),
                     ], because: .edit, waitingForIndexes: waits)
                 if turn % 3 == 0 { _ = try await database.edit([.removeCompositeIndex(composite, in: "Item")]) }
-                try await database.save("aside\(turn)" as Name, type: "Aside", in: ZoneID.default, ["text": .string("x")])
+                try await database.save(
+                    "aside\(turn)" as Name, type: "Aside", in: ZoneID.default, ["text": .string("x")])
                 if turn % 3 == 1 { _ = try await database.edit([.removeField("text", in: "Aside")]) }
                 if turn % 3 == 2 { _ = try await database.edit([.removeType("Aside")]) }
             } catch {
@@ -158,7 +173,8 @@ struct CrashWorkload {
         var pull = last
         let found = try await database.pull(crashZone, since: last.token.bytes.isEmpty ? nil : last.token, pageSize: 7)
         for change in found.changes {
-            pull.records[change.recordID.recordName] = change.kind == .deleted ? nil : try change.record.map { try Saved($0) }
+            pull.records[change.recordID.recordName] =
+                change.kind == .deleted ? nil : try change.record.map { try Saved($0) }
         }
         pull.token = found.token
         return pull
@@ -205,13 +221,18 @@ struct CrashSaver {
                 after[name] = nil
             case 1 where known != nil:
                 // The tag is outdated, so the whole batch must be refused.
-                operations.append(RecordOperation(.update, recordName: name, recordType: "Item", recordChangeTag: "zzzzzzzz", fields: fields()))
+                operations.append(
+                    RecordOperation(
+                        .update, recordName: name, recordType: "Item", recordChangeTag: "zzzzzzzz", fields: fields()))
                 isConflict = true
             case 2...6 where known?.tag != nil:
-                operations.append(RecordOperation(.update, recordName: name, recordType: "Item", recordChangeTag: known?.tag, fields: fields()))
+                operations.append(
+                    RecordOperation(
+                        .update, recordName: name, recordType: "Item", recordChangeTag: known?.tag, fields: fields()))
                 after[name] = CrashWorkload.Saved(number: number)
             default:
-                operations.append(RecordOperation(.forceReplace, recordName: name, recordType: "Item", fields: fields()))
+                operations.append(
+                    RecordOperation(.forceReplace, recordName: name, recordType: "Item", fields: fields()))
                 after[name] = CrashWorkload.Saved(number: number)
             }
         }
@@ -220,11 +241,15 @@ struct CrashSaver {
             let outcomes = try await database.modify(ModifyRequest(operations, zoneID: crashZone))
             let at = disk.events
             if isConflict {
-                if outcomes.contains(where: { (try? $0.get()) != nil }) { refusals.append(RecordError(.internalError, "a conflict was not seen")) }
+                if outcomes.contains(where: { (try? $0.get()) != nil }) {
+                    refusals.append(RecordError(.internalError, "a conflict was not seen"))
+                }
                 return
             }
             for outcome in outcomes {
-                if case .saved(let record) = try outcome.get() { after[record.recordID.recordName]?.tag = record.recordChangeTag }
+                if case .saved(let record) = try outcome.get() {
+                    after[record.recordID.recordName]?.tag = record.recordChangeTag
+                }
             }
             records = after
             requests[requests.count - 1] = CrashWorkload.Request(after: after, acknowledgedAt: at)
@@ -238,6 +263,9 @@ struct CrashSaver {
     private mutating func fields() -> [Name: FieldInput] {
         // Some records fill whole pages.
         let length = Int.random(in: 0..<6, using: &random) == 0 ? Int.random(in: 4000...20_000, using: &random) : 30
-        return ["number": FieldInput(.int64(number)), "text": FieldInput(.string(String(repeating: "\(number) ", count: length / 8)))]
+        return [
+            "number": FieldInput(.int64(number)),
+            "text": FieldInput(.string(String(repeating: "\(number) ", count: length / 8))),
+        ]
     }
 }

@@ -9,7 +9,8 @@ import Testing
 
 /// Disk calls that fail at any point: during creation, commits, checkpoints and closing.
 /// Every save is durable or refused, reads still work, and nothing crashes or hangs.
-@Suite(.serialized, .enabled(if: WatchedFolder.isPossible, "calls can't be made to fail here"), .timeLimit(.minutes(10)))
+@Suite(
+    .serialized, .enabled(if: WatchedFolder.isPossible, "calls can't be made to fail here"), .timeLimit(.minutes(10)))
 struct DiskFaultTests {
     private let folder: TemporaryFolder
     private let data: URL
@@ -28,12 +29,16 @@ struct DiskFaultTests {
         let lasts: Bool
         let error: Int32
 
-        var testDescription: String { "\(calls) \(skipped) \(error == EIO ? "EIO" : "ENOSPC")\(lasts ? " from then on" : "")" }
+        var testDescription: String {
+            "\(calls) \(skipped) \(error == EIO ? "EIO" : "ENOSPC")\(lasts ? " from then on" : "")"
+        }
 
         init(seed: UInt64) {
             var random = SeededRandom(seed: seed)
             // Roughly the number of calls of the kind in one run.
-            let choices: [(WatchedFolder.Calls, Int)] = [(.writes, 700), (.syncs, 40), (.opens, 14), (.truncates, 3), (.removals, 3)]
+            let choices: [(WatchedFolder.Calls, Int)] = [
+                (.writes, 700), (.syncs, 40), (.opens, 14), (.truncates, 3), (.removals, 3),
+            ]
             let weight = Int.random(in: 0..<10, using: &random)
             let (calls, count) = choices[weight < 4 ? 0 : weight < 7 ? 1 : weight - 5]
             self.calls = calls
@@ -47,7 +52,8 @@ struct DiskFaultTests {
     func everySaveIsOnDiskOrRefused(seed: UInt64) async throws {
         let fault = Fault(seed: seed)
         disk.fail(fault.calls, after: fault.skipped, failing: fault.lasts ? nil : 1, error: fault.error)
-        let workload = try await CrashWorkload.run(in: data, on: disk, seed: seed, savers: 3, requests: 10, openings: 1) { _ in
+        let workload = try await CrashWorkload.run(in: data, on: disk, seed: seed, savers: 3, requests: 10, openings: 1)
+        { _ in
         } inspect: { engine, database in
             try await look(at: database, of: engine, fault, seed)
         }
@@ -62,7 +68,9 @@ struct DiskFaultTests {
     }
 
     /// Checks an open store while the disk fails and after it recovered.
-    private func look(at database: any RecordDatabase, of engine: SQLRecordEngine, _ fault: Fault, _ seed: UInt64) async throws {
+    private func look(at database: any RecordDatabase, of engine: SQLRecordEngine, _ fault: Fault, _ seed: UInt64)
+        async throws
+    {
         let context: Comment = "seed \(seed), \(fault.testDescription)"
         disk.heal()
         let reading = await refusal { _ = try await database.pull(crashZone) }
@@ -71,7 +79,9 @@ struct DiskFaultTests {
         // Afterwards: a write in the background may have met the fault just before.
         let reason = await engine.health().first?.readOnlyBecause
         #expect(saving == reason, context)
-        if fault.error == ENOSPC, fault.calls == .writes { #expect(reason == nil, "a full disk does not make the store read-only; \(context)") }
+        if fault.error == ENOSPC, fault.calls == .writes {
+            #expect(reason == nil, "a full disk does not make the store read-only; \(context)")
+        }
     }
 
     @Test func shortWritesAreTakenUp() async throws {
@@ -99,7 +109,10 @@ struct DiskFaultTests {
         #expect(try await database.pull(notes, since: token).changes.map(\.recordID.recordName) == ["after"])
         await engine.close()
         let again = try SQLRecordEngine(folder: data)
-        #expect(try await again.full(.private).names(in: notes, of: ["before", "r0", "r1", "r2", "after"]) == ["before", "after"])
+        #expect(
+            try await again.full(.private).names(in: notes, of: ["before", "r0", "r1", "r2", "after"]) == [
+                "before", "after",
+            ])
         await again.close()
     }
 
@@ -111,9 +124,13 @@ struct DiskFaultTests {
         disk.fail(.writes, of: "-shm", failing: nil, error: ENOSPC)
         // One part of the index covers 4,062 pages of the log, and each of these records takes some 200.
         let operations = (0..<30).map { number in
-            RecordOperation(.create, recordName: Name("r\(number)"), recordType: "Item", fields: ["bytes": FieldInput(.bytes([UInt8](repeating: 7, count: 600_000)))])
+            RecordOperation(
+                .create, recordName: Name("r\(number)"), recordType: "Item",
+                fields: ["bytes": FieldInput(.bytes([UInt8](repeating: 7, count: 600_000)))])
         }
-        let refused = await refusal { _ = try await database.modify(ModifyRequest(operations, zoneID: notes)).map { try $0.get() } }
+        let refused = await refusal {
+            _ = try await database.modify(ModifyRequest(operations, zoneID: notes)).map { try $0.get() }
+        }
         #expect(disk.failed > 0)
         #expect(refused?.code == .quotaExceeded, "\(String(describing: refused))")
         #expect(await engine.health().first?.readOnlyBecause == nil)
@@ -131,7 +148,8 @@ struct DiskFaultTests {
         try await database.save("before")
         _ = try await engine.full(.public, as: grace)
         disk.fail(.syncs, of: "-wal")
-        let found = try await database.fetch([RecordID(recordName: "before"), RecordID(recordName: grace.userRecordName)], desiredKeys: nil)
+        let found = try await database.fetch(
+            [RecordID(recordName: "before"), RecordID(recordName: grace.userRecordName)], desiredKeys: nil)
         #expect(disk.failed == 1)
         #expect(try found[0].get().recordID.recordName == "before")
         #expect(throws: RecordError.recordNotFound) { try found[1].get() }
@@ -145,7 +163,9 @@ struct DiskFaultTests {
         _ = try await database.edit([.setIndexes([], of: .custom("number"), in: "Item")])
         for round in 0..<3 {
             disk.fail(.writes, of: "-wal", after: 20 + round * 20, failing: nil, error: ENOSPC)
-            let refused = await refusal { _ = try await database.edit([.setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item")]) }
+            let refused = await refusal {
+                _ = try await database.edit([.setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item")])
+            }
             #expect(refused?.code == .quotaExceeded)
             disk.heal()
             // Changed, deleted and new records while the index is incomplete.
@@ -174,7 +194,8 @@ struct DiskFaultTests {
     /// Syncs can also fail during a checkpoint. The data in the log is safe, but the disk cannot be trusted any more.
     @Test(arguments: ["-wal", ".sqlite"])
     func afterAFailedSyncTheStoreIsReadOnlyUntilOpenedAnew(file: String) async throws {
-        let engine = try SQLRecordEngine(folder: data, logLimits: WriteAheadLogLimits(checkpoint: 10, restart: 20), clock: Timestamp.now)
+        let engine = try SQLRecordEngine(
+            folder: data, logLimits: WriteAheadLogLimits(checkpoint: 10, restart: 20), clock: Timestamp.now)
         let database = try await engine.withZone()
         disk.fail(.syncs, of: file)
         var acknowledged: [Name] = []

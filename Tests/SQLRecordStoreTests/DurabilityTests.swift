@@ -34,7 +34,8 @@ import Testing
         await engine.close()
     }
 
-    @Test(.enabled(if: WatchedFolder.isPossible, "calls can't be counted here")) func everyAcknowledgedSaveWasSyncedBefore() async throws {
+    @Test(.enabled(if: WatchedFolder.isPossible, "calls can't be counted here"))
+    func everyAcknowledgedSaveWasSyncedBefore() async throws {
         let disk = WatchedFolder(folder.url.appending(path: "iCloud.com.example.Test"), syncs: true)
         let engine = try SQLRecordEngine(folder: folder.url)
         let database = try await engine.full(.private)
@@ -58,7 +59,8 @@ import Testing
     }
 
     /// After a failed sync the state of the disk is unknown. A successful next sync proves nothing.
-    @Test(.enabled(if: WatchedFolder.isPossible, "syncs can't be made to fail here")) func afterAFailedSyncNothingPretends() async throws {
+    @Test(.enabled(if: WatchedFolder.isPossible, "syncs can't be made to fail here"))
+    func afterAFailedSyncNothingPretends() async throws {
         let disk = WatchedFolder(folder.url.appending(path: "iCloud.com.example.Test"), syncs: true)
         let engine = try SQLRecordEngine(folder: folder.url)
         let database = try await engine.full(.private)
@@ -70,7 +72,9 @@ import Testing
             }
             return await group.reduce(into: [Records.RecordError?]()) { $0.append($1) }
         }
-        #expect(outcomes.allSatisfy { $0?.code == .internalError || $0?.code == .tryAgainLater }, "a save was acknowledged after the failed sync")
+        #expect(
+            outcomes.allSatisfy { $0?.code == .internalError || $0?.code == .tryAgainLater },
+            "a save was acknowledged after the failed sync")
         let later = await refusal { try await database.save("later") }
         #expect(later?.reason.contains("read-only until it is opened again") == true)
         #expect(try await database.fetch([RecordID(recordName: "before")], desiredKeys: nil).count == 1)
@@ -95,9 +99,12 @@ import Testing
             }
             for (number, saver) in savers.enumerated() {
                 let outcome = await saver.result
-                if case .failure = outcome { #expect(cancelled.contains(number), "round \(round): saver \(number) lost its save") }
+                if case .failure = outcome {
+                    #expect(cancelled.contains(number), "round \(round): saver \(number) lost its save")
+                }
                 if case .success = outcome {
-                    let found = try await database.fetch([RecordID(recordName: "r\(round).\(number)" as Name)], desiredKeys: nil)
+                    let found = try await database.fetch(
+                        [RecordID(recordName: "r\(round).\(number)" as Name)], desiredKeys: nil)
                     #expect((try? found.first?.get()) != nil, "round \(round): an acknowledged save is not there")
                 }
             }
@@ -160,14 +167,18 @@ import Testing
         try await engine.full(.private).save("b2", in: zone)
         let late = try await engine.full(.private).pull(zone).token
         // Page tokens at positions that the backup knows, of pulls that began later.
-        let half = try await engine.full(.private).zoneChanges(ZoneChangesRequest(zone, limit: PageLimit(records: 1))).syncToken
+        let half = try await engine.full(.private).zoneChanges(ZoneChangesRequest(zone, limit: PageLimit(records: 1)))
+            .syncToken
         let back = try await engine.full(.private).zoneChanges(
             ZoneChangesRequest(zone, since: early, limit: PageLimit(records: 1), reverse: true)
         ).syncToken
-        #expect(try await engine.full(.private).pull(zone, since: early).changes.map(\.recordID.recordName) == ["b", "b2"])
+        #expect(
+            try await engine.full(.private).pull(zone, since: early).changes.map(\.recordID.recordName) == ["b", "b2"])
         await engine.close()
         try FileManager.default.removeItem(at: file)
-        for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file.path(percentEncoded: false) + suffix) }
+        for suffix in ["-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: file.path(percentEncoded: false) + suffix)
+        }
         try FileManager.default.copyItem(at: copy, to: file)
         engine = try SQLRecordEngine(folder: data)
         let restored = try await engine.full(.private)

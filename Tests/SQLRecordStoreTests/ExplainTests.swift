@@ -14,7 +14,9 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    private static func equal(_ field: Name, _ value: FieldValue) -> Query.Filter { Query.Filter(field, .equals, FieldInput(value)) }
+    private static func equal(_ field: Name, _ value: FieldValue) -> Query.Filter {
+        Query.Filter(field, .equals, FieldInput(value))
+    }
 
     private struct Row: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -28,30 +30,44 @@ import Testing
 
     /// The store has 3,000 records: `author` is one of 3, `year` one of 1,500, `number` unique.
     private static let rows: [Row] = [
-        Row(testDescription: "nothing asked", filters: [], standings: ["record names": .servesBoth, "recordName QUERYABLE": .servesFilter]),
         Row(
-            testDescription: "one name", filters: [equal("recordName", .string("r0001")), equal("author", .string("a1"))],
-            standings: ["recordName QUERYABLE": .servesFilter, "author QUERYABLE": .passedOver, "record names": .passedOver]),
-        Row(testDescription: "one value", filters: [equal("author", .string("a1"))], standings: ["author QUERYABLE": .servesBoth, "author SORTABLE": .passedOver]),
+            testDescription: "nothing asked", filters: [],
+            standings: ["record names": .servesBoth, "recordName QUERYABLE": .servesFilter]),
+        Row(
+            testDescription: "one name",
+            filters: [equal("recordName", .string("r0001")), equal("author", .string("a1"))],
+            standings: [
+                "recordName QUERYABLE": .servesFilter, "author QUERYABLE": .passedOver, "record names": .passedOver,
+            ]),
+        Row(
+            testDescription: "one value", filters: [equal("author", .string("a1"))],
+            standings: ["author QUERYABLE": .servesBoth, "author SORTABLE": .passedOver]),
         Row(
             testDescription: "two values", filters: [equal("author", .string("a1")), equal("year", .int64(7))],
             standings: ["year QUERYABLE": .servesBoth, "author QUERYABLE": .narrows]),
         Row(
-            testDescription: "few and sorted", filters: [equal("year", .int64(7)), equal("author", .string("a1"))], sorts: [Query.Sort("number")],
-            standings: ["year QUERYABLE": .servesFilter, "author QUERYABLE": .passedOver, "number SORTABLE": .passedOver]),
+            testDescription: "few and sorted", filters: [equal("year", .int64(7)), equal("author", .string("a1"))],
+            sorts: [Query.Sort("number")],
+            standings: [
+                "year QUERYABLE": .servesFilter, "author QUERYABLE": .passedOver, "number SORTABLE": .passedOver,
+            ]),
         Row(
-            testDescription: "many and sorted", filters: [Query.Filter("number", .greaterThan, FieldInput(.int64(10)))], sorts: [Query.Sort("year", ascending: false)],
+            testDescription: "many and sorted", filters: [Query.Filter("number", .greaterThan, FieldInput(.int64(10)))],
+            sorts: [Query.Sort("year", ascending: false)],
             standings: ["year SORTABLE": .servesSort, "number QUERYABLE": .passedOver, "number SORTABLE": .passedOver]),
         Row(
-            testDescription: "words", filters: [Query.Filter("text", .containsAllTokens, FieldInput(.string("word 17")))],
+            testDescription: "words",
+            filters: [Query.Filter("text", .containsAllTokens, FieldInput(.string("word 17")))],
             standings: ["text SEARCHABLE": .servesBoth, "text QUERYABLE": .passedOver]),
         Row(
-            testDescription: "excluded", filters: [Query.Filter("author", .notEquals, FieldInput(.string("a1")))], standings: ["author QUERYABLE": .passedOver, "record names": .servesSort]),
+            testDescription: "excluded", filters: [Query.Filter("author", .notEquals, FieldInput(.string("a1")))],
+            standings: ["author QUERYABLE": .passedOver, "record names": .servesSort]),
         Row(
             testDescription: "nearest", filters: [], sorts: [Query.Sort("place", relativeLocation: berlin)],
             standings: ["place QUERYABLE": .servesSort, "recordName QUERYABLE": .servesFilter]),
         Row(
-            testDescription: "farthest", filters: [], sorts: [Query.Sort("place", ascending: false, relativeLocation: berlin)],
+            testDescription: "farthest", filters: [],
+            sorts: [Query.Sort("place", ascending: false, relativeLocation: berlin)],
             standings: ["place QUERYABLE": .passedOver, "record names": .servesFilter]),
         Row(
             testDescription: "second sort", filters: [], sorts: [Query.Sort("year"), Query.Sort("number")],
@@ -67,16 +83,23 @@ import Testing
             for (index, standing) in row.standings {
                 // An index may be a candidate for several clauses. The table names its most important one.
                 let candidates = explanation.candidates.filter { $0.index.description == index }
-                #expect(candidates.contains { $0.standing == standing }, "\(row.testDescription): \(index) \(candidates)")
+                #expect(
+                    candidates.contains { $0.standing == standing }, "\(row.testDescription): \(index) \(candidates)")
             }
-            #expect(explanation.candidates.allSatisfy { !$0.reason.isEmpty && !$0.clause.isEmpty }, "\(row.testDescription)")
+            #expect(
+                explanation.candidates.allSatisfy { !$0.reason.isEmpty && !$0.clause.isEmpty }, "\(row.testDescription)"
+            )
             #expect(explanation.summary.hasSuffix("."), "\(row.testDescription)")
-            #expect(!explanation.statements.isEmpty && explanation.statements.allSatisfy { !$0.plan.isEmpty && !$0.text.contains("skylight_seen") })
+            #expect(
+                !explanation.statements.isEmpty
+                    && explanation.statements.allSatisfy { !$0.plan.isEmpty && !$0.text.contains("skylight_seen") })
             let page = try await database.query(QueryRequest(query, limit: PageLimit(records: 20)))
             #expect(explanation.recordsReturned == page.records.count, "\(row.testDescription)")
             // The query itself reports a short form of the same plan.
             let plan = try #require(page.plan, "\(row.testDescription)")
-            let serving = explanation.candidates.filter { [.servesFilter, .servesSort, .servesBoth].contains($0.standing) }
+            let serving = explanation.candidates.filter {
+                [.servesFilter, .servesSort, .servesBoth].contains($0.standing)
+            }
             #expect(serving.contains { $0.index == plan.index }, "\(row.testDescription): \(plan)")
             #expect(explanation.summary.hasPrefix(plan.summary), "\(row.testDescription): \(plan)")
         }
@@ -87,8 +110,12 @@ import Testing
     @Test func readsAreCountedHonestly() async throws {
         let engine = try StoreUnderTest.engine(folder: folder.url)
         let database = try await Self.fill(engine)
-        func explain(_ filters: [Query.Filter], _ sorts: [Query.Sort] = [], _ limit: Int = 20) async throws -> QueryExplanation {
-            try await database.explain(QueryRequest(Query(recordType: "Item", filters: filters, sorts: sorts), limit: PageLimit(records: limit)))
+        func explain(_ filters: [Query.Filter], _ sorts: [Query.Sort] = [], _ limit: Int = 20) async throws
+            -> QueryExplanation
+        {
+            try await database.explain(
+                QueryRequest(
+                    Query(recordType: "Item", filters: filters, sorts: sorts), limit: PageLimit(records: limit)))
         }
         // A page of 20, and one more record to detect the next page.
         var explanation = try await explain([])
@@ -113,7 +140,9 @@ import Testing
     @Test(arguments: [true, false]) func compositeIndexReadsThePageAlone(ascending: Bool) async throws {
         let engine = try StoreUnderTest.engine(folder: folder.url)
         let database = try await Self.fill(engine, authors: 2)
-        let query = Query(recordType: "Item", filters: [Self.equal("author", .string("a1"))], sorts: [Query.Sort("number", ascending: ascending)])
+        let query = Query(
+            recordType: "Item", filters: [Self.equal("author", .string("a1"))],
+            sorts: [Query.Sort("number", ascending: ascending)])
         let before = try await database.explain(QueryRequest(query, limit: PageLimit(records: 50)))
         let advised = CompositeIndex(filter: .custom("author"), sort: .custom("number"))
         #expect(before.advice == [advised] && before.entriesRead + before.recordsRead > 250)
@@ -122,19 +151,26 @@ import Testing
         for _ in 0..<5 {
             let request = QueryRequest(query, limit: PageLimit(records: 50), continuationMarker: marker)
             let after = try await database.explain(request)
-            #expect(after.recordsReturned == 50 && (51...54).contains(after.entriesRead) && (51...52).contains(after.recordsRead))
-            #expect(after.advice.isEmpty && after.candidates.first { $0.index == .composite(advised) }?.standing == .servesBoth)
+            #expect(
+                after.recordsReturned == 50 && (51...54).contains(after.entriesRead)
+                    && (51...52).contains(after.recordsRead))
+            #expect(
+                after.advice.isEmpty
+                    && after.candidates.first { $0.index == .composite(advised) }?.standing == .servesBoth)
             marker = try await database.query(request).continuationMarker
         }
         let uses = try await database.queryStatistics().uses
         #expect(uses.first { $0.index == .composite(advised) }?.count == 1)
         // A more selective filter comes first.
-        let fewer = Query(recordType: "Item", filters: query.filters + [Self.equal("year", .int64(7))], sorts: query.sorts)
+        let fewer = Query(
+            recordType: "Item", filters: query.filters + [Self.equal("year", .int64(7))], sorts: query.sorts)
         let explained = try await database.explain(QueryRequest(fewer))
         #expect(explained.candidates.first { $0.index == .composite(advised) }?.standing == .passedOver)
-        #expect(explained.candidates.first { $0.index == .field(.custom("year"), .queryable) }?.standing == .servesFilter)
+        #expect(
+            explained.candidates.first { $0.index == .field(.custom("year"), .queryable) }?.standing == .servesFilter)
         // A less selective filter only narrows the result.
-        let narrowed = Query(recordType: "Item", filters: query.filters + [Self.equal("half", .int64(1))], sorts: query.sorts)
+        let narrowed = Query(
+            recordType: "Item", filters: query.filters + [Self.equal("half", .int64(1))], sorts: query.sorts)
         let both = try await database.explain(QueryRequest(narrowed, limit: PageLimit(records: 50)))
         #expect(both.candidates.first { $0.index == .composite(advised) }?.standing == .servesBoth)
         #expect(both.candidates.first { $0.index == .field(.custom("half"), .queryable) }?.standing == .narrows)
@@ -145,7 +181,9 @@ import Testing
     @Test func compositeIndexServesWhenItIsComplete() async throws {
         let engine = try StoreUnderTest.engine(folder: folder.url)
         let database = try await Self.fill(engine, records: 6000)
-        let query = Query(recordType: "Item", filters: [Self.equal("author", .string("a1"))], sorts: [Query.Sort("number", ascending: false)])
+        let query = Query(
+            recordType: "Item", filters: [Self.equal("author", .string("a1"))],
+            sorts: [Query.Sort("number", ascending: false)])
         let expected = try await database.all(query).map(\.recordID.recordName)
         let index = CompositeIndex(filter: .custom("author"), sort: .custom("number"))
         _ = try await database.edit([.addCompositeIndex(index, in: "Item")], because: .edit, waitingForIndexes: false)
@@ -166,10 +204,14 @@ import Testing
     @Test func aPlaceOfTwoLongitudesPassesACompositeIndexOver() async throws {
         let engine = try StoreUnderTest.engine(folder: folder.url)
         let database = try await Self.fill(engine)
-        _ = try await database.edit([.addCompositeIndex(CompositeIndex(filter: .custom("place"), sort: .custom("number")), in: "Item")])
+        _ = try await database.edit([
+            .addCompositeIndex(CompositeIndex(filter: .custom("place"), sort: .custom("number")), in: "Item")
+        ])
         let place = Self.equal("place", .location(Location(latitude: 10, longitude: 180)))
-        let explanation = try await database.explain(QueryRequest(Query(recordType: "Item", filters: [place], sorts: [Query.Sort("number")])))
-        let composite = try #require(explanation.candidates.first { if case .composite = $0.index { true } else { false } })
+        let explanation = try await database.explain(
+            QueryRequest(Query(recordType: "Item", filters: [place], sorts: [Query.Sort("number")])))
+        let composite = try #require(
+            explanation.candidates.first { if case .composite = $0.index { true } else { false } })
         #expect(composite.standing == .passedOver, "\(composite)")
         await engine.close()
     }
@@ -185,7 +227,9 @@ import Testing
         #expect(explanation.recordsReturned == 2 && explanation.recordsRead == 2 && explanation.entriesRead == 2)
         #expect(explanation.summary.contains("the zone '_defaultZone', the first of 3"))
         let nothing = try await engine.full(.public).explain(QueryRequest(query))
-        #expect(nothing.summary == "Nothing is saved there yet." && nothing.candidates.allSatisfy { $0.standing == .passedOver })
+        #expect(
+            nothing.summary == "Nothing is saved there yet."
+                && nothing.candidates.allSatisfy { $0.standing == .passedOver })
         await engine.close()
     }
 
@@ -197,10 +241,14 @@ import Testing
             for lane in 0..<8 {
                 group.addTask {
                     for number in 0..<20 {
-                        let query = Query(recordType: "Item", filters: [Self.equal("year", .int64(Int64(lane * 20 + number)))], sorts: [Query.Sort("number")])
+                        let query = Query(
+                            recordType: "Item", filters: [Self.equal("year", .int64(Int64(lane * 20 + number)))],
+                            sorts: [Query.Sort("number")])
                         let explanation = lane % 2 == 0 ? try await database.explain(QueryRequest(query)) : nil
                         let page = try await database.query(QueryRequest(query))
-                        #expect(page.records.count == 2 && explanation.map { $0.entriesRead == 4 && $0.recordsRead == 2 } ?? true)
+                        #expect(
+                            page.records.count == 2
+                                && explanation.map { $0.entriesRead == 4 && $0.recordsRead == 2 } ?? true)
                     }
                 }
             }
@@ -213,9 +261,13 @@ import Testing
         let engine = try StoreUnderTest.engine(folder: folder.url)
         let database = try await Self.fill(engine)
         let composite = CompositeIndex(filter: .custom("author"), sort: .custom("year"))
-        _ = try await database.edit([.addCompositeIndex(composite, in: "Item"), .setIndexes([], of: .custom("half"), in: "Item")])
+        _ = try await database.edit([
+            .addCompositeIndex(composite, in: "Item"), .setIndexes([], of: .custom("half"), in: "Item"),
+        ])
         let usage = try await database.usage(of: "Item")
-        func field(_ name: Name) throws -> TypeUsage.FieldUsage { try #require(usage.fields.first { $0.key.schemaName == name }) }
+        func field(_ name: Name) throws -> TypeUsage.FieldUsage {
+            try #require(usage.fields.first { $0.key.schemaName == name })
+        }
         #expect(try field("author").entryBytes > 3000 * 10 && field("author").tokenBytes > 3000 * 10)
         #expect(try field("year").entryBytes > 3000 * 10 && field("year").tokenBytes == 0)
         #expect(try field("half").entryBytes == 0 && field("half").records == 3000 && field("half").distinctValues == 2)
@@ -226,9 +278,13 @@ import Testing
 
     // MARK: Data
 
-    private static func fill(_ engine: SQLRecordEngine, authors: Int = 3, records: Int = 3000) async throws -> any RecordDatabase {
+    private static func fill(_ engine: SQLRecordEngine, authors: Int = 3, records: Int = 3000) async throws
+        -> any RecordDatabase
+    {
         let database = try await engine.full(.private)
-        _ = try await database.edit([.addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))])
+        _ = try await database.edit([
+            .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))
+        ])
         for start in stride(from: 0, to: records, by: 200) {
             let operations = (start..<(start + 200)).map { operation($0, authors: authors) }
             for outcome in try await database.modify(ModifyRequest(operations)) { _ = try outcome.get() }
@@ -237,12 +293,16 @@ import Testing
     }
 
     private static func operation(_ number: Int, authors: Int) -> RecordOperation {
-        var fields: [Name: FieldValue] = ["author": .string("a\(number % authors)"), "text": .string("word \(number % 100)")]
+        var fields: [Name: FieldValue] = [
+            "author": .string("a\(number % authors)"), "text": .string("word \(number % 100)"),
+        ]
         fields["year"] = .int64(Int64(number * 7 % 1500))
         fields["number"] = .int64(Int64(number * 1009 % 3000))
         fields["half"] = .int64(Int64(number / 2 % 2))
-        fields["place"] = .location(Location(latitude: Double(number % 170) - 85, longitude: Double(number % 350) - 175))
+        fields["place"] = .location(
+            Location(latitude: Double(number % 170) - 85, longitude: Double(number % 350) - 175))
         return RecordOperation(
-            .create, recordName: Name(String(format: "r%04d", number)), recordType: "Item", fields: fields.mapValues { FieldInput($0) })
+            .create, recordName: Name(String(format: "r%04d", number)), recordType: "Item",
+            fields: fields.mapValues { FieldInput($0) })
     }
 }

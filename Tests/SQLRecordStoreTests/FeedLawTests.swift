@@ -13,7 +13,8 @@ import Testing
 @Suite struct FeedLawTests {
     private static let seeds = Chance.seeds(4)
 
-    /// The state at a token plus the pull since then is the current state: for all tokens at all times, any page size, and both directions.
+    /// The state at a token plus the pull since then is the current state: for all tokens at all times, any page size,
+    /// and both directions.
     @Test(arguments: seeds)
     func aStateAndThePullSinceAreTheStateNow(seed: UInt64) async throws {
         var history = try await FeedHistory(seed: seed)
@@ -34,7 +35,9 @@ import Testing
         // A recreated zone does not know the tokens of the earlier zone.
         if history.life > 0 {
             for moment in history.moments where moment.life != history.life {
-                let refused = await refusal { _ = try await history.database.pull(FeedHistory.zone, since: moment.token) }
+                let refused = await refusal {
+                    _ = try await history.database.pull(FeedHistory.zone, since: moment.token)
+                }
                 #expect(refused == TokenCodec.expired, "seed \(seed), token of step \(moment.step)")
             }
         }
@@ -52,7 +55,8 @@ import Testing
             #expect(paged.changes == whole.changes && paged.token == whole.token, context)
         }
         for pageSize in [1, 4, 200] {
-            let reverse = try await history.database.pull(FeedHistory.zone, since: token, pageSize: pageSize, reverse: true)
+            let reverse = try await history.database.pull(
+                FeedHistory.zone, since: token, pageSize: pageSize, reverse: true)
             #expect(Array(reverse.changes.reversed()) == whole.changes && reverse.token == whole.token, context)
         }
         #expect(whole.changes.map(\.position) == whole.changes.compactMap(\.position).sorted(), context)
@@ -104,7 +108,9 @@ import Testing
         for _ in 0..<6 { try await history.act() }
         let later = history.moments.dropFirst(known.count)
         try await history.reopen {
-            for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file.path(percentEncoded: false) + suffix) }
+            for suffix in ["", "-wal", "-shm"] {
+                try? FileManager.default.removeItem(atPath: file.path(percentEncoded: false) + suffix)
+            }
             try FileManager.default.copyItem(at: copy, to: file)
         }
         history.state = state
@@ -115,7 +121,9 @@ import Testing
                 #expect(moment.state.applying(changes) == history.state, context)
             }
             for moment in later where moment.token != known.last?.token {
-                let refused = await refusal { _ = try await history.database.pull(FeedHistory.zone, since: moment.token) }
+                let refused = await refusal {
+                    _ = try await history.database.pull(FeedHistory.zone, since: moment.token)
+                }
                 #expect(refused == TokenCodec.expired, context)
             }
             // The same positions again, with other changes.
@@ -136,7 +144,8 @@ extension FeedRecords {
     }
 }
 
-/// A client that saves and deletes in a zone, and sometimes recreates the zone. It keeps every token with the state at that time.
+/// A client that saves and deletes in a zone, and sometimes recreates the zone. It keeps every token with the state at
+/// that time.
 private struct FeedHistory {
     struct Moment {
         let step: Int
@@ -192,10 +201,13 @@ private struct FeedHistory {
             (state, life) = ([:], life + 1)
         case 1: try await reopen()
         default:
-            let operations = Self.names.shuffled(using: &random).prefix(Int.random(in: 1...3, using: &random)).map { name in
+            let operations = Self.names.shuffled(using: &random).prefix(Int.random(in: 1...3, using: &random)).map {
+                name in
                 Int.random(in: 0..<3, using: &random) == 0
                     ? RecordOperation(.forceDelete, recordName: name)
-                    : RecordOperation(.forceReplace, recordName: name, recordType: "Item", fields: ["n": FieldInput(.int64(Int64(moments.count)))])
+                    : RecordOperation(
+                        .forceReplace, recordName: name, recordType: "Item",
+                        fields: ["n": FieldInput(.int64(Int64(moments.count)))])
             }
             for outcome in try await database.modify(ModifyRequest(operations, zoneID: Self.zone)) {
                 switch try outcome.get() {

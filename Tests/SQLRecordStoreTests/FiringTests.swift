@@ -15,13 +15,17 @@ import Testing
     private static let batch = 200
 
     private static func fill(_ database: any RecordDatabase, _ zoneID: ZoneID, _ range: Range<Int>) async throws {
-        let operations = range.map { RecordOperation(.forceUpdate, recordName: Name("\(zoneID.zoneName)\($0)"), recordType: "Item") }
+        let operations = range.map {
+            RecordOperation(.forceUpdate, recordName: Name("\(zoneID.zoneName)\($0)"), recordType: "Item")
+        }
         for outcome in try await database.modify(ModifyRequest(operations, zoneID: zoneID)) { _ = try outcome.get() }
     }
 
     private static func subscribe(_ database: any RecordDatabase) async throws {
         let query = Subscription.RecordSubject(Query(recordType: "Item"), firesOn: [.create, .update])
-        for result in try await database.modifySubscriptions([.save(Subscription("q", to: .query(query)))]) { _ = try result.get() }
+        for result in try await database.modifySubscriptions([.save(Subscription("q", to: .query(query)))]) {
+            _ = try result.get()
+        }
     }
 
     /// More changes than two pages hold, over several zones: each is told once, in commit order.
@@ -44,7 +48,9 @@ import Testing
     }
 
     /// The names of the records in all pages, and the number of pages.
-    private static func told(after begin: Int64, in database: any RecordDatabase) async throws -> (names: [Name], pages: Int) {
+    private static func told(after begin: Int64, in database: any RecordDatabase) async throws -> (
+        names: [Name], pages: Int
+    ) {
         var (told, positions): ([Name], [Int64]) = ([], [])
         var page = FiringPage(position: begin, moreComing: true)
         var pages = 0
@@ -90,13 +96,17 @@ import Testing
         try await Self.subscribe(stage.owner)
         let begin = try await stage.owner.firings(after: nil).position
         let count = FiringPage.recordLimit - 1
-        for start in stride(from: 0, to: count, by: Self.batch) { try await Self.fill(stage.owner, bulk, start..<min(start + Self.batch, count)) }
+        for start in stride(from: 0, to: count, by: Self.batch) {
+            try await Self.fill(stage.owner, bulk, start..<min(start + Self.batch, count))
+        }
         for result in try await stage.owner.modifyZones([.delete(notes)]) { _ = try result.get() }
         var (told, records): ([Name], Int) = ([], 0)
         var page = FiringPage(position: begin, moreComing: true)
         while page.moreComing {
             page = try await stage.owner.firings(after: page.position)
-            for firing in page.firings { if firing.change.record == nil { told += firing.subscriptions.map(\.user) } else { records += 1 } }
+            for firing in page.firings {
+                if firing.change.record == nil { told += firing.subscriptions.map(\.user) } else { records += 1 }
+            }
         }
         #expect(told.sorted() == [grace, mary].map(\.userRecordName).sorted() && records == count)
         await engine.close()
@@ -104,7 +114,8 @@ import Testing
 
     /// Runs a statement on the file of a closed store.
     private static func change(_ folder: TemporaryFolder, _ sql: String) async throws {
-        let queue = try DatabaseQueue(path: folder.url.appending(path: "iCloud.com.example.Test/development.sqlite").path(percentEncoded: false))
+        let queue = try DatabaseQueue(
+            path: folder.url.appending(path: "iCloud.com.example.Test/development.sqlite").path(percentEncoded: false))
         try await queue.write { db in try db.execute(sql: sql) }
         try queue.close()
     }
@@ -118,7 +129,8 @@ import Testing
         var reader = grace
         reader.access = .signedIn
         for caller in [reader, ada] { try await Self.subscribe(engine.full(.public, as: caller)) }
-        let other = SubscriptionOperation.save(Subscription("broken", to: .query(.init(Query(recordType: "Item"), firesOn: [.delete]))))
+        let other = SubscriptionOperation.save(
+            Subscription("broken", to: .query(.init(Query(recordType: "Item"), firesOn: [.delete]))))
         for result in try await owner.modifySubscriptions([other]) { _ = try result.get() }
         await engine.close()
         try await Self.change(folder, "UPDATE subscriptions SET content = x'00' WHERE id = 'broken'")
@@ -137,7 +149,8 @@ import Testing
         await engine.close()
     }
 
-    /// A position stays good when the store is opened again, so that a restarted server tells what was committed before.
+    /// A position stays good when the store is opened again, so that a restarted server tells what was committed
+    /// before.
     @Test func positionsOutliveTheStore() async throws {
         let folder = try TemporaryFolder()
         var engine = try StoreUnderTest.engine(folder: folder.url)

@@ -23,7 +23,8 @@ import Testing
     private func open(_ limits: IndexLimits = slow, _ gate: WorkGate? = nil) throws -> SQLRecordEngine {
         var limits = limits
         if let gate { limits.beforeStep = { await gate.wait() } }
-        return try StoreUnderTest.engine(folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: Timestamp.now)
+        return try StoreUnderTest.engine(
+            folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: Timestamp.now)
     }
 
     private func fill(_ database: any RecordDatabase, _ count: Int) async throws {
@@ -33,11 +34,14 @@ import Testing
                 RecordOperation(
                     .create, recordName: "r\(number)" as Name, recordType: "Item",
                     fields: [
-                        "number": FieldInput(.int64(Int64(number * 7919 % count))), "text": FieldInput(.string("word\(number % 9) all")),
+                        "number": FieldInput(.int64(Int64(number * 7919 % count))),
+                        "text": FieldInput(.string("word\(number % 9) all")),
                         "tags": FieldInput(.list((0..<number % 4).map { .int64(Int64($0)) }, of: .int64)),
                     ])
             }
-            for outcome in try await database.modify(ModifyRequest(operations, zoneID: start % 400 == 0 ? .default : notes)) { _ = try outcome.get() }
+            for outcome in try await database.modify(
+                ModifyRequest(operations, zoneID: start % 400 == 0 ? .default : notes))
+            { _ = try outcome.get() }
         }
     }
 
@@ -61,7 +65,8 @@ import Testing
                 RecordType(
                     name: "Item",
                     fields: [
-                        "number": FieldDefinition(type: .int64), "text": FieldDefinition(type: .string), "tags": FieldDefinition(type: .list(.int64)),
+                        "number": FieldDefinition(type: .int64), "text": FieldDefinition(type: .string),
+                        "tags": FieldDefinition(type: .list(.int64)),
                     ], systemIndexes: [.recordID: .queryable]))
         ])
         try await fill(database, count)
@@ -117,7 +122,9 @@ import Testing
         #expect(try await database.all(query(5)).count + database.all(query(5), in: .zone(notes)).count == 1)
         // QUERYABLE and SORTABLE share the same rows, so the second one needs no build.
         _ = try await database.edit([.setIndexes(.queryable, of: .custom("number"), in: "Item")])
-        _ = try await database.edit([.setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item")], because: .edit, waitingForIndexes: false)
+        _ = try await database.edit(
+            [.setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item")], because: .edit,
+            waitingForIndexes: false)
         #expect(try await database.indexBuilds().isEmpty)
         await engine.close()
     }
@@ -151,9 +158,15 @@ import Testing
                 switch Int.random(in: 0..<6, using: &random) {
                 case 0: try await database.delete(name, in: zone)
                 case 1: try await database.save(name, in: zone)
-                case 2: try await database.save(name, in: zone, ["text": .string("word\(Int.random(in: 0..<9, using: &random)) new")])
-                case 3: try await database.save(name, as: .forceReplace, in: zone, ["tags": .list([.int64(1), .int64(9)], of: .int64)])
-                default: try await database.save(name, in: zone, ["number": .int64(Int64.random(in: 0..<50, using: &random))])
+                case 2:
+                    try await database.save(
+                        name, in: zone, ["text": .string("word\(Int.random(in: 0..<9, using: &random)) new")])
+                case 3:
+                    try await database.save(
+                        name, as: .forceReplace, in: zone, ["tags": .list([.int64(1), .int64(9)], of: .int64)])
+                default:
+                    try await database.save(
+                        name, in: zone, ["number": .int64(Int64.random(in: 0..<50, using: &random))])
                 }
             }
         }
@@ -185,7 +198,8 @@ import Testing
             _ = try await database.edit(edits, because: .edit, waitingForIndexes: false)
             for steps in [1, 7, 30, 60] {
                 try await gate.allow(steps)
-                let build = try #require(try await database.indexBuilds().first, "it was over before it was interrupted")
+                let build = try #require(
+                    try await database.indexBuilds().first, "it was over before it was interrupted")
                 #expect(build.done <= build.total)
                 await engine.close()
                 engine = try open(limits, gate)
@@ -228,7 +242,9 @@ import Testing
         await engine.close()
     }
 
-    @Test(.enabled(if: StoreUnderTest.isSQLite, "it is about files")) func whatIsRemovedMeanwhileIsNotBuilt() async throws {
+    @Test(.enabled(if: StoreUnderTest.isSQLite, "it is about files")) func whatIsRemovedMeanwhileIsNotBuilt()
+        async throws
+    {
         let engine = try open(IndexLimits(recordsAtOnce: 0, recordsInChunk: 1000, rowsInStep: 1))
         let database = try await bare(engine, 600)
         _ = try await database.edit(Self.all, because: .edit, waitingForIndexes: false)
@@ -241,19 +257,26 @@ import Testing
         #expect(try await database.indexBuilds().isEmpty)
         #expect(try await IndexRecount.problems(of: database) == [])
         try await fill(database, 100)
-        _ = try await database.edit([.setIndexes([], of: .custom("number"), in: "Item"), .setIndexes(.sortable, of: .custom("number"), in: "Item")])
+        _ = try await database.edit([
+            .setIndexes([], of: .custom("number"), in: "Item"),
+            .setIndexes(.sortable, of: .custom("number"), in: "Item"),
+        ])
         _ = try await database.reset(to: Schema())
         #expect(try await database.indexBuilds().isEmpty)
         try await eventually { try await StoreRecount.hasSwept(database) }
         let rows = try await (database as? SQLDatabase)?.store.pool.read { db in
-            try ["records", "entries", "tokens", "compositeEntries", "links", "typeCounts"].map { try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") ?? 0 }
+            try ["records", "entries", "tokens", "compositeEntries", "links", "typeCounts"].map {
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") ?? 0
+            }
         }
         #expect(rows == [0, 0, 0, 0, 0, 0])
         await engine.close()
     }
 
     /// Earlier versions stored unfinished indexes that were not declared yet.
-    @Test(.enabled(if: StoreUnderTest.isSQLite, "it is about files")) func aBuildOfAnOlderVersionLeavesNothing() async throws {
+    @Test(.enabled(if: StoreUnderTest.isSQLite, "it is about files")) func aBuildOfAnOlderVersionLeavesNothing()
+        async throws
+    {
         let engine = try open(IndexLimits())
         let database = try await bare(engine, 100)
         _ = try await database.edit([.setIndexes(.queryable, of: .custom("number"), in: "Item")])
@@ -261,18 +284,19 @@ import Testing
         let file = folder.url.appending(path: "iCloud.com.example.Test/development.sqlite").path(percentEncoded: false)
         let queue = try DatabaseQueue(path: file)
         try await queue.write { db in
-            try db.execute(sql: """
-                UPDATE fields SET indexes = 1 << 3 WHERE name = 'number';
-                DROP TABLE composites; DROP TABLE compositeEntries; DROP TABLE indexWork; DROP TABLE schemaHistory;
-                ALTER TABLE types DROP COLUMN removed;
-                DROP TABLE journal; ALTER TABLE records DROP COLUMN request; ALTER TABLE records DROP COLUMN version;
-                ALTER TABLE zones DROP COLUMN journalBytes;
-                ALTER TABLE typeCounts DROP COLUMN bytes; ALTER TABLE typeCounts DROP COLUMN assetBytes;
-                DROP TABLE cascades; DROP INDEX counted_types; DROP TABLE retiredIndexes;
-                DROP TABLE unsentEdits; DROP TABLE mirrorMarks; DROP TABLE sightings; ALTER TABLE zones DROP COLUMN isMirror;
-                ALTER TABLE records DROP COLUMN tag; DELETE FROM grdb_migrations WHERE identifier = '10';
-                DELETE FROM grdb_migrations WHERE identifier >= '4';
-                """)
+            try db.execute(
+                sql: """
+                    UPDATE fields SET indexes = 1 << 3 WHERE name = 'number';
+                    DROP TABLE composites; DROP TABLE compositeEntries; DROP TABLE indexWork; DROP TABLE schemaHistory;
+                    ALTER TABLE types DROP COLUMN removed;
+                    DROP TABLE journal; ALTER TABLE records DROP COLUMN request; ALTER TABLE records DROP COLUMN version;
+                    ALTER TABLE zones DROP COLUMN journalBytes;
+                    ALTER TABLE typeCounts DROP COLUMN bytes; ALTER TABLE typeCounts DROP COLUMN assetBytes;
+                    DROP TABLE cascades; DROP INDEX counted_types; DROP TABLE retiredIndexes;
+                    DROP TABLE unsentEdits; DROP TABLE mirrorMarks; DROP TABLE sightings; ALTER TABLE zones DROP COLUMN isMirror;
+                    ALTER TABLE records DROP COLUMN tag; DELETE FROM grdb_migrations WHERE identifier = '10';
+                    DELETE FROM grdb_migrations WHERE identifier >= '4';
+                    """)
         }
         try queue.close()
         let again = try open(IndexLimits())

@@ -28,11 +28,15 @@ enum IndexRecount {
 
     /// Empty if the incrementally updated schema equals the one in the file.
     private static func differences(_ held: SchemaCatalog, _ read: SchemaCatalog) -> [String] {
-        func numbers<Key: Hashable>(_ numbers: [Name: [Key: Int64]]) -> [Name: [Key: Int64]] { numbers.filter { !$0.value.isEmpty } }
+        func numbers<Key: Hashable>(_ numbers: [Name: [Key: Int64]]) -> [Name: [Key: Int64]] {
+            numbers.filter { !$0.value.isEmpty }
+        }
         let agrees = [
             ("types", held.schema == read.schema), ("numbers of types", held.typeNumbers == read.typeNumbers),
-            ("names of types", held.typeNames == read.typeNames), ("numbers of fields", numbers(held.fieldNumbers) == numbers(read.fieldNumbers)),
-            ("numbers of composite indexes", numbers(held.compositeNumbers) == numbers(read.compositeNumbers)), ("work", held.works == read.works),
+            ("names of types", held.typeNames == read.typeNames),
+            ("numbers of fields", numbers(held.fieldNumbers) == numbers(read.fieldNumbers)),
+            ("numbers of composite indexes", numbers(held.compositeNumbers) == numbers(read.compositeNumbers)),
+            ("work", held.works == read.works),
         ]
         return agrees.filter { !$0.1 }.map { "the schema in memory has other \($0.0) than the file" }
     }
@@ -51,17 +55,25 @@ enum IndexRecount {
                 let (expected, found) = (expectedRows(target, type, records), try rows(target, db))
                 if work == nil ? expected != found : !found.isSubset(of: expected) {
                     let missing = expected.subtracting(found).prefix(2)
-                    problems.append("\(type.name) \(target) \(work == nil ? "" : "being built"): lacks \(missing), has too much \(found.subtracting(expected).prefix(2))")
+                    problems.append(
+                        "\(type.name) \(target) \(work == nil ? "" : "being built"): lacks \(missing), has too much \(found.subtracting(expected).prefix(2))"
+                    )
                 }
             }
         }
         for work in catalog.works { known[table(work.target), default: []].insert(work.target.number) }
         for (table, column) in [("entries", "field"), ("tokens", "field"), ("compositeEntries", "composite")] {
-            let numbers = try Set(Int64.fetchAll(
-                db, sql: "SELECT DISTINCT \(column) FROM \(table) WHERE zone IN (SELECT number FROM zones WHERE state = 0)"))
+            let numbers = try Set(
+                Int64.fetchAll(
+                    db,
+                    sql:
+                        "SELECT DISTINCT \(column) FROM \(table) WHERE zone IN (SELECT number FROM zones WHERE state = 0)"
+                ))
             // Rows of removed fields are deleted gradually, and no query reads them.
-            let retired = try Set(Int64.fetchAll(
-                db, sql: "SELECT number FROM retiredIndexes WHERE kind = ?", [IndexTable.allCases.first { $0.name == table }?.rawValue]))
+            let retired = try Set(
+                Int64.fetchAll(
+                    db, sql: "SELECT number FROM retiredIndexes WHERE kind = ?",
+                    [IndexTable.allCases.first { $0.name == table }?.rawValue]))
             let orphans = numbers.subtracting(known[table] ?? []).subtracting(retired)
             if !orphans.isEmpty { problems.append("\(table) has rows of unknown indexes \(orphans.sorted())") }
         }
@@ -72,8 +84,10 @@ enum IndexRecount {
     private static func targets(of type: RecordType, _ catalog: SchemaCatalog) -> [IndexTarget] {
         var targets: [IndexTarget] = []
         for key in type.indexedKeys where key != .system(.recordID) {
-            guard let number = catalog.fieldNumber(key, of: type.name), let indexes = type.definition(of: key)?.indexes else { continue }
-            for target in [IndexTarget.entries(key, number), .tokens(key, number)] where !indexes.isDisjoint(with: target.indexes) {
+            guard let number = catalog.fieldNumber(key, of: type.name), let indexes = type.definition(of: key)?.indexes
+            else { continue }
+            for target in [IndexTarget.entries(key, number), .tokens(key, number)]
+            where !indexes.isDisjoint(with: target.indexes) {
                 targets.append(target)
             }
         }
@@ -96,18 +110,24 @@ enum IndexRecount {
             case .composite: "zone, name, filter AS value, sort FROM compositeEntries WHERE composite"
             }
         return Set(
-            try SQLRow.fetchAll(db, sql: "SELECT \(columns) = ? AND zone IN (SELECT number FROM zones WHERE state = 0)", [target.number]).map { row in
+            try SQLRow.fetchAll(
+                db, sql: "SELECT \(columns) = ? AND zone IN (SELECT number FROM zones WHERE state = 0)", [target.number]
+            ).map { row in
                 let values = row.values(of: "entries")
-                let value: SQLValue = if case .tokens = target { .text(try values("value")) } else { try values("value") }
+                let value: SQLValue =
+                    if case .tokens = target { .text(try values("value")) } else { try values("value") }
                 return Place(zone: try values("zone"), name: try values("name"), value: value, sort: try values("sort"))
             })
     }
 
-    private static func expectedRows(_ target: IndexTarget, _ type: RecordType, _ records: [DecodedRecord]) -> Set<Place> {
+    private static func expectedRows(_ target: IndexTarget, _ type: RecordType, _ records: [DecodedRecord]) -> Set<
+        Place
+    > {
         var places: Set<Place> = []
         for (zone, record, fields) in records where record.recordType == type.name {
             for row in target.rows(of: record, fields: fields) {
-                places.insert(Place(zone: zone, name: record.recordID.recordName.string, value: row.value, sort: row.sort))
+                places.insert(
+                    Place(zone: zone, name: record.recordID.recordName.string, value: row.value, sort: row.sort))
             }
         }
         return places
@@ -119,39 +139,60 @@ enum IndexRecount {
         var records: [DecodedRecord] = []
         for zone in try ZoneRow.fetchAll(db, ZoneRow.sql("WHERE z.state = 0")) {
             try db.eachRow(
-                "SELECT \(RowReader.columns) FROM records r WHERE r.zone = ? AND r.state & 1 = 0", [zone.number], zone: zone.zoneID, catalog: catalog
+                "SELECT \(RowReader.columns) FROM records r WHERE r.zone = ? AND r.state & 1 = 0", [zone.number],
+                zone: zone.zoneID, catalog: catalog
             ) { row in
                 let record = try row.record()
-                records.append((zone.number, record, Dictionary(try record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { $1 })))
+                records.append(
+                    (
+                        zone.number, record,
+                        Dictionary(try record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+                    ))
                 return .next
             }
         }
         return records
     }
 
-    private static func linkProblems(_ records: [DecodedRecord], _ catalog: SchemaCatalog, _ db: SQLConnection) throws -> [String] {
+    private static func linkProblems(_ records: [DecodedRecord], _ catalog: SchemaCatalog, _ db: SQLConnection) throws
+        -> [String]
+    {
         var expected: Set<String> = []
         for (zone, record, fields) in records {
             if let declared = catalog.schema.types[record.recordType]?.fields {
                 for field in fields.values {
-                    let fits = declared[field.name].map { field.value.type == nil || $0.type.wireName.hasSuffix(field.value.typeName) } ?? false
-                    if !fits { return ["\(record.recordID.recordName) has \(field.name) of \(field.value.typeName), declared \(String(describing: declared[field.name]))"] }
+                    let fits =
+                        declared[field.name].map {
+                            field.value.type == nil || $0.type.wireName.hasSuffix(field.value.typeName)
+                        } ?? false
+                    if !fits {
+                        return [
+                            "\(record.recordID.recordName) has \(field.name) of \(field.value.typeName), declared \(String(describing: declared[field.name]))"
+                        ]
+                    }
                 }
             } else {
                 return ["\(record.recordID.recordName) is of the unknown type '\(record.recordType)'"]
             }
             for link in try IndexEntries(of: record, fields: fields, catalog: SchemaCatalog()).links {
-                expected.insert("\(zone) \(link.target) \(record.recordID.recordName) \(link.field) \(link.action.rawValue)")
+                expected.insert(
+                    "\(zone) \(link.target) \(record.recordID.recordName) \(link.field) \(link.action.rawValue)")
             }
         }
         let found = Set(
             try SQLRow.fetchAll(
-                db, sql: "SELECT zone, target, source, field, action FROM links WHERE zone IN (SELECT number FROM zones WHERE state = 0)"
+                db,
+                sql:
+                    "SELECT zone, target, source, field, action FROM links WHERE zone IN (SELECT number FROM zones WHERE state = 0)"
             ).map { row in
                 let values = row.values(of: "links")
                 let names = try ["target", "source", "field", "action"].map { try values($0) as String }
                 return "\(try values("zone") as Int64) \(names.joined(separator: " "))"
             })
-        return found == expected ? [] : ["links differ: lacks \(expected.subtracting(found).prefix(2)), has too much \(found.subtracting(expected).prefix(2))"]
+        return found == expected
+            ? []
+            : [
+                "links differ: lacks \(expected.subtracting(found).prefix(2)), has too much \(found.subtracting(expected).prefix(2))"
+            ]
     }
 }

@@ -15,7 +15,8 @@ import Testing
     private let disk: WatchedFolder
     private static let number: SchemaEdit = .setIndexes(.queryable, of: .custom("number"), in: "Item")
     private static let text: SchemaEdit = .setIndexes([.sortable, .searchable], of: .custom("text"), in: "Item")
-    private static let composite: SchemaEdit = .addCompositeIndex(CompositeIndex(filter: .custom("text"), sort: .custom("number")), in: "Item")
+    private static let composite: SchemaEdit = .addCompositeIndex(
+        CompositeIndex(filter: .custom("text"), sort: .custom("number")), in: "Item")
 
     init() throws {
         folder = try TemporaryFolder()
@@ -25,13 +26,18 @@ import Testing
     private func open(_ limits: IndexLimits, _ gate: WorkGate? = nil) throws -> SQLRecordEngine {
         var limits = limits
         if let gate { limits.beforeStep = { await gate.wait() } }
-        return try StoreUnderTest.engine(folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: Timestamp.now)
+        return try StoreUnderTest.engine(
+            folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: Timestamp.now)
     }
 
     private func bare(_ engine: SQLRecordEngine) async throws -> any RecordDatabase {
         let database = try await engine.full(.private)
-        let fields: [Name: FieldDefinition] = ["number": FieldDefinition(type: .int64), "text": FieldDefinition(type: .string)]
-        _ = try await database.edit([.addType(RecordType(name: "Item", fields: fields, systemIndexes: [.recordID: .queryable]))])
+        let fields: [Name: FieldDefinition] = [
+            "number": FieldDefinition(type: .int64), "text": FieldDefinition(type: .string),
+        ]
+        _ = try await database.edit([
+            .addType(RecordType(name: "Item", fields: fields, systemIndexes: [.recordID: .queryable]))
+        ])
         return database
     }
 
@@ -40,7 +46,10 @@ import Testing
             let operations = names[start..<min(start + 200, names.count)].enumerated().map { number, name in
                 RecordOperation(
                     .create, recordName: name, recordType: "Item",
-                    fields: ["number": FieldInput(.int64(Int64(number))), "text": FieldInput(.string(number % 3 == 0 ? "" : "word\(number % 5)"))])
+                    fields: [
+                        "number": FieldInput(.int64(Int64(number))),
+                        "text": FieldInput(.string(number % 3 == 0 ? "" : "word\(number % 5)")),
+                    ])
             }
             for outcome in try await database.modify(ModifyRequest(operations, zoneID: zone)) { _ = try outcome.get() }
         }
@@ -127,12 +136,16 @@ import Testing
             RecordType(
                 name: "Item",
                 fields: [
-                    "extra": FieldDefinition(type: .int64, indexes: .queryable), "number": FieldDefinition(type: .int64, indexes: [.queryable, .sortable]),
+                    "extra": FieldDefinition(type: .int64, indexes: .queryable),
+                    "number": FieldDefinition(type: .int64, indexes: [.queryable, .sortable]),
                     "text": FieldDefinition(type: .string, indexes: [.sortable, .searchable]),
-                ], systemIndexes: [.modTime: .sortable], compositeIndexes: [CompositeIndex(filter: .custom("text"), sort: .custom("number"))]),
+                ], systemIndexes: [.modTime: .sortable],
+                compositeIndexes: [CompositeIndex(filter: .custom("text"), sort: .custom("number"))]),
         ])
         @Sendable func rows(_ db: SQLConnection) throws -> [Int] {
-            try ["entries", "tokens", "compositeEntries"].map { try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") ?? -1 }
+            try ["entries", "tokens", "compositeEntries"].map {
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") ?? -1
+            }
         }
         let (before, after, reused) = try await store.write { db, state in
             let before = try rows(db)
@@ -150,11 +163,17 @@ import Testing
         let others = try await store.write { db, state in
             let numbers = Set(try Int64.fetchAll(db, sql: "SELECT number FROM fields"))
             var editor = SchemaEditor(db, state, by: Caller(userRecordName: "_me"), at: Timestamp.now())
-            _ = try editor.apply(try editor.state.catalog.schema.changed(by: [.removeField("text", in: "Item")]), because: .edit)
+            _ = try editor.apply(
+                try editor.state.catalog.schema.changed(by: [.removeField("text", in: "Item")]), because: .edit)
             _ = try editor.apply(try editor.state.catalog.schema.changed(by: [.removeType("Item")]), because: .edit)
-            _ = try editor.apply(try editor.state.catalog.schema.changed(by: [.addType(RecordType(name: "New", fields: ["y": FieldDefinition(type: .int64)]))]), because: .edit)
+            _ = try editor.apply(
+                try editor.state.catalog.schema.changed(by: [
+                    .addType(RecordType(name: "New", fields: ["y": FieldDefinition(type: .int64)]))
+                ]), because: .edit)
             state = editor.state
-            return try Int64.fetchAll(db, sql: "SELECT f.number FROM fields f JOIN types t ON t.number = f.type WHERE t.name = 'New'").filter { numbers.contains($0) }
+            return try Int64.fetchAll(
+                db, sql: "SELECT f.number FROM fields f JOIN types t ON t.number = f.type WHERE t.name = 'New'"
+            ).filter { numbers.contains($0) }
         }
         #expect(others == [])
         store.sweep()
@@ -180,14 +199,19 @@ import Testing
             schema.types["Item"]?.fields["new"] = FieldDefinition(type: .int64, indexes: .queryable)
             let awaited = try state.catalog.store(schema, in: db)
             let entries = try ["number", "new"].map { name in
-                try Int.fetchOne(db, sql: "SELECT count(*) FROM entries WHERE field = ?", [state.catalog.fieldNumber(.custom(Name(name)), of: "Item")])
+                try Int.fetchOne(
+                    db, sql: "SELECT count(*) FROM entries WHERE field = ?",
+                    [state.catalog.fieldNumber(.custom(Name(name)), of: "Item")])
             }
             return (awaited, state.catalog.works, entries)
         }
         #expect(awaited == [])
         #expect(works == [])
         #expect(entries == [20, 20])
-        #expect(try await database.all(Query(recordType: "Item", filters: [.init("number", .equals, FieldInput(.int64(5)))])).count == 1)
+        #expect(
+            try await database.all(
+                Query(recordType: "Item", filters: [.init("number", .equals, FieldInput(.int64(5)))])
+            ).count == 1)
         try await fill(database, .default, (20..<90).map { Name("s\($0)") })
         _ = try await database.edit([Self.text], because: .edit, waitingForIndexes: false)
         #expect(try await database.indexBuilds().map(\.total) == [90, 90])
@@ -208,7 +232,8 @@ import Testing
         try await fill(database, .default, (0..<200).map { Name("r\($0)") })
         let store = try #require(database as? SQLDatabase).store
         try await store.write { db, _ in
-            try db.run("CREATE TRIGGER fault BEFORE INSERT ON compositeEntries BEGIN SELECT raise(ABORT, 'not now'); END")
+            try db.run(
+                "CREATE TRIGGER fault BEFORE INSERT ON compositeEntries BEGIN SELECT raise(ABORT, 'not now'); END")
         }
         _ = try await database.edit([Self.composite, Self.number], because: .edit, waitingForIndexes: false)
         // One index was declared before and is awaited now. Each request only gets the error of its own index.
@@ -216,8 +241,13 @@ import Testing
         _ = try await database.edit([Self.number])
         _ = try await database.edit([Self.text])
         let answer = await refused.value
-        #expect(answer?.reason.hasPrefix("The index is declared and will be built later: ") == true, "\(String(describing: answer))")
-        #expect(try await database.indexBuilds().map(\.subject) == [.composite(CompositeIndex(filter: .custom("text"), sort: .custom("number")))])
+        #expect(
+            answer?.reason.hasPrefix("The index is declared and will be built later: ") == true,
+            "\(String(describing: answer))")
+        #expect(
+            try await database.indexBuilds().map(\.subject) == [
+                .composite(CompositeIndex(filter: .custom("text"), sort: .custom("number")))
+            ])
         #expect(try await IndexRecount.problems(of: database) == [])
         try await store.write { db, _ in try db.run("DROP TRIGGER fault") }
         _ = try? await database.edit([Self.composite])

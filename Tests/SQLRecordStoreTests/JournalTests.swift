@@ -18,16 +18,20 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     private func open(_ limits: JournalLimits = .standard, tokenLifetime: Duration? = nil) throws -> SQLRecordEngine {
-        try StoreUnderTest.engine(folder: folder.url, tokenLifetime: tokenLifetime, journal: limits, clock: { [clock] in clock.now() })
+        try StoreUnderTest.engine(
+            folder: folder.url, tokenLifetime: tokenLifetime, journal: limits, clock: { [clock] in clock.now() })
     }
 
     /// A file from a version that did not count bytes.
-    @Test(.enabled(if: StoreUnderTest.isSQLite, "it is about files")) func aFileOfBeforeCountsItsBytesNow() async throws {
+    @Test(.enabled(if: StoreUnderTest.isSQLite, "it is about files")) func aFileOfBeforeCountsItsBytesNow() async throws
+    {
         var engine = try open()
         var database = try await engine.withZone()
         let asset = try await engine.upload(7, for: "f", at: clock.now())
         try await database.save("f", in: notes, ["file": .asset(asset)])
-        for name in ["a", "b", "gone"] as [Name] { try await database.save(name, in: notes, ["text": .string("text of \(name)")]) }
+        for name in ["a", "b", "gone"] as [Name] {
+            try await database.save(name, in: notes, ["text": .string("text of \(name)")])
+        }
         try await database.save("o", type: "Other", ["text": .string("text")])
         try await database.delete("gone", in: notes)
         let before = try await database.storage(limit: 10)
@@ -36,10 +40,11 @@ import Testing
         let file = folder.url.appending(path: "iCloud.com.example.Test/development.sqlite").path(percentEncoded: false)
         let queue = try DatabaseQueue(path: file)
         try await queue.write { db in
-            try db.execute(sql: """
-                ALTER TABLE typeCounts DROP COLUMN bytes; ALTER TABLE typeCounts DROP COLUMN assetBytes;
-                DELETE FROM grdb_migrations WHERE identifier = '6';
-                """)
+            try db.execute(
+                sql: """
+                    ALTER TABLE typeCounts DROP COLUMN bytes; ALTER TABLE typeCounts DROP COLUMN assetBytes;
+                    DELETE FROM grdb_migrations WHERE identifier = '6';
+                    """)
         }
         try queue.close()
         engine = try open()
@@ -50,21 +55,26 @@ import Testing
     }
 
     /// With another order, SQLite would have to load all fields into memory.
-    @Test(.enabled(if: StoreUnderTest.isSQLite, "it is about files")) func bytesAreCountedInTheOrderOfTheFile() async throws {
+    @Test(.enabled(if: StoreUnderTest.isSQLite, "it is about files")) func bytesAreCountedInTheOrderOfTheFile()
+        async throws
+    {
         let engine = try open()
         let store = try await #require(engine.withZone() as? SQLDatabase).store
         for sql in [StoreMigrations.recordSizes, StoreMigrations.assetSizes] {
             let plan = try await store.pool.read { db in
                 try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + sql).map { $0["detail"] as String }
             }
-            #expect(!plan.isEmpty && !plan.contains { $0.contains("TEMP B-TREE") || $0.contains("AUTOMATIC") }, "\(plan)")
+            #expect(
+                !plan.isEmpty && !plan.contains { $0.contains("TEMP B-TREE") || $0.contains("AUTOMATIC") }, "\(plan)")
             // A scan in another order than that of the rows would jump through the whole file.
             #expect(!plan.contains { $0.hasPrefix("SCAN records USING") || $0.hasPrefix("SCAN r ") }, "\(plan)")
         }
         await engine.close()
     }
 
-    private func rows(_ database: any RecordDatabase, _ sql: String = "SELECT count(*) FROM journal") async throws -> Int {
+    private func rows(_ database: any RecordDatabase, _ sql: String = "SELECT count(*) FROM journal") async throws
+        -> Int
+    {
         try await #require(database as? SQLDatabase).store.look { db in try Int.fetchOne(db, sql: sql) ?? 0 }
     }
 
@@ -75,16 +85,23 @@ import Testing
     @Test func anEntryNamesItsRequest() async throws {
         let engine = try open()
         let database = try await engine.withZone()
-        let requests = ["0F1E2D3C-4B5A-6978-8796-A5B4C3D2E1F0", nil, "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0", "by hand é"]
+        let requests = [
+            "0F1E2D3C-4B5A-6978-8796-A5B4C3D2E1F0", nil, "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0", "by hand é",
+        ]
         for requestID in requests {
             let operation = RecordOperation(.forceUpdate, recordName: "r", recordType: "Item")
-            for outcome in try await database.modify(ModifyRequest([operation], zoneID: notes, requestID: requestID)) { _ = try outcome.get() }
+            for outcome in try await database.modify(ModifyRequest([operation], zoneID: notes, requestID: requestID)) {
+                _ = try outcome.get()
+            }
         }
         let delete = ModifyRequest([RecordOperation(.forceDelete, recordName: "r")], zoneID: notes, requestID: "last")
         for outcome in try await database.modify(delete) { _ = try outcome.get() }
         #expect(try await journal("r", database).map(\.requestID) == ["last"] + requests.reversed())
         // Request identifiers of servers take 16 bytes.
-        if StoreUnderTest.isSQLite { #expect(try await rows(database, "SELECT length(request) FROM journal WHERE typeof(request) = 'blob'") == 16) }
+        if StoreUnderTest.isSQLite {
+            #expect(
+                try await rows(database, "SELECT length(request) FROM journal WHERE typeof(request) = 'blob'") == 16)
+        }
         await engine.close()
     }
 
@@ -115,7 +132,8 @@ import Testing
         #expect(page.entries.map(\.act) == [.deleted] && page.limits.isOff && page.before == nil)
         #expect(try await rows(database) == 0)
         let refused = await refusal {
-            _ = try await database.revert(RecordReversion(RecordID(recordName: "r", zoneID: notes), to: 1, recordChangeTag: nil))
+            _ = try await database.revert(
+                RecordReversion(RecordID(recordName: "r", zoneID: notes), to: 1, recordChangeTag: nil))
         }
         #expect(refused?.reason.contains("keeps no earlier versions") == true)
         #expect(try await StoreRecount.problems(of: database) == [])
@@ -127,7 +145,9 @@ import Testing
         let database = try await engine.withZone()
         let text = FieldValue.string(String(repeating: "x", count: 1000))
         for round in 0..<40 {
-            for name in ["a", "b", "c"] as [Name] { try await database.save(name, in: notes, ["text": text, "round": .int64(Int64(round))]) }
+            for name in ["a", "b", "c"] as [Name] {
+                try await database.save(name, in: notes, ["text": text, "round": .int64(Int64(round))])
+            }
             #expect(try await rows(database, "SELECT sum(journalBytes) FROM zones") <= 20_000)
         }
         // The latest versions of all records exist.
@@ -163,12 +183,16 @@ import Testing
         let data = FieldValue.bytes([UInt8](repeating: 7, count: 700_000))
         for round in 0..<16 { try await database.save("r", in: notes, ["data": data, "round": .int64(Int64(round))]) }
         let store = try #require(database as? SQLDatabase).store
-        let isLeft = try await store.write { db, state in try JournalRows.sweep(before: Timestamp(milliseconds: .max), &state, db) }
+        let isLeft = try await store.write { db, state in
+            try JournalRows.sweep(before: Timestamp(milliseconds: .max), &state, db)
+        }
         #expect(isLeft)
         let left = try await rows(database)
         #expect(left > 0 && left < 15)
         #expect(try await StoreRecount.problems(of: database) == [])
-        let rest = try await store.write { db, state in try JournalRows.sweep(before: Timestamp(milliseconds: .max), &state, db) }
+        let rest = try await store.write { db, state in
+            try JournalRows.sweep(before: Timestamp(milliseconds: .max), &state, db)
+        }
         #expect(!rest)
         #expect(try await rows(database) == 0)
         await engine.close()
@@ -260,7 +284,9 @@ import Testing
     }
 
     /// A file from a version without a journal.
-    @Test(.enabled(if: StoreUnderTest.isSQLite, "it is about files")) func aFileOfBeforeBeginsItsJournalNow() async throws {
+    @Test(.enabled(if: StoreUnderTest.isSQLite, "it is about files")) func aFileOfBeforeBeginsItsJournalNow()
+        async throws
+    {
         var engine = try open()
         var database = try await engine.withZone()
         try await database.save("r", in: notes, ["a": .int64(1)])
@@ -268,19 +294,23 @@ import Testing
         let file = folder.url.appending(path: "iCloud.com.example.Test/development.sqlite").path(percentEncoded: false)
         let queue = try DatabaseQueue(path: file)
         try await queue.write { db in
-            try db.execute(sql: """
-                DROP TABLE unsentEdits; DROP TABLE mirrorMarks; DROP TABLE sightings; ALTER TABLE zones DROP COLUMN isMirror;
-                ALTER TABLE records DROP COLUMN tag; DELETE FROM grdb_migrations WHERE identifier = '10';
-                DROP TABLE journal; ALTER TABLE records DROP COLUMN request; ALTER TABLE records DROP COLUMN version;
-                ALTER TABLE zones DROP COLUMN journalBytes; DELETE FROM grdb_migrations WHERE identifier = '5';
-                """)
+            try db.execute(
+                sql: """
+                    DROP TABLE unsentEdits; DROP TABLE mirrorMarks; DROP TABLE sightings; ALTER TABLE zones DROP COLUMN isMirror;
+                    ALTER TABLE records DROP COLUMN tag; DELETE FROM grdb_migrations WHERE identifier = '10';
+                    DROP TABLE journal; ALTER TABLE records DROP COLUMN request; ALTER TABLE records DROP COLUMN version;
+                    ALTER TABLE zones DROP COLUMN journalBytes; DELETE FROM grdb_migrations WHERE identifier = '5';
+                    """)
         }
         try queue.close()
         engine = try open()
         database = try await engine.full(.private)
         #expect(try await journal("r", database).map(\.act) == [.created])
         try await database.save("r", in: notes, ["a": .int64(2)])
-        #expect(try await journal("r", database).map { try $0.fields.values(of: ["a"]) } == [["a": .int64(2)], ["a": .int64(1)]])
+        #expect(
+            try await journal("r", database).map { try $0.fields.values(of: ["a"]) } == [
+                ["a": .int64(2)], ["a": .int64(1)],
+            ])
         #expect(try await StoreRecount.problems(of: database) == [])
         await engine.close()
     }

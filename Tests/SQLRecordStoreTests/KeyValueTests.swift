@@ -29,12 +29,14 @@ import Testing
         await engine.close()
     }
 
-    @Test(.enabled(if: StoreUnderTest.isSQLite, "the file is damaged from outside")) func aDamagedValueIsAnErrorThatNamesItsTable() async throws {
+    @Test(.enabled(if: StoreUnderTest.isSQLite, "the file is damaged from outside"))
+    func aDamagedValueIsAnErrorThatNamesItsTable() async throws {
         let folder = try TemporaryFolder()
         var engine = try StoreUnderTest.engine(folder: folder.url)
         _ = try await engine.full(.private).modifyKeyValues([.set("a", .integer(1))])
         await engine.close()
-        let queue = try DatabaseQueue(path: folder.url.appending(path: "iCloud.com.example.Test/development.sqlite").path(percentEncoded: false))
+        let queue = try DatabaseQueue(
+            path: folder.url.appending(path: "iCloud.com.example.Test/development.sqlite").path(percentEncoded: false))
         try await queue.write { try $0.execute(sql: "UPDATE keyValues SET value = x'5b5d'") }
         try queue.close()
         engine = try StoreUnderTest.engine(folder: folder.url)

@@ -40,7 +40,8 @@ import Testing
                 // All reads either have a turn or wait for one.
                 try await eventually {
                     longReads[purpose].waitingCount > 0
-                        && longReads[purpose].waitingCount + held.begun.load(ordering: .relaxed) == 2 * LongReadTurns.limit
+                        && longReads[purpose].waitingCount + held.begun.load(ordering: .relaxed) == 2
+                            * LongReadTurns.limit
                 }
                 if purpose == .scan {
                     #expect(try await database.query(QueryRequest(query)).records.count == 1)
@@ -70,7 +71,8 @@ import Testing
         let engine = try await LargeStore.make(records: 25_000, in: folder.url)
         let database = try await engine.full(.private)
         try await database.save("rare", type: "Rare", in: LargeStore.zone)
-        var request = ZoneChangesRequest(LargeStore.zone, desiredKeys: [], desiredRecordTypes: ["Rare"], reverse: reverse)
+        var request = ZoneChangesRequest(
+            LargeStore.zone, desiredKeys: [], desiredRecordTypes: ["Rare"], reverse: reverse)
         var pages: [[Name]] = []
         var isLast = false
         while !isLast {
@@ -91,7 +93,8 @@ import Testing
         for start in stride(from: 0, to: 3000, by: 200) {
             let operations = (start..<(start + 200)).map { number in
                 RecordOperation(
-                    .create, recordName: Name("r\(number)"), recordType: "Item", fields: ["number": FieldInput(.int64(Int64(number))), "same": FieldInput(.int64(1))])
+                    .create, recordName: Name("r\(number)"), recordType: "Item",
+                    fields: ["number": FieldInput(.int64(Int64(number))), "same": FieldInput(.int64(1))])
             }
             for outcome in try await database.modify(ModifyRequest(operations)) { _ = try outcome.get() }
         }
@@ -99,8 +102,13 @@ import Testing
         let turns = try #require(store.openStore).reader.longReads[.query]
         let held = Held()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<LongReadTurns.limit { group.addTask { try await store.readAtLength(for: .query) { _, _ in held.hold() } } }
-            try await eventually { turns.waitingCount > 0 && turns.waitingCount + held.begun.load(ordering: .relaxed) == LongReadTurns.limit }
+            for _ in 0..<LongReadTurns.limit {
+                group.addTask { try await store.readAtLength(for: .query) { _, _ in held.hold() } }
+            }
+            try await eventually {
+                turns.waitingCount > 0
+                    && turns.waitingCount + held.begun.load(ordering: .relaxed) == LongReadTurns.limit
+            }
             let waiting = turns.waitingCount
             let short = Query(recordType: "Item", filters: [Query.Filter("number", .equals, FieldInput(.int64(7)))])
             #expect(try await database.query(QueryRequest(short)).records.map(\.recordID.recordName) == ["r7"])
@@ -113,7 +121,9 @@ import Testing
             try await group.waitForAll()
         }
         // A connection keeps no limit.
-        let all = Query(recordType: "Item", filters: [Query.Filter("same", .equals, FieldInput(.int64(1)))], sorts: [Query.Sort("number")])
+        let all = Query(
+            recordType: "Item", filters: [Query.Filter("same", .equals, FieldInput(.int64(1)))],
+            sorts: [Query.Sort("number")])
         #expect(try await database.all(all).count == 3000)
         await engine.close()
     }

@@ -21,7 +21,9 @@ final class LosableHome: StoreLocation {
 
     /// Lets all calls fail, or works again.
     /// - Parameter isOfMaking: true to let only calls that make a store fail, after its rows are written.
-    func fail(_ failure: SQLError?, isOfMaking: Bool = false) { state.withLock { $0 = State(failure: failure, isOfMaking: isOfMaking) } }
+    func fail(_ failure: SQLError?, isOfMaking: Bool = false) {
+        state.withLock { $0 = State(failure: failure, isOfMaking: isOfMaking) }
+    }
 
     fileprivate func check(isMade: Bool = false) throws {
         try state.withLock { state in
@@ -80,7 +82,9 @@ private final class LosableConnections: WritableConnections {
         try home.check()
         return try base.read(body)
     }
-    func readElsewhere<Value: Sendable>(_ body: @escaping @Sendable (SQLConnection) throws -> Value) async throws -> Value {
+    func readElsewhere<Value: Sendable>(_ body: @escaping @Sendable (SQLConnection) throws -> Value) async throws
+        -> Value
+    {
         try home.check()
         return try await base.readElsewhere(body)
     }

@@ -18,9 +18,12 @@ import Testing
 
     /// As libpq says it.
     private static let away = SQLError(
-        .connectionLost, "08001", "connection to server at \"db1\" (10.0.0.7), port 5432 failed: Connection refused", "SELECT 1", isForLog: true)
+        .connectionLost, "08001", "connection to server at \"db1\" (10.0.0.7), port 5432 failed: Connection refused",
+        "SELECT 1", isForLog: true)
     private static let refused = SQLError(
-        .cannotOpen, "28P01", "connection to server at \"db1\" (10.0.0.7), port 5432 failed: FATAL: password authentication failed for user \"hush\"", isForLog: true)
+        .cannotOpen, "28P01",
+        "connection to server at \"db1\" (10.0.0.7), port 5432 failed: FATAL: password authentication failed for user \"hush\"",
+        isForLog: true)
 
     private final class Log: Sendable {
         let lines = Mutex<[String]>([])
@@ -43,9 +46,13 @@ import Testing
         SQLRecordEngine(home: home, logger: Logger(label: "test") { [log] _ in Lines(log: log) }, clock: Timestamp.now)
     }
 
-    private func container(_ name: String) throws -> ContainerID { try #require(ContainerID("iCloud.com.example.\(name)")) }
+    private func container(_ name: String) throws -> ContainerID {
+        try #require(ContainerID("iCloud.com.example.\(name)"))
+    }
 
-    private func tellsNoPlace(_ error: RecordError?) -> Bool { !["db1", "10.0.0.7", "5432", "hush", "SELECT"].contains { error?.reason.contains($0) ?? false } }
+    private func tellsNoPlace(_ error: RecordError?) -> Bool {
+        !["db1", "10.0.0.7", "5432", "hush", "SELECT"].contains { error?.reason.contains($0) ?? false }
+    }
 
     @Test func everyRequestIsToTryAgainAndWorksWhenItIsBack() async throws {
         let home = try LosableHome(folder.url)
@@ -56,9 +63,16 @@ import Testing
         let (one, two, other) = (try address(.private).container, try container("Two"), try container("Other"))
         let requests: [(String, () async throws -> Void)] = [
             ("list", { _ = try await engine.containers() }), ("delete", { try await engine.deleteContainer(two) }),
-            ("rename", { try await engine.renameContainer(two, to: other) }), ("read", { _ = try await database.pull(notes) }),
+            ("rename", { try await engine.renameContainer(two, to: other) }),
+            ("read", { _ = try await database.pull(notes) }),
             ("save", { try await store.write { _, _ in } }),
-            ("open", { _ = try await engine.database(DatabaseAddress(container: other, environment: .development, scope: .private), as: ada) }),
+            (
+                "open",
+                {
+                    _ = try await engine.database(
+                        DatabaseAddress(container: other, environment: .development, scope: .private), as: ada)
+                }
+            ),
         ]
         home.fail(Self.away)
         for (name, request) in requests {
@@ -67,7 +81,10 @@ import Testing
             #expect(refusal?.reason.hasPrefix("The database does not answer (") == true, "\(name)")
             #expect(tellsNoPlace(refusal), "\(name): \(refusal?.reason ?? "")")
         }
-        for line in ["The containers can't be listed: ", "\(two) can't be deleted: ", "can't be read: ", "Writing failed: ", "The database does not answer (the "] {
+        for line in [
+            "The containers can't be listed: ", "\(two) can't be deleted: ", "can't be read: ", "Writing failed: ",
+            "The database does not answer (the ",
+        ] {
             #expect(log.lines.withLock { $0.contains { $0.contains(line) && $0.contains("db1") } }, "\(line)")
         }
         for reason in try await engine.summaries(of: [one]).map(\.unreadableBecause) + engine.health().map(\.reason) {
@@ -95,10 +112,16 @@ import Testing
         let opened = await refusal { _ = try await engine.database(unopened, as: ada) }
         #expect(opened?.code == .internalError && opened?.reason.contains("can't be read") == true)
         let saved = await refusal { try await engine.full(.private).save("b", in: notes) }
-        for error in [listed, deleted, opened, saved, StoreProblem.readOnly(StoreKey(container: two, environment: .development), because: Self.refused)] {
+        for error in [
+            listed, deleted, opened, saved,
+            StoreProblem.readOnly(StoreKey(container: two, environment: .development), because: Self.refused),
+        ] {
             #expect(error != nil && tellsNoPlace(error), "\(error?.reason ?? "")")
         }
-        #expect(log.lines.withLock { $0.contains { $0.contains("The containers can't be listed: ") && $0.contains("hush") } })
+        #expect(
+            log.lines.withLock {
+                $0.contains { $0.contains("The containers can't be listed: ") && $0.contains("hush") }
+            })
         await engine.close()
     }
 
@@ -111,10 +134,14 @@ import Testing
         let again = try SQLRecordEngine(folder: folder.url.appending(path: "a"))
         let home = try LosableHome(folder.url.appending(path: "b"))
         let target = engine(home)
-        home.fail(SQLError(cause, "57P01", "db1 is away", "INSERT INTO records VALUES (?, ?, ?)", isForLog: true), isOfMaking: true)
+        home.fail(
+            SQLError(cause, "57P01", "db1 is away", "INSERT INTO records VALUES (?, ?, ?)", isForLog: true),
+            isOfMaking: true)
         let failed = await refusal { _ = try await again.copyAll(to: target) { _, _, _ in } }
         #expect(failed?.code == (cause == .other ? .internalError : .tryAgainLater))
-        #expect(failed?.reason.contains("db1 is away, 57P01") == true && failed?.reason.contains("INSERT") == false, "\(failed?.reason ?? "")")
+        #expect(
+            failed?.reason.contains("db1 is away, 57P01") == true && failed?.reason.contains("INSERT") == false,
+            "\(failed?.reason ?? "")")
         #expect(try !home.holds(StoreKey(container: address(.private).container, environment: .development)))
         home.fail(nil)
         #expect(try await again.copyAll(to: target) { _, _, _ in }.map(\.environment) == [.development])
@@ -124,20 +151,27 @@ import Testing
     /// What a save would refuse today is copied, and counted.
     @Test func aCopyCountsEncryptedFieldsInThePublicDatabase() async throws {
         let source = try SQLRecordEngine(folder: folder.url.appending(path: "a"))
-        let signature = Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: ada.userRecordName, deviceID: "")
+        let signature = Signature(
+            timestamp: Timestamp(milliseconds: 1), userRecordName: ada.userRecordName, deviceID: "")
         for scope in [DatabaseScope.public, .private] {
             let database = scope == .public ? try await source.full(.public) : try await source.withZone()
             let zoneID = scope == .public ? ZoneID.default : notes
             let records = [true, true, false].enumerated().map { number, isEncrypted in
                 StoredRecord(
-                    recordID: RecordID(recordName: "r\(number)", zoneID: zoneID), recordType: "Item", recordChangeTag: "1", created: signature, modified: signature,
-                    fields: FieldsText([Field(name: isEncrypted ? "key" : "text", value: .string("x"), isEncrypted: isEncrypted)]))
+                    recordID: RecordID(recordName: "r\(number)", zoneID: zoneID), recordType: "Item",
+                    recordChangeTag: "1", created: signature, modified: signature,
+                    fields: FieldsText([
+                        Field(name: isEncrypted ? "key" : "text", value: .string("x"), isEncrypted: isEncrypted)
+                    ]))
             }
             _ = try await database.mirror(MirrorBatch(zoneID, changes: records.map { .init(.saved($0)) }))
             _ = try await database.mirror(MirrorBatch(zoneID, changes: [.init(.deleted(records[0].recordID))]))
         }
         await source.close()
-        let (again, target) = (try SQLRecordEngine(folder: folder.url.appending(path: "a")), try SQLRecordEngine(folder: folder.url.appending(path: "b")))
+        let (again, target) = (
+            try SQLRecordEngine(folder: folder.url.appending(path: "a")),
+            try SQLRecordEngine(folder: folder.url.appending(path: "b"))
+        )
         let copied = try await again.copyAll(to: target) { _, _, _ in }
         #expect(copied.map(\.encryptedInPublic) == [1] && copied.allSatisfy { $0.rows > 6 })
         for engine in [again, target] { await engine.close() }

@@ -16,20 +16,26 @@ import Testing
     /// The same records for any engine.
     private static func fill(_ engine: any RecordEngine) async throws -> any RecordDatabase {
         let database = try await engine.full(.private)
-        _ = try await database.edit([.addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))])
+        _ = try await database.edit([
+            .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))
+        ])
         for result in try await database.modifyZones(zones.map { .create($0) }) { _ = try result.get() }
         var random = SeededRandom(seed: 60)
         var operations: [RecordOperation] = []
         for zoneID in zones {
             for number in 0..<recordsInZone {
                 var fields: [Name: FieldInput] = [
-                    "number": FieldInput(.int64(Int64.random(in: 0..<40, using: &random))), "text": FieldInput(.string(String(repeating: "x", count: 900))),
+                    "number": FieldInput(.int64(Int64.random(in: 0..<40, using: &random))),
+                    "text": FieldInput(.string(String(repeating: "x", count: 900))),
                 ]
                 if number % 7 != 0 { fields["place"] = FieldInput(.location(QueryMaker.location(using: &random))) }
-                if number % 5 != 0 { fields["rank"] = FieldInput(.int64(Int64.random(in: 0..<100_000, using: &random))) }
+                if number % 5 != 0 {
+                    fields["rank"] = FieldInput(.int64(Int64.random(in: 0..<100_000, using: &random)))
+                }
                 // Names that also exist in other zones.
                 let name = Name("r\(Int.random(in: 0..<20, using: &random) * 100 + number)")
-                operations.append(RecordOperation(.create, recordName: name, zoneID: zoneID, recordType: "Item", fields: fields))
+                operations.append(
+                    RecordOperation(.create, recordName: name, zoneID: zoneID, recordType: "Item", fields: fields))
             }
         }
         for start in stride(from: 0, to: operations.count, by: 200) {
@@ -50,8 +56,14 @@ import Testing
         Query(recordType: "Item", sorts: [Query.Sort("place", relativeLocation: place)]),
         Query(recordType: "Item", sorts: [Query.Sort("place", ascending: false, relativeLocation: place)]),
         Query(recordType: "Item", filters: [Query.Filter("number", .equals, FieldInput(.int64(7)))]),
-        Query(recordType: "Item", filters: [Query.Filter("number", .greaterThan, FieldInput(.int64(20)))], sorts: [Query.Sort("rank", ascending: false)]),
-        Query(recordType: "Item", filters: [Query.Filter("recordName", .in, FieldInput(.list([.string("r100"), .string("r101")], of: .string)))]),
+        Query(
+            recordType: "Item", filters: [Query.Filter("number", .greaterThan, FieldInput(.int64(20)))],
+            sorts: [Query.Sort("rank", ascending: false)]),
+        Query(
+            recordType: "Item",
+            filters: [
+                Query.Filter("recordName", .in, FieldInput(.list([.string("r100"), .string("r101")], of: .string)))
+            ]),
     ]
 
     @Test("Pages are those of the engine in memory, and markers of either lead on in the other")
@@ -84,7 +96,9 @@ import Testing
         let database = try await Self.fill(engine)
         let explanation = try await database.explain(QueryRequest(query, in: .allZones, limit: PageLimit(records: 20)))
         #expect(explanation.recordsReturned == 20)
-        #expect(explanation.summary.contains("This describes the zone '") && explanation.summary.contains("', the first of "), "\(explanation.summary)")
+        #expect(
+            explanation.summary.contains("This describes the zone '")
+                && explanation.summary.contains("', the first of "), "\(explanation.summary)")
         // A full page per zone would be 60 times 21 records. In random order, the k-th
         // zone contributes about 1/k of a page, plus one record to detect the end.
         #expect(explanation.recordsRead < 400, "\(explanation.recordsRead)")
@@ -103,7 +117,9 @@ import Testing
         for zone in 0..<50 {
             for number in 0..<200 {
                 let size = Int.random(in: 1...5000, using: &random)
-                let id = RecordID(recordName: Name("\(Int.random(in: 0...1_000_000, using: &random))-\(number)"), zoneID: ZoneID(zoneName: Name("\(zone)")))
+                let id = RecordID(
+                    recordName: Name("\(Int.random(in: 0...1_000_000, using: &random))-\(number)"),
+                    zoneID: ZoneID(zoneName: Name("\(zone)")))
                 let record = StoredRecord(
                     recordID: id, recordType: "Item", recordChangeTag: "1", created: signature, modified: signature,
                     fields: FieldsText(bytes: Array(repeating: 0, count: size)))

@@ -25,7 +25,9 @@ struct MigrationCrashTests {
         let word = String(repeating: "long", count: 300)
         let filled = try await engine.full(.private)
         for result in try await filled.modifyZones([.create(crashZone)]) { _ = try result.get() }
-        for number in 0..<60 { try await filled.save("r\(number)" as Name, in: crashZone, ["text": .string("word\(number) \(word)")]) }
+        for number in 0..<60 {
+            try await filled.save("r\(number)" as Name, in: crashZone, ["text": .string("word\(number) \(word)")])
+        }
         let names = try await filled.pull(crashZone).changes.map(\.recordID.recordName)
         #expect(names.count == 60)
         await engine.close()
@@ -43,14 +45,18 @@ struct MigrationCrashTests {
         var random = SeededRandom(seed: Chance.seed)
         for image in 0..<Chance.times(20) {
             let events = Int.random(in: began...ended, using: &random)
-            let (manner, seed) = (WatchedFolder.Manner.allCases[image % WatchedFolder.Manner.allCases.count], random.next())
+            let (manner, seed) = (
+                WatchedFolder.Manner.allCases[image % WatchedFolder.Manner.allCases.count], random.next()
+            )
             let copy = folder.url.appending(path: "image\(image)")
             try disk.makeImage(after: events, manner, seed: seed, in: copy.appending(path: Self.container))
             let engine = try SQLRecordEngine(folder: copy)
             let database = try await engine.full(.private)
             let problems = try await StoreRecount.problems(of: database) + IndexRecount.problems(of: database)
             let found = try await database.pull(crashZone).changes.map(\.recordID.recordName)
-            #expect(found == names && problems == [], "\(problems), \(manner) after \(events) of \(began)...\(ended) events, image seed \(seed)")
+            #expect(
+                found == names && problems == [],
+                "\(problems), \(manner) after \(events) of \(began)...\(ended) events, image seed \(seed)")
             await engine.close()
         }
     }
@@ -64,13 +70,24 @@ struct MigrationCrashTests {
         try StoreMigrations.migrator.migrate(queue, upTo: version)
         // The next crash comes after it: also the removal of its journal is on the disk.
         try queue.writeWithoutTransaction { db in
-            try db.execute(sql: "PRAGMA synchronous = EXTRA; ATTACH ? AS present", arguments: [present.path(percentEncoded: false)])
-            let tables = try String.fetchAll(db, sql: "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'grdb_migrations'")
+            try db.execute(
+                sql: "PRAGMA synchronous = EXTRA; ATTACH ? AS present", arguments: [present.path(percentEncoded: false)]
+            )
+            let tables = try String.fetchAll(
+                db,
+                sql:
+                    "SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'grdb_migrations'"
+            )
             try db.inTransaction {
                 for table in tables {
-                    let (then, now) = (try db.columns(in: table).map(\.name), try db.columns(in: table, in: "present").map(\.name))
+                    let (then, now) = (
+                        try db.columns(in: table).map(\.name), try db.columns(in: table, in: "present").map(\.name)
+                    )
                     let columns = then.filter(now.contains).joined(separator: ", ")
-                    try db.execute(sql: "DELETE FROM main.\(table); INSERT INTO main.\(table) (\(columns)) SELECT \(columns) FROM present.\(table)")
+                    try db.execute(
+                        sql:
+                            "DELETE FROM main.\(table); INSERT INTO main.\(table) (\(columns)) SELECT \(columns) FROM present.\(table)"
+                    )
                 }
                 if version == "15" {
                     try db.execute(sql: "UPDATE tokens SET token = token || 'longlong' WHERE token LIKE 'long%'")

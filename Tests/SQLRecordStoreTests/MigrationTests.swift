@@ -20,7 +20,8 @@ import Testing
         ),
         // Words were kept whole. Those that begin alike become one.
         (
-            "15", "INSERT INTO tokens (field, zone, token, name) VALUES (1, 1, 'short', 'a'), (1, 1, '\(longest)y', 'a'), (1, 1, '\(longest)z', 'a')",
+            "15",
+            "INSERT INTO tokens (field, zone, token, name) VALUES (1, 1, 'short', 'a'), (1, 1, '\(longest)y', 'a'), (1, 1, '\(longest)z', 'a')",
             "SELECT token FROM tokens ORDER BY token", ["short", longest]
         ),
     ])

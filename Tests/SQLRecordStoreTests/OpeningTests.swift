@@ -20,7 +20,9 @@ import Testing
         try SQLRecordEngine(folder: data, logLimits: WriteAheadLogLimits(), openLimits: limits, clock: Timestamp.now)
     }
 
-    private func database(_ engine: SQLRecordEngine, _ number: Int, as caller: Caller = ada) async throws -> any RecordDatabase {
+    private func database(_ engine: SQLRecordEngine, _ number: Int, as caller: Caller = ada) async throws
+        -> any RecordDatabase
+    {
         let container = try #require(ContainerID("iCloud.com.example.C\(number)"))
         let address = DatabaseAddress(container: container, environment: .development, scope: .private)
         return try await engine.database(address, as: caller)
@@ -30,7 +32,9 @@ import Testing
         for result in try await database.modifyZones([.create(notes)]) { _ = try result.get() }
     }
 
-    private var names: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: data.path(percentEncoded: false)).sorted() } }
+    private var names: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: data.path(percentEncoded: false)).sorted() }
+    }
 
     @Test("Reading makes no container, and its token is good after the first save")
     func reading() async throws {
@@ -46,13 +50,18 @@ import Testing
         #expect(engine.open.count == 0)
         try await zone(database)
         #expect(try names == [".lock", "iCloud.com.example.C1"])
-        #expect(try await database.databaseChanges(DatabaseChangesRequest(since: token)).changes.map(\.zoneID) == [try await database.zones()[1].zoneID])
+        #expect(
+            try await database.databaseChanges(DatabaseChangesRequest(since: token)).changes.map(\.zoneID) == [
+                try await database.zones()[1].zoneID
+            ])
         // A container that was deleted and created again refuses earlier tokens.
         let later = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
         try await engine.deleteContainer(database.address.container)
         let anew = try await self.database(engine, 1)
         try await zone(anew)
-        await #expect(throws: TokenCodec.foreign) { _ = try await anew.databaseChanges(DatabaseChangesRequest(since: later)) }
+        await #expect(throws: TokenCodec.foreign) {
+            _ = try await anew.databaseChanges(DatabaseChangesRequest(since: later))
+        }
         await engine.close()
     }
 
@@ -64,9 +73,11 @@ import Testing
         let database = try await database(engine, 1, as: grace)
         let token = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
         let store = try #require(database as? SQLDatabase).store
-        let refused = try await database.outcomes([RecordOperation(.create, recordName: "r", recordType: "Item")], in: ZoneID(zoneName: "Missing"))
+        let refused = try await database.outcomes(
+            [RecordOperation(.create, recordName: "r", recordType: "Item")], in: ZoneID(zoneName: "Missing"))
         #expect(refused == [.zoneNotFound])
-        #expect(try await store.read { db, _ in try Int.fetchOne(db, sql: "SELECT count(*) FROM users") } == 1, "ada alone")
+        #expect(
+            try await store.read { db, _ in try Int.fetchOne(db, sql: "SELECT count(*) FROM users") } == 1, "ada alone")
         try await zone(database)
         #expect(try await store.read { db, _ in try Int.fetchOne(db, sql: "SELECT count(*) FROM users") } == 2)
         #expect(try await database.databaseChanges(DatabaseChangesRequest(since: token)).changes.count == 1)
@@ -110,7 +121,8 @@ import Testing
             try await database.save("two", in: notes)
             #expect(try await database.pull(notes, since: tokens[number]).changes.map(\.recordID.recordName) == ["two"])
             let store = try #require(database as? SQLDatabase).store
-            #expect(try await store.read { db, _ in try Int.fetchOne(db, sql: "SELECT count(*) FROM incarnations") } == 1)
+            #expect(
+                try await store.read { db, _ in try Int.fetchOne(db, sql: "SELECT count(*) FROM incarnations") } == 1)
             #expect(engine.open.count <= 3)
         }
         var iterator = signals.makeAsyncIterator()
@@ -133,7 +145,9 @@ import Testing
     private static func openFiles(in folder: URL) -> Int {
         let links = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         let path = folder.path(percentEncoded: false)
-        return links.count { ((try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) ?? "").hasPrefix(path) }
+        return links.count {
+            ((try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) ?? "").hasPrefix(path)
+        }
     }
 
     @Test("Stores are opened and closed under many requests at once, never too many, and none is lost")
@@ -185,7 +199,8 @@ import Testing
         (limits.unused, limits.all) = (2, 2)
         let engine = try engine(limits)
         // Each task holds its store until all have been answered.
-        let held: [(StorePlace, StoreReader)] = try await withThrowingTaskGroup(of: (StorePlace, StoreReader)?.self) { group in
+        let held: [(StorePlace, StoreReader)] = try await withThrowingTaskGroup(of: (StorePlace, StoreReader)?.self) {
+            group in
             for number in 0..<6 {
                 group.addTask {
                     do {
@@ -248,7 +263,9 @@ import Testing
             // Opens all readers, which then stay open.
             try await ReadMeter(try #require(database as? SQLDatabase).store).end()
         }
-        #expect(Self.openFiles(in: data) <= max(512 / 2 - OpenStores.Limits.reserve / 2, 2 * OpenStores.Limits.handlesPerFile))
+        #expect(
+            Self.openFiles(in: data)
+                <= max(512 / 2 - OpenStores.Limits.reserve / 2, 2 * OpenStores.Limits.handlesPerFile))
         await engine.close()
     }
 
@@ -285,15 +302,21 @@ import Testing
         await engine.close()
     }
 
-    private func file(_ number: Int = 1) -> URL { data.appending(path: "iCloud.com.example.C\(number)/development.sqlite") }
+    private func file(_ number: Int = 1) -> URL {
+        data.appending(path: "iCloud.com.example.C\(number)/development.sqlite")
+    }
 
-    @Test("After a start with a full disk everything can be read, and nothing be saved until there is room", .enabled(if: WatchedFolder.isPossible))
+    @Test(
+        "After a start with a full disk everything can be read, and nothing be saved until there is room",
+        .enabled(if: WatchedFolder.isPossible))
     func fullDisk() async throws {
         let disk = WatchedFolder(data.appending(path: "iCloud.com.example.C1"))
         try await closedStore()
         // Older files number their users from 1 on.
         let queue = try DatabaseQueue(path: file().path(percentEncoded: false))
-        try await queue.write { try $0.execute(sql: "UPDATE users SET number = 1; UPDATE zones SET owner = 1 WHERE owner <> 0") }
+        try await queue.write {
+            try $0.execute(sql: "UPDATE users SET number = 1; UPDATE zones SET owner = 1 WHERE owner <> 0")
+        }
         try queue.close()
         let healthy = try engine()
         var token = try await database(healthy, 1).pull(notes).token
@@ -318,7 +341,9 @@ import Testing
         }
     }
 
-    @Test("Saves that a full disk refuses keep no read waiting, and open nothing anew", .enabled(if: WatchedFolder.isPossible))
+    @Test(
+        "Saves that a full disk refuses keep no read waiting, and open nothing anew",
+        .enabled(if: WatchedFolder.isPossible))
     func refusedSaves() async throws {
         try await closedStore()
         let disk = WatchedFolder(data.appending(path: "iCloud.com.example.C1"))
@@ -340,7 +365,8 @@ import Testing
         let later = try await place.enter()
         #expect(later === held, "it was opened anew")
         place.release(later)
-        let names = try FileManager.default.contentsOfDirectory(atPath: file().deletingLastPathComponent().path(percentEncoded: false))
+        let names = try FileManager.default.contentsOfDirectory(
+            atPath: file().deletingLastPathComponent().path(percentEncoded: false))
         #expect(names.filter { $0.hasPrefix(".") } == [], "nothing stays of the looks at the folder")
         disk.heal()
         try await database.save("two", in: notes)
@@ -393,7 +419,8 @@ import Testing
         try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
         for end in ["", "-wal"] {
             let name = "development.sqlite\(end)"
-            try FileManager.default.copyItem(at: data.appending(path: "iCloud.com.example.C1/\(name)"), to: copy.appending(path: name))
+            try FileManager.default.copyItem(
+                at: data.appending(path: "iCloud.com.example.C1/\(name)"), to: copy.appending(path: name))
         }
         await first.close()
         let disk = WatchedFolder(copy)
@@ -407,7 +434,9 @@ import Testing
         await killed.close()
     }
 
-    @Test("Damage stays known when the store is closed, and a save that meets it tells health too", arguments: [true, false])
+    @Test(
+        "Damage stays known when the store is closed, and a save that meets it tells health too",
+        arguments: [true, false])
     func damageIsKnown(isMetBySave: Bool) async throws {
         let engine = try engine()
         let database = try await database(engine, 1)
@@ -417,7 +446,9 @@ import Testing
         let refused = await refusal {
             if isMetBySave { try await database.save("one", in: notes) } else { _ = try await database.zones() }
         }
-        #expect(refused?.code == .internalError && refused?.reason.contains("'zones'") == true && refused?.reason.contains("Restore a backup") == true)
+        #expect(
+            refused?.code == .internalError && refused?.reason.contains("'zones'") == true
+                && refused?.reason.contains("Restore a backup") == true)
         let open = await engine.health().first
         #expect(open?.status == .unreadable)
         try await eventually { await place.closeUnlessUsed() }
@@ -438,7 +469,10 @@ import Testing
         #expect(refused?.reason.contains("belongs to another program") == true)
         await engine.close()
         #expect(try Data(contentsOf: file()) == before)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)) == ["development.sqlite"])
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)) == [
+                "development.sqlite"
+            ])
     }
 
     @Test("The log is told the same once")

@@ -9,7 +9,8 @@ import Testing
 @testable import SQLRecordStore
 @testable import TestStores
 
-/// Random histories: the SQL engine must answer like the in-memory engine. In PostgreSQL, two of them take turns on one database, like two processes.
+/// Random histories: the SQL engine must answer like the in-memory engine. In PostgreSQL, two of them take turns on one
+/// database, like two processes.
 @Suite struct RandomHistoryTests {
     /// Histories of 1,000 operations. Each depends only on its seed.
     private static let seeds = Chance.seeds(12)
@@ -44,14 +45,16 @@ private struct History {
     private var other: SQLRecordEngine?
     private let cascadeLimits: CascadeLimits
     /// Tokens of various ages, each pair for the same position in both engines.
-    private var tokens: [(scope: DatabaseScope, caller: Caller, zone: ZoneID?, model: ChangeToken, engine: ChangeToken)] = []
+    private var tokens:
+        [(scope: DatabaseScope, caller: Caller, zone: ZoneID?, model: ChangeToken, engine: ChangeToken)] = []
 
     /// The position up to which the firings were read.
     private var examined: Int64?
 
     // Names in composed and decomposed form, with quotes, and whose order differs between bytes and characters.
     private static let names: [Name] = [
-        "a", "b", "B", "é", "e\u{301}", "z\"quote\\", "💬", "\u{FFFD}x", "aa", "ab", "名前", "~", "x.y/z", "A1", "A2", "A3",
+        "a", "b", "B", "é", "e\u{301}", "z\"quote\\", "💬", "\u{FFFD}x", "aa", "ab", "名前", "~", "x.y/z", "A1", "A2",
+        "A3",
         // User record names for the public database: two users who appear, and one who never does.
         ada.userRecordName, grace.userRecordName, "_ffffffffffffffffffffffffffffffff",
     ]
@@ -61,7 +64,8 @@ private struct History {
     private static let journal = JournalLimits(days: 1, versions: 6)
     private static let zones: [Name] = ["Red", "Green", "Blue"]
     private static let words = [
-        "apple", "Äpfel", "pear", "plum tree", "apple pear", "ZEBRA", "名前", "", "nul\u{0}end", "nul\u{0}", "é", "e\u{301}",
+        "apple", "Äpfel", "pear", "plum tree", "apple pear", "ZEBRA", "名前", "", "nul\u{0}end", "nul\u{0}", "é",
+        "e\u{301}",
         "\t\"quoted\"\\ \u{1}\u{7F}\u{2028}",
     ]
 
@@ -72,22 +76,33 @@ private struct History {
         disk = WatchedFolder(folder.url.appending(path: "iCloud.com.example.Test"))
         let clock = clock
         // In most histories, most of a cascade happens between the saves.
-        let limits = [CascadeLimits(), CascadeLimits(recordsInRequest: 0, recordsInStep: 1), CascadeLimits(recordsInRequest: 2, recordsInStep: 2)]
+        let limits = [
+            CascadeLimits(), CascadeLimits(recordsInRequest: 0, recordsInStep: 1),
+            CascadeLimits(recordsInRequest: 2, recordsInStep: 2),
+        ]
         cascadeLimits = limits[Int(seed % 3)]
-        model = InMemoryRecordEngine(journal: Self.journal, cascadeLimit: cascadeLimits.recordsInRequest, clock: { clock.now() })
+        model = InMemoryRecordEngine(
+            journal: Self.journal, cascadeLimit: cascadeLimits.recordsInRequest, clock: { clock.now() })
         engine = try Self.open(folder.url, cascadeLimits, clock)
         other = StoreUnderTest.isSQLite ? nil : try Self.open(folder.url, cascadeLimits, clock)
     }
 
-    private static func open(_ folder: URL, _ cascadeLimits: CascadeLimits, _ clock: TestClock) throws -> SQLRecordEngine {
-        try StoreUnderTest.engine(folder: folder, journal: journal, logLimits: WriteAheadLogLimits(), cascadeLimits: cascadeLimits, clock: { clock.now() })
+    private static func open(_ folder: URL, _ cascadeLimits: CascadeLimits, _ clock: TestClock) throws
+        -> SQLRecordEngine
+    {
+        try StoreUnderTest.engine(
+            folder: folder, journal: journal, logLimits: WriteAheadLogLimits(), cascadeLimits: cascadeLimits,
+            clock: { clock.now() })
     }
 
     /// Most queries should be valid, so the types begin with an index on recordName, which saves never add.
     func begin() async throws {
         for engine in [model, engine] as [any RecordEngine] {
             _ = try await engine.full(.private).edit([
-                .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable], .modTime: [.queryable, .sortable]])),
+                .addType(
+                    RecordType(
+                        name: "Item",
+                        systemIndexes: [.recordID: [.queryable, .sortable], .modTime: [.queryable, .sortable]])),
                 .addRole("Editors"), .addRole("Readers"),
             ])
         }
@@ -97,7 +112,9 @@ private struct History {
     /// A file only keeps users who saved; users who only connected are forgotten on closing. So all connect again.
     private func connect() async throws {
         for caller in [ada, grace] {
-            for engine in [model, engine] + (other.map { [$0] } ?? []) as [any RecordEngine] { _ = try await engine.full(.private, as: caller) }
+            for engine in [model, engine] + (other.map { [$0] } ?? []) as [any RecordEngine] {
+                _ = try await engine.full(.private, as: caller)
+            }
         }
     }
 
@@ -141,7 +158,9 @@ private struct History {
         let count = Bool.random(using: &random) ? 1 : Int.random(in: 2...6, using: &random)
         var operations: [RecordOperation] = []
         var names = Array(Self.names.shuffled(using: &random).prefix(count))
-        if Int.random(in: 0..<40, using: &random) == 0 { names[0] = Self.impossibleNames.randomElement(using: &random) ?? "" }
+        if Int.random(in: 0..<40, using: &random) == 0 {
+            names[0] = Self.impossibleNames.randomElement(using: &random) ?? ""
+        }
         for name in names {
             let kind = RecordOperation.Kind.allCases.randomElement(using: &random) ?? .create
             var tag: String?
@@ -155,15 +174,19 @@ private struct History {
             operations.append(
                 RecordOperation(
                     kind, recordName: name, recordType: anyType(), recordChangeTag: tag, fields: anyFields(),
-                    parent: [.unchanged, .unchanged, .cleared, .record("a")].randomElement(using: &random) ?? .unchanged))
+                    parent: [.unchanged, .unchanged, .cleared, .record("a")].randomElement(using: &random) ?? .unchanged
+                ))
         }
-        let requestID = [nil, "5F3C0B1E-0000-4000-8000-00000000000\(Int.random(in: 0...9, using: &random))", "by hand é"].randomElement(using: &random) ?? nil
+        let requestID =
+            [nil, "5F3C0B1E-0000-4000-8000-00000000000\(Int.random(in: 0...9, using: &random))", "by hand é"]
+            .randomElement(using: &random) ?? nil
         let request = ModifyRequest(operations, zoneID: zone, atomic: Bool.random(using: &random), requestID: requestID)
         try await compare(index, scope, caller, "\(request)") { try await $0.modify(request) }
         try await StoreRecount.settleCascades(engine.full(.private))
     }
 
-    /// Saves asset fields: new assets, one with a used receipt, and assets of other records. Each engine has its own tickets, so the requests differ.
+    /// Saves asset fields: new assets, one with a used receipt, and assets of other records. Each engine has its own
+    /// tickets, so the requests differ.
     private mutating func saveAssets(_ index: Int) async throws {
         let (scope, caller, zone) = anyPlace()
         let name = Self.names.randomElement(using: &random) ?? "a"
@@ -172,7 +195,9 @@ private struct History {
         let source = Int.random(in: 0..<3, using: &random) == 0 ? Self.names.randomElement(using: &random) : nil
         let reuses = Int.random(in: 0..<6, using: &random) == 0
         let now = clock.now()
-        try await compareEngines(index, "assets \(files) of \(name) in \(scope) \(zone), from \(source?.string ?? "uploads")") { engine in
+        try await compareEngines(
+            index, "assets \(files) of \(name) in \(scope) \(zone), from \(source?.string ?? "uploads")"
+        ) { engine in
             let database = try await engine.full(scope, as: caller)
             var assets: [Asset] = []
             if let source {
@@ -180,7 +205,9 @@ private struct History {
                 assets = try await database.rereference(sources, from: zone, to: zone).map { try $0.get() }
             } else {
                 for file in files {
-                    assets.append(try await engine.upload(file, for: name, field: "files", type: type, in: zone, scope, as: caller, at: now))
+                    assets.append(
+                        try await engine.upload(
+                            file, for: name, field: "files", type: type, in: zone, scope, as: caller, at: now))
                 }
             }
             if reuses, let first = assets.first { assets.append(first) }
@@ -220,12 +247,16 @@ private struct History {
     /// Reads the journal of a record, and sometimes restores an earlier version.
     private mutating func readJournal(_ index: Int) async throws {
         let (scope, caller, zone) = anyPlace()
-        let name = Int.random(in: 0..<30, using: &random) == 0 ? Self.impossibleNames.randomElement(using: &random) : Self.names.randomElement(using: &random)
+        let name =
+            Int.random(in: 0..<30, using: &random) == 0
+            ? Self.impossibleNames.randomElement(using: &random) : Self.names.randomElement(using: &random)
         let recordID = RecordID(recordName: name ?? "a", zoneID: zone)
         if Int.random(in: 0..<40, using: &random) == 0 { clock.advance(40_000_000) }
         let limit = PageLimit(records: [1, 2, 50].randomElement(using: &random) ?? 2)
         let before = Bool.random(using: &random) ? Int64.random(in: 0...2000, using: &random) : nil
-        try await compare(index, scope, caller, "journal of \(recordID)") { try await $0.journal(RecordJournalRequest(recordID, before: before, limit: limit)) }
+        try await compare(index, scope, caller, "journal of \(recordID)") {
+            try await $0.journal(RecordJournalRequest(recordID, before: before, limit: limit))
+        }
         guard Int.random(in: 0..<3, using: &random) == 0 else { return }
         let known = (try? await model.full(scope, as: caller).journal(RecordJournalRequest(recordID)).entries) ?? []
         let position = known.randomElement(using: &random)?.position ?? Int64.random(in: 0...99, using: &random)
@@ -239,9 +270,12 @@ private struct History {
         let (_, caller, zone) = anyPlace()
         let zoneID = ZoneID(zoneName: zone.isDefault ? "Red" : zone.zoneName)
         if Int.random(in: 0..<5, using: &random) == 0 {
-            try await compare(index, .private, caller) { try await $0.purge(zoneID); return true }
+            try await compare(index, .private, caller) {
+                try await $0.purge(zoneID); return true
+            }
         } else {
-            let operation: ZoneOperation = Int.random(in: 0..<4, using: &random) == 0 ? .delete(zoneID) : .create(zoneID)
+            let operation: ZoneOperation =
+                Int.random(in: 0..<4, using: &random) == 0 ? .delete(zoneID) : .create(zoneID)
             try await compare(index, .private, caller) { database in
                 try await database.modifyZones([operation]).map { $0.map(\.zoneID) }
             }
@@ -257,7 +291,9 @@ private struct History {
             if stops {
                 try await database.stopSharing(zoneID, with: grace.userRecordName)
             } else {
-                try await database.share(zoneID, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: permission), on: engine)
+                try await database.share(
+                    zoneID, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: permission),
+                    on: engine)
             }
             return try await database.participants(of: zoneID)
         }
@@ -277,7 +313,11 @@ private struct History {
                 let query = QueryMaker.query(using: &random)
                 return .save(
                     Subscription(
-                        id, to: .query(Subscription.RecordSubject(query, firesOn: events, zoneID: Int.random(in: 0..<3, using: &random) == 0 ? zone : nil))))
+                        id,
+                        to: .query(
+                            Subscription.RecordSubject(
+                                query, firesOn: events, zoneID: Int.random(in: 0..<3, using: &random) == 0 ? zone : nil)
+                        )))
             }
         }
         try await compare(index, scope, caller, "\(operations)") { try await $0.modifySubscriptions(operations) }
@@ -287,7 +327,9 @@ private struct History {
     /// The changes since the last time, since any position, or none so far.
     private mutating func readFirings(_ index: Int) async throws {
         let since = [examined, examined, examined.map { $0 / 2 }, nil].randomElement(using: &random) ?? nil
-        try await compare(index, .private, ada, "firings after \(since.map { "\($0)" } ?? "nothing")") { try await $0.firings(after: since) }
+        try await compare(index, .private, ada, "firings after \(since.map { "\($0)" } ?? "nothing")") {
+            try await $0.firings(after: since)
+        }
         examined = try await model.full(.private).firings(after: nil).position
     }
 
@@ -303,18 +345,25 @@ private struct History {
 
     private mutating func pullZone(_ index: Int) async throws {
         let (scope, caller, zone) = anyPlace()
-        let since = tokens.filter { $0.zone != nil || Int.random(in: 0..<9, using: &random) == 0 }.randomElement(using: &random)
+        let since = tokens.filter { $0.zone != nil || Int.random(in: 0..<9, using: &random) == 0 }.randomElement(
+            using: &random)
         let usesToken = Int.random(in: 0..<4, using: &random) > 0
         var place = (scope, caller, zone)
-        if usesToken, let since, Int.random(in: 0..<8, using: &random) > 0 { place = (since.scope, since.caller, since.zone ?? zone) }
+        if usesToken, let since, Int.random(in: 0..<8, using: &random) > 0 {
+            place = (since.scope, since.caller, since.zone ?? zone)
+        }
         let limit = PageLimit(records: [1, 2, 5, 200].randomElement(using: &random) ?? 5)
         let types: Set<Name>? = Int.random(in: 0..<4, using: &random) == 0 ? ["Item"] : nil
         let reverse = Int.random(in: 0..<5, using: &random) == 0
         func request(_ token: ChangeToken?) -> ZoneChangesRequest {
             ZoneChangesRequest(place.2, since: token, limit: limit, desiredRecordTypes: types, reverse: reverse)
         }
-        let expected = await Self.outcome { try await model.full(place.0, as: place.1).zoneChanges(request(usesToken ? since?.model : nil)) }
-        let found = await Self.outcome { try await engine.full(place.0, as: place.1).zoneChanges(request(usesToken ? since?.engine : nil)) }
+        let expected = await Self.outcome {
+            try await model.full(place.0, as: place.1).zoneChanges(request(usesToken ? since?.model : nil))
+        }
+        let found = await Self.outcome {
+            try await engine.full(place.0, as: place.1).zoneChanges(request(usesToken ? since?.engine : nil))
+        }
         expect(index, expected.map(ZonePage.init), found.map(ZonePage.init), "pull \(place) reverse \(reverse)")
         if case .success(let left) = expected, case .success(let right) = found {
             tokens.append((place.0, place.1, place.2, left.syncToken, right.syncToken))
@@ -329,10 +378,12 @@ private struct History {
         let gone = Bool.random(using: &random)
         let limit = Bool.random(using: &random) ? 1 : 200
         let expected = await Self.outcome {
-            try await model.full(scope, as: caller).databaseChanges(DatabaseChangesRequest(since: since?.model, includesGoneZones: gone, limit: limit))
+            try await model.full(scope, as: caller).databaseChanges(
+                DatabaseChangesRequest(since: since?.model, includesGoneZones: gone, limit: limit))
         }
         let found = await Self.outcome {
-            try await engine.full(scope, as: caller).databaseChanges(DatabaseChangesRequest(since: since?.engine, includesGoneZones: gone, limit: limit))
+            try await engine.full(scope, as: caller).databaseChanges(
+                DatabaseChangesRequest(since: since?.engine, includesGoneZones: gone, limit: limit))
         }
         expect(index, expected.map(DatabasePage.init), found.map(DatabasePage.init), "database pull \(scope)")
         if case .success(let left) = expected, case .success(let right) = found {
@@ -341,7 +392,9 @@ private struct History {
         }
     }
 
-    private mutating func compareExplanations(_ index: Int, _ scope: DatabaseScope, _ caller: Caller, _ left: ChangeToken, _ right: ChangeToken) async throws {
+    private mutating func compareExplanations(
+        _ index: Int, _ scope: DatabaseScope, _ caller: Caller, _ left: ChangeToken, _ right: ChangeToken
+    ) async throws {
         let expected = await Self.outcome { try await model.full(scope, as: caller).explain(left) }
         let found = await Self.outcome { try await engine.full(scope, as: caller).explain(right) }
         expect(index, expected, found, "explain")
@@ -349,9 +402,15 @@ private struct History {
 
     private mutating func editIndexes(_ index: Int) async throws {
         let type = anyType()
-        let key: FieldKey = [.system(.recordID), .system(.modTime), .custom("number"), .custom("text"), .custom("tags"), .custom("place")]
+        let key: FieldKey =
+            [
+                .system(.recordID), .system(.modTime), .custom("number"), .custom("text"), .custom("tags"),
+                .custom("place"),
+            ]
             .randomElement(using: &random) ?? .system(.recordID)
-        let indexes: Indexes = [[], .queryable, [.queryable, .sortable], [.queryable, .sortable, .searchable], .sortable].randomElement(using: &random) ?? []
+        let indexes: Indexes =
+            [[], .queryable, [.queryable, .sortable], [.queryable, .sortable, .searchable], .sortable].randomElement(
+                using: &random) ?? []
         try await compare(index, .private, ada) { database in
             try await database.edit([.setIndexes(indexes, of: key, in: type)]).text
         }
@@ -359,7 +418,9 @@ private struct History {
 
     private mutating func editGrants(_ index: Int) async throws {
         let grants = (["_world", "_icloud", "_creator", "Editors", "Readers"] as [Name]).map { role in
-            Grant(role: role, permissions: Set(Grant.Permission.allCases.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }))
+            Grant(
+                role: role,
+                permissions: Set(Grant.Permission.allCases.filter { _ in Int.random(in: 0..<3, using: &random) == 0 }))
         }
         let type = Int.random(in: 0..<8, using: &random) == 0 ? Schema.usersType : anyType()
         try await compare(index, .public, ada, "\(grants) on \(type)") { database in
@@ -372,8 +433,11 @@ private struct History {
         let user = Bool.random(using: &random) ? ada.userRecordName : grace.userRecordName
         let roles = (["Editors", "Readers"] as [Name]).filter { _ in Bool.random(using: &random) }
         let numbers = FieldValue.list(roles.map { .int64(CustomRole.number(of: $0)) }, of: .int64)
-        let operation = RecordOperation(.forceUpdate, recordName: user, recordType: Schema.usersType, fields: ["roles": FieldInput(numbers)])
-        try await compare(index, .public, ada, "\(roles) to \(user)") { try await $0.modify(ModifyRequest([operation])) }
+        let operation = RecordOperation(
+            .forceUpdate, recordName: user, recordType: Schema.usersType, fields: ["roles": FieldInput(numbers)])
+        try await compare(index, .public, ada, "\(roles) to \(user)") {
+            try await $0.modify(ModifyRequest([operation]))
+        }
     }
 
     private mutating func lookAround(_ index: Int) async throws {
@@ -383,7 +447,9 @@ private struct History {
                 zones: try await database.zones().map(\.zoneID), atomic: try await database.zones().map(\.atomic),
                 counts: try await database.counts(in: zone),
                 referrers: try await database.referrers(to: RecordID(recordName: "a", zoneID: zone), limit: 10),
-                records: try await database.fetch((Self.names + Self.impossibleNames).map { RecordID(recordName: $0, zoneID: zone) }, desiredKeys: ["number"]))
+                records: try await database.fetch(
+                    (Self.names + Self.impossibleNames).map { RecordID(recordName: $0, zoneID: zone) },
+                    desiredKeys: ["number"]))
         }
         let limit = Int.random(in: 1...4, using: &random)
         try await compare(index, scope, caller, "storage of \(limit)") { try await $0.storage(limit: limit) }
@@ -425,7 +491,8 @@ private struct History {
 
     private mutating func anyPublicCaller() -> Caller {
         var caller = Bool.random(using: &random) ? ada : grace
-        caller.access = [.unrestricted, .signedIn, .signedIn, .signedIn, .anonymous].randomElement(using: &random) ?? .signedIn
+        caller.access =
+            [.unrestricted, .signedIn, .signedIn, .signedIn, .anonymous].randomElement(using: &random) ?? .signedIn
         return caller
     }
 
@@ -436,11 +503,16 @@ private struct History {
 
     private mutating func anyFields() -> [Name: FieldInput] {
         var fields: [Name: FieldInput] = [:]
-        if Bool.random(using: &random) { fields["number"] = FieldInput(.int64(Int64.random(in: -3...5, using: &random))) }
-        if Bool.random(using: &random) { fields["ratio"] = FieldInput(.double(Double(Int.random(in: -2...2, using: &random)) / 2)) }
+        if Bool.random(using: &random) {
+            fields["number"] = FieldInput(.int64(Int64.random(in: -3...5, using: &random)))
+        }
+        if Bool.random(using: &random) {
+            fields["ratio"] = FieldInput(.double(Double(Int.random(in: -2...2, using: &random)) / 2))
+        }
         if Bool.random(using: &random) { fields["text"] = FieldInput(.string(anyText())) }
         if Int.random(in: 0..<3, using: &random) == 0 {
-            fields["tags"] = FieldInput(.list((0..<Int.random(in: 0...3, using: &random)).map { _ in .string(anyText()) }, of: .string))
+            fields["tags"] = FieldInput(
+                .list((0..<Int.random(in: 0...3, using: &random)).map { _ in .string(anyText()) }, of: .string))
         }
         if Int.random(in: 0..<3, using: &random) == 0 {
             fields["when"] = FieldInput(.timestamp(Timestamp(milliseconds: Int64.random(in: 0...4, using: &random))))
@@ -450,9 +522,14 @@ private struct History {
         }
         if Int.random(in: 0..<3, using: &random) == 0 {
             let name = Self.names.randomElement(using: &random) ?? "a"
-            fields["link"] = FieldInput(.reference(Reference(recordName: name, action: Reference.Action.allCases.randomElement(using: &random) ?? .none)))
+            fields["link"] = FieldInput(
+                .reference(
+                    Reference(
+                        recordName: name, action: Reference.Action.allCases.randomElement(using: &random) ?? .none)))
         }
-        if Int.random(in: 0..<6, using: &random) == 0 { fields["data"] = FieldInput(.bytes([0, 255, UInt8.random(in: 0...3, using: &random)])) }
+        if Int.random(in: 0..<6, using: &random) == 0 {
+            fields["data"] = FieldInput(.bytes([0, 255, UInt8.random(in: 0...3, using: &random)]))
+        }
         if Int.random(in: 0..<8, using: &random) == 0 { fields["number"] = .cleared }
         if Int.random(in: 0..<30, using: &random) == 0 { fields["text"] = FieldInput(.int64(1)) }
         return fields
@@ -488,7 +565,8 @@ private struct History {
 
     // Values are compared directly, because formatting them takes longer than everything else.
     private mutating func expect<Value: Equatable>(
-        _ index: Int, _ expected: Result<Value, RecordError>, _ found: Result<Value, RecordError>, _ what: @autoclosure () -> String
+        _ index: Int, _ expected: Result<Value, RecordError>, _ found: Result<Value, RecordError>,
+        _ what: @autoclosure () -> String
     ) {
         guard expected != found else { return }
         hasDiffered = true
@@ -511,7 +589,9 @@ private struct ZonePage: Equatable {
     let changes: [RecordChange]
     let moreComing: Bool
 
-    init(_ page: ZoneChangesPage) { (zoneID, changes, moreComing) = (page.zoneID, page.changes.map(\.withoutChance), page.moreComing) }
+    init(_ page: ZoneChangesPage) {
+        (zoneID, changes, moreComing) = (page.zoneID, page.changes.map(\.withoutChance), page.moreComing)
+    }
 }
 
 private struct DatabasePage: Equatable {

@@ -50,8 +50,11 @@ private struct SchemaHistory {
         disk = WatchedFolder(folder.url.appending(path: "iCloud.com.example.Test"))
         let clock = clock
         model = InMemoryRecordEngine(clock: { clock.now() })
-        limits = seed % 3 == 0 ? IndexLimits() : IndexLimits(recordsAtOnce: seed % 3 == 1 ? 0 : 6, recordsInChunk: 3, rowsInStep: 2)
-        engine = try StoreUnderTest.engine(folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: { clock.now() })
+        limits =
+            seed % 3 == 0
+            ? IndexLimits() : IndexLimits(recordsAtOnce: seed % 3 == 1 ? 0 : 6, recordsInChunk: 3, rowsInStep: 2)
+        engine = try StoreUnderTest.engine(
+            folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: { clock.now() })
     }
 
     func finish() async throws {
@@ -84,10 +87,13 @@ private struct SchemaHistory {
                 continue
             }
             var fields: [Name: FieldInput] = [:]
-            for field in Self.fieldNames where Bool.random(using: &random) { fields[field] = FieldInput(value(of: field)) }
+            for field in Self.fieldNames where Bool.random(using: &random) {
+                fields[field] = FieldInput(value(of: field))
+            }
             operations.append(
                 RecordOperation(
-                    Bool.random(using: &random) ? .forceUpdate : .forceReplace, recordName: name, recordType: Self.types.randomElement(using: &random),
+                    Bool.random(using: &random) ? .forceUpdate : .forceReplace, recordName: name,
+                    recordType: Self.types.randomElement(using: &random),
                     fields: fields, parent: Int.random(in: 0..<4, using: &random) == 0 ? .record("r1") : .unchanged))
         }
         let request = ModifyRequest(operations, zoneID: zone, atomic: Bool.random(using: &random))
@@ -97,7 +103,9 @@ private struct SchemaHistory {
     private mutating func value(of field: Name) -> FieldValue {
         if field == "link" {
             return .reference(
-                Reference(recordName: Self.names.randomElement(using: &random) ?? "r0", action: [.none, .none, .deleteSelf].randomElement(using: &random) ?? .none))
+                Reference(
+                    recordName: Self.names.randomElement(using: &random) ?? "r0",
+                    action: [.none, .none, .deleteSelf].randomElement(using: &random) ?? .none))
         }
         return switch Int.random(in: 0..<12, using: &random) {
         case 0..<5: .string(["x", "y z", "x y", ""].randomElement(using: &random) ?? "")
@@ -122,30 +130,42 @@ private struct SchemaHistory {
         case 0: return .removeType(type)
         case 1...3: return .removeField(field, in: type)
         case 4...5:
-            let fieldType = [FieldType.string, .int64, .double, .list(.string), .reference, FieldType(.double, number: NumberPreference.none)]
+            let fieldType =
+                [
+                    FieldType.string, .int64, .double, .list(.string), .reference,
+                    FieldType(.double, number: NumberPreference.none),
+                ]
                 .randomElement(using: &random) ?? .string
             return .addType(
                 RecordType(
                     name: type, fields: [field: FieldDefinition(type: fieldType, indexes: anyIndexes())],
                     systemIndexes: [.recordID: [.queryable, .sortable]]))
-        case 6: return .setGrants([Grant(role: Self.roles.randomElement(using: &random) ?? "Editor", permissions: [.read, .write])], of: type)
+        case 6:
+            return .setGrants(
+                [Grant(role: Self.roles.randomElement(using: &random) ?? "Editor", permissions: [.read, .write])],
+                of: type)
         case 7: return .setGrants(Grant.defaults, of: type)
         case 8: return .addRole(Self.roles.randomElement(using: &random) ?? "Editor")
         case 9: return .removeRole(Self.roles.randomElement(using: &random) ?? "Editor")
         case 10...12:
             let index = CompositeIndex(filter: anyKey(), sort: anyKey())
-            return Int.random(in: 0..<3, using: &random) == 0 ? .removeCompositeIndex(index, in: type) : .addCompositeIndex(index, in: type)
+            return Int.random(in: 0..<3, using: &random) == 0
+                ? .removeCompositeIndex(index, in: type) : .addCompositeIndex(index, in: type)
         default: return .setIndexes(anyIndexes(), of: anyKey(), in: type)
         }
     }
 
     private mutating func anyKey() -> FieldKey {
-        ([.custom("a"), .custom("b"), .custom("a"), .custom("b"), .custom("c"), .custom("link"), .system(.modTime), .system(.recordID)] as [FieldKey])
-            .randomElement(using: &random) ?? .custom("a")
+        ([
+            .custom("a"), .custom("b"), .custom("a"), .custom("b"), .custom("c"), .custom("link"), .system(.modTime),
+            .system(.recordID),
+        ] as [FieldKey])
+        .randomElement(using: &random) ?? .custom("a")
     }
 
     private mutating func anyIndexes() -> Indexes {
-        ([[], .queryable, [.queryable, .sortable], [.queryable, .sortable, .searchable], .searchable, .sortable] as [Indexes]).randomElement(using: &random) ?? []
+        ([[], .queryable, [.queryable, .sortable], [.queryable, .sortable, .searchable], .searchable, .sortable]
+            as [Indexes]).randomElement(using: &random) ?? []
     }
 
     private mutating func query(_ index: Int) async throws {
@@ -153,7 +173,9 @@ private struct SchemaHistory {
         var query = Query(recordType: Self.types.randomElement(using: &random) ?? "Item")
         for _ in 0..<Int.random(in: 0...2, using: &random) {
             let field = Self.fieldNames.randomElement(using: &random) ?? "a"
-            let comparator = ([.equals, .equals, .equals, .notEquals, .greaterThan, .containsAnyTokens, .listContains] as [Records.Comparator])
+            let comparator =
+                ([.equals, .equals, .equals, .notEquals, .greaterThan, .containsAnyTokens, .listContains]
+                as [Records.Comparator])
                 .randomElement(using: &random) ?? .equals
             query.filters.append(Query.Filter(field, comparator, FieldInput(value(of: field))))
         }
@@ -161,7 +183,9 @@ private struct SchemaHistory {
             let field = (["a", "b", "c", "___modTime", "recordName"] as [Name]).randomElement(using: &random) ?? "a"
             query.sorts.append(Query.Sort(field, ascending: Bool.random(using: &random)))
         }
-        let area: QueryRequest.Area = Int.random(in: 0..<4, using: &random) == 0 ? .allZones : .zone(Self.zones.randomElement(using: &random) ?? .default)
+        let area: QueryRequest.Area =
+            Int.random(in: 0..<4, using: &random) == 0
+            ? .allZones : .zone(Self.zones.randomElement(using: &random) ?? .default)
         let pageSize = [1, 2, 5, 50].randomElement(using: &random) ?? 5
         try await compare(index, "\(query)") { [query] in try await $0.all(query, in: area, pageSize: pageSize) }
     }
@@ -170,7 +194,9 @@ private struct SchemaHistory {
         let zone = Self.zones.dropFirst().randomElement(using: &random) ?? .default
         try await compare(index, "pull \(zone)") { try await $0.pull(zone, pageSize: 5).changes }
         try await compare(index, "database") {
-            try await $0.databaseChanges(DatabaseChangesRequest(includesGoneZones: true)).changes.map { "\($0.zoneID) \($0.kind) \(String(describing: $0.timestamp))" }
+            try await $0.databaseChanges(DatabaseChangesRequest(includesGoneZones: true)).changes.map {
+                "\($0.zoneID) \($0.kind) \(String(describing: $0.timestamp))"
+            }
         }
     }
 
@@ -184,7 +210,11 @@ private struct SchemaHistory {
         let production = Schema(
             types: [
                 RecordType(
-                    name: "Item", fields: ["a": FieldDefinition(type: .string, indexes: [.queryable, .sortable]), "b": FieldDefinition(type: .int64)],
+                    name: "Item",
+                    fields: [
+                        "a": FieldDefinition(type: .string, indexes: [.queryable, .sortable]),
+                        "b": FieldDefinition(type: .int64),
+                    ],
                     compositeIndexes: [CompositeIndex(filter: .custom("a"), sort: .custom("b"))])
             ], roles: ["Reader"])
         try await compare(index, "reset") { try await $0.reset(to: production) }
@@ -195,14 +225,18 @@ private struct SchemaHistory {
         try await compare(index, "schema") { try await $0.schema() }
         try await compare(index, "history") { database in
             // Both engines number history entries in order.
-            try await database.schemaHistory(before: nil, limit: 5).map { "\($0.timestamp.milliseconds) \($0.userRecordName) \($0.reason) \($0.changes)" }
+            try await database.schemaHistory(before: nil, limit: 5).map {
+                "\($0.timestamp.milliseconds) \($0.userRecordName) \($0.reason) \($0.changes)"
+            }
         }
         for zone in Self.zones {
             try await compare(index, "records of \(zone)") { database in
                 try await database.fetch(Self.names.map { RecordID(recordName: $0, zoneID: zone) }, desiredKeys: nil)
             }
             try await compare(index, "counts") { try await $0.counts(in: zone) }
-            try await compare(index, "referrers") { try await $0.referrers(to: RecordID(recordName: "r1", zoneID: zone), limit: 20) }
+            try await compare(index, "referrers") {
+                try await $0.referrers(to: RecordID(recordName: "r1", zoneID: zone), limit: 20)
+            }
         }
         try await recount(index)
     }
@@ -220,7 +254,8 @@ private struct SchemaHistory {
     private mutating func reopen() async throws {
         let clock = clock
         await engine.close()
-        engine = try StoreUnderTest.engine(folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: { clock.now() })
+        engine = try StoreUnderTest.engine(
+            folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: { clock.now() })
         try await recount(-1)
     }
 

@@ -6,8 +6,9 @@ import TestSupport
 
 @testable import SQLRecordStore
 
-/// The cost of reads: steps of SQLite's virtual machine, and pages read into an empty cache, each once. It does not depend on the speed of the
-/// machine, nor on which rows share a page: a seek within the page where a cursor is requests no page, the next one all of the tree's levels.
+/// The cost of reads: steps of SQLite's virtual machine, and pages read into an empty cache, each once. It does not
+/// depend on the speed of the machine, nor on which rows share a page: a seek within the page where a cursor is
+/// requests no page, the next one all of the tree's levels.
 ///
 /// The connections refer to the meter until ``end()``.
 final class ReadMeter: Sendable {
@@ -47,7 +48,9 @@ final class ReadMeter: Sendable {
             { _, context, statement, _ in
                 if let context, let statement {
                     let meter = Unmanaged<ReadMeter>.fromOpaque(context).takeUnretainedValue()
-                    meter.steps.withLock { $0 += Int(sqlite3_stmt_status(OpaquePointer(statement), SQLITE_STMTSTATUS_VM_STEP, 1)) }
+                    meter.steps.withLock {
+                        $0 += Int(sqlite3_stmt_status(OpaquePointer(statement), SQLITE_STMTSTATUS_VM_STEP, 1))
+                    }
                 }
                 return 0
             }, Unmanaged.passUnretained(self).toOpaque())
@@ -55,8 +58,8 @@ final class ReadMeter: Sendable {
 
     /// The cost of a repeated read. No other reads may run meanwhile.
     ///
-    /// On a busy machine the read's thread may wait for so long that the read starts again among the long reads (``ReadBudget``), and
-    /// costs twice. So the least of three counts.
+    /// On a busy machine the read's thread may wait for so long that the read starts again among the long reads
+    /// (``ReadBudget``), and costs twice. So the least of three counts.
     func cost(of read: () async throws -> Void) async throws -> Cost {
         try await read()
         var least = Cost(steps: .max, pages: .max)
@@ -77,7 +80,9 @@ final class ReadMeter: Sendable {
         try connections.withLock { connections in
             try connections.reduce(0) { sum, address in
                 let connection = OpaquePointer(bitPattern: address)
-                if isEmptied, sqlite3_db_release_memory(connection) != SQLITE_OK { throw DatabaseError(message: "The cache of a connection is in use") }
+                if isEmptied, sqlite3_db_release_memory(connection) != SQLITE_OK {
+                    throw DatabaseError(message: "The cache of a connection is in use")
+                }
                 var count: Int32 = 0
                 var highest: Int32 = 0
                 sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_MISS, &count, &highest, 0)

@@ -22,7 +22,8 @@ import Testing
 
     private func open(_ gate: WorkGate) throws -> SQLRecordEngine {
         let limits = IndexLimits(recordsAtOnce: 10, rowsInStep: 20) { await gate.wait() }
-        return try StoreUnderTest.engine(folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: Timestamp.now)
+        return try StoreUnderTest.engine(
+            folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: Timestamp.now)
     }
 
     /// 120 records of `Item` in two zones, each with a number, a text and a reference, and one record of `Other`.
@@ -31,24 +32,30 @@ import Testing
         let database = try await engine.full(.private)
         _ = try await database.modifyZones([.create(Self.red)])
         let fields: [Name: FieldDefinition] = [
-            "number": FieldDefinition(type: .int64, indexes: [.queryable, .sortable]), "text": FieldDefinition(type: .string, indexes: [.searchable, .queryable]),
+            "number": FieldDefinition(type: .int64, indexes: [.queryable, .sortable]),
+            "text": FieldDefinition(type: .string, indexes: [.searchable, .queryable]),
             "link": FieldDefinition(type: .reference), "note": FieldDefinition(type: .string),
         ]
         let type = RecordType(
-            name: "Item", fields: fields, systemIndexes: [.recordID: .queryable], compositeIndexes: [CompositeIndex(filter: .custom("text"), sort: .custom("number"))])
+            name: "Item", fields: fields, systemIndexes: [.recordID: .queryable],
+            compositeIndexes: [CompositeIndex(filter: .custom("text"), sort: .custom("number"))])
         _ = try await database.edit([.addType(type)])
         for zone in [ZoneID.default, Self.red] {
             let operations = (0..<60).map { number in
                 RecordOperation(
                     .create, recordName: Name("r\(number)"), recordType: "Item",
                     fields: [
-                        "number": FieldInput(.int64(Int64(number))), "text": FieldInput(.string("word\(number % 5) here")),
-                        "link": FieldInput(.reference(Reference(recordName: "r0"))), "note": FieldInput(.string("note\(number)")),
+                        "number": FieldInput(.int64(Int64(number))),
+                        "text": FieldInput(.string("word\(number % 5) here")),
+                        "link": FieldInput(.reference(Reference(recordName: "r0"))),
+                        "note": FieldInput(.string("note\(number)")),
                     ])
             }
             for outcome in try await database.modify(ModifyRequest(operations, zoneID: zone)) { _ = try outcome.get() }
         }
-        _ = try await database.modify(ModifyRequest([RecordOperation(.create, recordName: "other", recordType: "Other", fields: [:])], zoneID: Self.red))
+        _ = try await database.modify(
+            ModifyRequest(
+                [RecordOperation(.create, recordName: "other", recordType: "Other", fields: [:])], zoneID: Self.red))
         gate.close()
         return database
     }
@@ -113,7 +120,9 @@ import Testing
         #expect(schema.types["Item"].map { Set($0.fields.keys) } == ["number"])
         for zone in [ZoneID.default, Self.red, late] {
             let names = zone == late ? ["new"] : (0..<60).map { Name("r\($0)") }
-            for result in try await database.fetch(names.map { RecordID(recordName: $0, zoneID: zone) }, desiredKeys: nil) {
+            for result in try await database.fetch(
+                names.map { RecordID(recordName: $0, zoneID: zone) }, desiredKeys: nil)
+            {
                 #expect(try result.get().fields.decoded().map(\.name) == ["number"])
             }
         }
@@ -122,7 +131,9 @@ import Testing
         try await settleSweep(database)
         try await check(database)
         // The name is free for a field of another type.
-        _ = try await database.edit([.addType(RecordType(name: "Item", fields: ["text": FieldDefinition(type: .int64, indexes: .queryable)]))])
+        _ = try await database.edit([
+            .addType(RecordType(name: "Item", fields: ["text": FieldDefinition(type: .int64, indexes: .queryable)]))
+        ])
         try await check(database)
         await engine.close()
     }
@@ -155,7 +166,8 @@ import Testing
         let gate = WorkGate()
         var engine = try open(gate)
         var database = try await filled(engine, gate)
-        _ = try await database.edit([.setIndexes(.queryable, of: .custom("note"), in: "Item")], because: .edit, waitingForIndexes: false)
+        _ = try await database.edit(
+            [.setIndexes(.queryable, of: .custom("note"), in: "Item")], because: .edit, waitingForIndexes: false)
         let edit = Task { [database] in try await database.edit([.removeField("note", in: "Item")]) }
         // The steps of both work on one gate: who goes first varies.
         try await gate.allow(steps)
@@ -179,7 +191,9 @@ import Testing
             try db.execute(sql: "DELETE FROM records WHERE name >= 'r3' AND name < 's'")
         }
         gate.open()
-        await #expect { try await database.edit([.removeField("note", in: "Item")]) } throws: { ($0 as? Records.RecordError)?.code == .internalError }
+        await #expect { try await database.edit([.removeField("note", in: "Item")]) } throws: {
+            ($0 as? Records.RecordError)?.code == .internalError
+        }
         #expect(try await database.schema().types["Item"]?.fields.count == 4)
         await engine.close()
     }

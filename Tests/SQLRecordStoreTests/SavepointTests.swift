@@ -19,7 +19,9 @@ import Testing
         let engine = try SQLRecordEngine(folder: folder.url)
         let store = try #require(try await engine.withZone() as? SQLDatabase).store
         #expect(try await store.write { db, _ in try Int.fetchOne(db, sql: "PRAGMA temp_store") } == 1)
-        #expect(try await store.read { db, _ in try Int.fetchOne(db, sql: "PRAGMA temp_store") } == 2, "readers sort in memory")
+        #expect(
+            try await store.read { db, _ in try Int.fetchOne(db, sql: "PRAGMA temp_store") } == 2,
+            "readers sort in memory")
         await engine.close()
     }
 
@@ -29,11 +31,14 @@ import Testing
         let database = try await engine.withZone()
         let text = FieldInput(.string(String(repeating: "text ", count: 1000)))
         func batch(_ kind: RecordOperation.Kind) -> [RecordOperation] {
-            (0..<199).map { RecordOperation(kind, recordName: Name("r\($0)"), recordType: "Item", fields: ["text": text]) }
+            (0..<199).map {
+                RecordOperation(kind, recordName: Name("r\($0)"), recordType: "Item", fields: ["text": text])
+            }
         }
         #expect(try await database.outcomes(batch(.create), in: notes).allSatisfy { $0 == nil })
         let token = try await database.pull(notes).token
-        let refused = try await database.outcomes(batch(.forceReplace) + [RecordOperation(.delete, recordName: "missing", recordChangeTag: "1")], in: notes)
+        let refused = try await database.outcomes(
+            batch(.forceReplace) + [RecordOperation(.delete, recordName: "missing", recordChangeTag: "1")], in: notes)
         #expect(refused.allSatisfy { $0 != nil })
         #expect(try await database.pull(notes, since: token).changes.isEmpty)
         #expect(try await database.outcomes(batch(.forceReplace), in: notes).allSatisfy { $0 == nil })
@@ -50,7 +55,9 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<120 {
                 group.addTask {
-                    let create = RecordOperation(.create, recordName: Name("r\(number)"), recordType: "Item", fields: ["n": FieldInput(.int64(Int64(number)))])
+                    let create = RecordOperation(
+                        .create, recordName: Name("r\(number)"), recordType: "Item",
+                        fields: ["n": FieldInput(.int64(Int64(number)))])
                     let isRefused = number % 3 != 0
                     let outcomes = try await database.outcomes(isRefused ? [create, missing] : [create], in: notes)
                     #expect(outcomes.allSatisfy { ($0 != nil) == isRefused })

@@ -51,7 +51,8 @@ import Testing
         let clock = TestClock()
         let folder = try TemporaryFolder()
         let engines: [any RecordEngine] = [
-            InMemoryRecordEngine(clock: { clock.now() }), try StoreUnderTest.engine(folder: folder.url, clock: { clock.now() }),
+            InMemoryRecordEngine(clock: { clock.now() }),
+            try StoreUnderTest.engine(folder: folder.url, clock: { clock.now() }),
         ]
         for engine in engines {
             try await play(engine, clock)

@@ -28,9 +28,11 @@ import Testing
         let readers = try await ReadMeter(store)
         /// The writer's steps for a save that adds a type, and a reader's steps for the first read after it.
         func cost(_ round: Int) async throws -> [Int] {
-            try await database.save("warm\(round)", type: Name("Warm\(round)"), ["number": .int64(1), "text": .string("a")])
+            try await database.save(
+                "warm\(round)", type: Name("Warm\(round)"), ["number": .int64(1), "text": .string("a")])
             writer.reset()
-            try await database.save("r\(round)", type: Name("Grown\(round)"), ["number": .int64(1), "text": .string("a")])
+            try await database.save(
+                "r\(round)", type: Name("Grown\(round)"), ["number": .int64(1), "text": .string("a")])
             let written = writer.count
             let number = Mutex(0)
             let read = try await readers.cost {
@@ -47,14 +49,17 @@ import Testing
         for start in stride(from: 0, to: 600, by: 200) {
             let operations = (start..<start + 200).map { number in
                 RecordOperation(
-                    .create, recordName: Name("many\(number)"), recordType: Name("Many\(number)"), fields: ["number": FieldInput(.int64(1))])
+                    .create, recordName: Name("many\(number)"), recordType: Name("Many\(number)"),
+                    fields: ["number": FieldInput(.int64(1))])
             }
             #expect(try await database.outcomes(operations).allSatisfy { $0 == nil })
         }
         let many = try await cost(2)
         // The record counts by type grow with the number of types, so a search in them may take a few more steps.
-        #expect(abs(many[0] - few[0]) < 50, "the writer's steps with few types and with 600 more: \(few[0]) and \(many[0])")
-        #expect(abs(many[1] - few[1]) < 50, "a reader's steps with few types and with 600 more: \(few[1]) and \(many[1])")
+        #expect(
+            abs(many[0] - few[0]) < 50, "the writer's steps with few types and with 600 more: \(few[0]) and \(many[0])")
+        #expect(
+            abs(many[1] - few[1]) < 50, "a reader's steps with few types and with 600 more: \(few[1]) and \(many[1])")
         #expect(try await database.schemaHistory(before: nil, limit: 3).map(\.changes).allSatisfy { $0.count == 1 })
         #expect(try await IndexRecount.problems(of: database) == [])
         readers.end()
@@ -77,7 +82,9 @@ private final class StepCounter: Sendable {
             { _, context, statement, _ in
                 if let context, let statement {
                     let counter = Unmanaged<StepCounter>.fromOpaque(context).takeUnretainedValue()
-                    counter.steps.withLock { $0 += Int(sqlite3_stmt_status(OpaquePointer(statement), SQLITE_STMTSTATUS_VM_STEP, 1)) }
+                    counter.steps.withLock {
+                        $0 += Int(sqlite3_stmt_status(OpaquePointer(statement), SQLITE_STMTSTATUS_VM_STEP, 1))
+                    }
                 }
                 return 0
             }, Unmanaged.passUnretained(self).toOpaque())

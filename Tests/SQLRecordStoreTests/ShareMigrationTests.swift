@@ -26,7 +26,9 @@ import Testing
         for result in try await database.modifyZones([.create(ZoneID(zoneName: "Other"))]) { _ = try result.get() }
         // They are known to the file.
         for guest in [grace, mary] {
-            for result in try await engine.full(.private, as: guest).modifyZones([.create(notes)]) { _ = try result.get() }
+            for result in try await engine.full(.private, as: guest).modifyZones([.create(notes)]) {
+                _ = try result.get()
+            }
         }
         await engine.close()
     }
@@ -64,13 +66,18 @@ import Testing
         try share([(grace, "READ_ONLY"), (mary, "READ_WRITE")])
         var engine = try engine()
         var owner = try await engine.full(.private)
-        let record = try await owner.fetch([RecordID(recordName: Share.zoneWideName, zoneID: notes)], desiredKeys: nil)[0].get()
+        let record = try await owner.fetch([RecordID(recordName: Share.zoneWideName, zoneID: notes)], desiredKeys: nil)[
+            0
+        ].get()
         let found = try #require(record.sharing?.share)
-        #expect(found.owner?.userRecordName == ada.userRecordName && found.rootName == nil && found.publicPermission == .none)
+        #expect(
+            found.owner?.userRecordName == ada.userRecordName && found.rootName == nil
+                && found.publicPermission == .none)
         #expect(found.participants.map(\.status) == [.accepted, .accepted, .accepted])
         #expect(record.created.userRecordName == ada.userRecordName && record.recordType == Share.recordType)
         #expect(try await owner.schema().types[Share.recordType]?.fields == Share.type.fields)
-        let permissions = Dictionary(uniqueKeysWithValues: try await owner.participants(of: notes).map { ($0.userRecordName, $0.permission) })
+        let permissions = Dictionary(
+            uniqueKeysWithValues: try await owner.participants(of: notes).map { ($0.userRecordName, $0.permission) })
         #expect(permissions == [grace.userRecordName: .readOnly, mary.userRecordName: .readWrite])
         #expect(try await owner.participants(of: ZoneID(zoneName: "Other")).isEmpty)
         #expect(try await StoreRecount.problems(of: owner) == [])
@@ -84,7 +91,10 @@ import Testing
         // Another opening changes nothing.
         engine = try self.engine()
         owner = try await engine.full(.private)
-        #expect(try await owner.fetch([RecordID(recordName: Share.zoneWideName, zoneID: notes)], desiredKeys: nil) == [.success(record)])
+        #expect(
+            try await owner.fetch([RecordID(recordName: Share.zoneWideName, zoneID: notes)], desiredKeys: nil) == [
+                .success(record)
+            ])
         #expect(try await engine.full(.shared, as: grace).pull(Self.seen, since: token).changes.isEmpty)
         // One leaves, one is removed.
         _ = try await engine.full(.shared, as: mary).modifyZones([.delete(Self.seen)])
@@ -100,18 +110,24 @@ import Testing
         try await fill()
         var engine = try engine()
         let (own, zones) = (
-            try await engine.full(.private).pull(notes).token, try await engine.full(.private).databaseChanges(DatabaseChangesRequest()).syncToken
+            try await engine.full(.private).pull(notes).token,
+            try await engine.full(.private).databaseChanges(DatabaseChangesRequest()).syncToken
         )
         await engine.close()
         try share([(grace, "READ_ONLY")])
         engine = try self.engine()
         let owner = try await engine.full(.private)
         #expect(try await owner.pull(notes, since: own).changes.map(\.recordID.recordName) == [Share.zoneWideName])
-        #expect(try await owner.databaseChanges(DatabaseChangesRequest(since: zones)).changes.map(\.zoneID.zoneName) == ["Notes"])
+        #expect(
+            try await owner.databaseChanges(DatabaseChangesRequest(since: zones)).changes.map(\.zoneID.zoneName) == [
+                "Notes"
+            ])
         await engine.close()
     }
 
-    @Test("A file without them is left as it is, and so are zones that are not shared any more and those of mirrors", arguments: [false, true])
+    @Test(
+        "A file without them is left as it is, and so are zones that are not shared any more and those of mirrors",
+        arguments: [false, true])
     func nothingToDo(isMirror: Bool) async throws {
         try await fill()
         var engine = try engine()
@@ -127,7 +143,8 @@ import Testing
         await engine.close()
     }
 
-    /// Guests whose entries gave no right: Grace of one share that lets everybody in, and of another one that does not, as Mary.
+    /// Guests whose entries gave no right: Grace of one share that lets everybody in, and of another one that does not,
+    /// as Mary.
     private static let withoutRight = """
         UPDATE hierarchyGuests SET permission = 'NONE';
         UPDATE records SET sharing = CAST(replace(sharing, '"permission":"READ_ONLY"', '"permission":"NONE"') AS BLOB) WHERE name = 'diary share'
@@ -137,8 +154,11 @@ import Testing
         let stage = try await SharingStage(on: engine)
         try await stage.owner.save("page", in: notes, parent: .record("diary"))
         let list = try await stage.share(publicPermission: .readWrite, with: [SharingStage.invitation(grace, .none)])
-        let diary = try await stage.share("diary", as: "diary share", with: [grace, mary].map { SharingStage.invitation($0, .readOnly) })
-        for (share, guest) in [(list, grace), (diary, grace), (diary, mary)] { try await stage.accept(share, as: guest) }
+        let diary = try await stage.share(
+            "diary", as: "diary share", with: [grace, mary].map { SharingStage.invitation($0, .readOnly) })
+        for (share, guest) in [(list, grace), (diary, grace), (diary, mary)] {
+            try await stage.accept(share, as: guest)
+        }
         return stage
     }
 
@@ -178,12 +198,17 @@ import Testing
         let stage = try await shareWithGuests(engine)
         let store = try #require(stage.owner as? SQLDatabase).store
         try await store.pool.write { try $0.execute(sql: Self.withoutRight) }
-        #expect(try await stage.shared(mary).names(in: Self.seen, of: Self.records) == ["diary", "page", "diary share"])
+        #expect(
+            try await stage.shared(mary).names(in: Self.seen, of: Self.records) == ["diary", "page", "diary share"])
         let share = try await stage.current("diary share")
-        let participants = try #require(share.sharing?.share?.participants.filter { $0.userRecordName != mary.userRecordName })
+        let participants = try #require(
+            share.sharing?.share?.participants.filter { $0.userRecordName != mary.userRecordName })
         #expect(participants.map(\.permission) == [.readWrite, .none])
         try await stage.shared(grace).delete("diary share", in: Self.seen)
-        #expect(try await stage.shared(grace).names(in: Self.seen, of: Self.records) == ["list", "milk", "brand", "bread", "share"])
+        #expect(
+            try await stage.shared(grace).names(in: Self.seen, of: Self.records) == [
+                "list", "milk", "brand", "bread", "share",
+            ])
         let left = try await stage.current("diary share")
         #expect(left.sharing?.share?.participants.map(\.status) == [.accepted, .removed, .accepted])
         try await stage.save("diary share", tag: left.recordChangeTag, ShareInput(participants: participants))
@@ -196,19 +221,27 @@ import Testing
     func manyGuests() async throws {
         try await fill()
         let zeros = String(repeating: "0", count: 29)
-        let crowd = (0..<Share.participantLimit + 5).map { number in Caller(userRecordName: Name("_\(zeros)\(100 + number)")) }
+        let crowd = (0..<Share.participantLimit + 5).map { number in
+            Caller(userRecordName: Name("_\(zeros)\(100 + number)"))
+        }
         try write { db in
             for (index, guest) in crowd.enumerated() {
-                try db.execute(sql: "INSERT INTO users (number, name) VALUES (?, ?)", arguments: [index + 1, guest.userRecordName.string])
+                try db.execute(
+                    sql: "INSERT INTO users (number, name) VALUES (?, ?)",
+                    arguments: [index + 1, guest.userRecordName.string])
             }
         }
         try share(crowd.map { ($0, "READ_WRITE") })
         let engine = try engine()
         let owner = try await engine.full(.private)
         #expect(try await owner.participants(of: notes).count == crowd.count)
-        let more = await refusal { try await owner.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine) }
+        let more = await refusal {
+            try await owner.share(
+                notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
+        }
         #expect(more?.code == .badRequest)
-        try await owner.share(notes, with: ZoneParticipant(userRecordName: crowd[0].userRecordName, permission: .readOnly), on: engine)
+        try await owner.share(
+            notes, with: ZoneParticipant(userRecordName: crowd[0].userRecordName, permission: .readOnly), on: engine)
         try await owner.stopSharing(notes, with: crowd[1].userRecordName)
         #expect(try await owner.participants(of: notes).count == crowd.count - 1)
         #expect(try await engine.full(.shared, as: crowd[1]).zones().isEmpty)

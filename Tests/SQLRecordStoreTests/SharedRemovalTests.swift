@@ -51,7 +51,8 @@ import Testing
     @Test(arguments: [IndexLimits(), IndexLimits(recordsAtOnce: 0, rowsInStep: 7)])
     func countsStayRight(limits: IndexLimits) async throws {
         let clock = clock
-        let engine = try StoreUnderTest.engine(folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: { clock.now() })
+        let engine = try StoreUnderTest.engine(
+            folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: { clock.now() })
         let stage = try await filled(engine)
         let books = (0..<30).map { Name("book\($0)") }
         try await check(stage)
@@ -62,13 +63,19 @@ import Testing
         let refused = await refusal { _ = try await stage.owner.edit([.removeType("Book"), .removeType("Shelf")]) }
         #expect(refused?.code == .badRequest)
         #expect(try await stage.owner.names(in: notes, of: books) == books)
-        let tokens = [try await stage.shared(grace).pull(SharingStage.seen).token, try await stage.shared(mary).pull(SharingStage.seen).token]
+        let tokens = [
+            try await stage.shared(grace).pull(SharingStage.seen).token,
+            try await stage.shared(mary).pull(SharingStage.seen).token,
+        ]
         _ = try await stage.owner.edit([.removeType("Book")])
         try await settle(stage)
         for (guest, token) in zip([grace, mary], tokens) {
             let changes = try await stage.shared(guest).pull(SharingStage.seen, since: token).changes
             #expect(changes.count == 60 && changes.allSatisfy { $0.kind == .deleted })
-            #expect(try await stage.shared(guest).counts(in: SharingStage.seen).records == ["Shelf": 1, Share.recordType: 1])
+            #expect(
+                try await stage.shared(guest).counts(in: SharingStage.seen).records == [
+                    "Shelf": 1, Share.recordType: 1,
+                ])
         }
         #expect(try await stage.owner.counts(in: notes).records["Page"] == 30)
         try await check(stage)
@@ -80,7 +87,9 @@ import Testing
         var cascadeLimits = CascadeLimits()
         cascadeLimits.beforeStep = { await gate.wait() }
         let clock = clock
-        let engine = try StoreUnderTest.engine(folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: IndexLimits(recordsAtOnce: 0, rowsInStep: 1), cascadeLimits: cascadeLimits,
+        let engine = try StoreUnderTest.engine(
+            folder: folder.url, logLimits: WriteAheadLogLimits(),
+            indexLimits: IndexLimits(recordsAtOnce: 0, rowsInStep: 1), cascadeLimits: cascadeLimits,
             clock: { clock.now() })
         let stage = try await SharingStage(on: engine)
         try await stage.owner.save("shelf", type: "Shelf", in: notes)
@@ -91,7 +100,11 @@ import Testing
         _ = try await stage.owner.edit([.removeType("Book")])
         let store = try #require(stage.owner as? SQLDatabase).store
         let moved = try await store.look { db in
-            try Int.fetchOne(db, sql: "SELECT count(*) FROM records r JOIN zones z ON z.number = r.zone WHERE z.base IS NULL AND r.name LIKE 'page%' AND r.hierarchy IS NULL")
+            try Int.fetchOne(
+                db,
+                sql:
+                    "SELECT count(*) FROM records r JOIN zones z ON z.number = r.zone WHERE z.base IS NULL AND r.name LIKE 'page%' AND r.hierarchy IS NULL"
+            )
         }
         #expect(moved == 1, "the rest is left to the background")
         gate.open()
@@ -104,6 +117,8 @@ import Testing
     /// Returns when no walk and no rows of removed indexes are left.
     private func settle(_ stage: SharingStage) async throws {
         guard let database = stage.owner as? SQLDatabase else { return }
-        try await eventually { try await database.store.look { try HierarchyWalkRows.isEmpty($0) && !RetiredIndexRows.isDue($0) } }
+        try await eventually {
+            try await database.store.look { try HierarchyWalkRows.isEmpty($0) && !RetiredIndexRows.isDue($0) }
+        }
     }
 }

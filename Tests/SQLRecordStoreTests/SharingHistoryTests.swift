@@ -10,7 +10,8 @@ import Testing
 @testable import SQLRecordStore
 @testable import TestStores
 
-/// Random histories of a zone with shares. After each step one guest's lookups, query and pulls are compared with ``SharingModel``.
+/// Random histories of a zone with shares. After each step one guest's lookups, query and pulls are compared with
+/// ``SharingModel``.
 @Suite struct SharingHistoryTests {
     private static let steps = 1000
 
@@ -28,11 +29,13 @@ import Testing
         let gate = seed % 3 == 0 ? nil : WorkGate()
         var limits = CascadeLimits()
         if let gate {
-            limits = CascadeLimits(recordsInRequest: Int(seed % 3) - 1, recordsInStep: Int(seed % 3), step: .seconds(600))
+            limits = CascadeLimits(
+                recordsInRequest: Int(seed % 3) - 1, recordsInStep: Int(seed % 3), step: .seconds(600))
             limits.beforeStep = { await gate.wait() }
         }
         try await play(seed, gate) { [limits] in
-            try StoreUnderTest.engine(folder: folder.url, logLimits: WriteAheadLogLimits(), cascadeLimits: limits, clock: Timestamp.now)
+            try StoreUnderTest.engine(
+                folder: folder.url, logLimits: WriteAheadLogLimits(), cascadeLimits: limits, clock: Timestamp.now)
         }
     }
 
@@ -43,7 +46,9 @@ import Testing
             #expect(problem == nil, "step \(step) of seed \(seed): \(problem ?? "")")
             if problem != nil { break }
         }
-        #expect(history.refusals < Self.steps / 2 && history.sights > Self.steps / 50, "\(history.refusals) refusals, \(history.sights) sights of records")
+        #expect(
+            history.refusals < Self.steps / 2 && history.sights > Self.steps / 50,
+            "\(history.refusals) refusals, \(history.sights) sights of records")
         await history.end()
     }
 }
@@ -82,12 +87,15 @@ private struct SharingHistory {
 
     func end() async { await engine.close() }
 
-    private mutating func pick<Values: Collection>(_ values: Values) -> Values.Element? { values.randomElement(using: &random) }
+    private mutating func pick<Values: Collection>(_ values: Values) -> Values.Element? {
+        values.randomElement(using: &random)
+    }
 
     /// True once in so many times.
     private mutating func once(in times: Int) -> Bool { Int.random(in: 0..<times, using: &random) == 0 }
 
-    private mutating func anyShare(where condition: (SharingModel.Share) -> Bool = { _ in true }) -> SharingModel.Share? {
+    private mutating func anyShare(where condition: (SharingModel.Share) -> Bool = { _ in true }) -> SharingModel.Share?
+    {
         pick(model.shares.values.filter(condition).sorted { $0.name < $1.name })
     }
 
@@ -141,11 +149,13 @@ private struct SharingHistory {
     }
 
     private mutating func save(
-        _ name: Name, _ parent: RecordOperation.Parent, in database: any RecordDatabase, _ zone: ZoneID, parentZone: ZoneID? = nil, restores: Bool = false
+        _ name: Name, _ parent: RecordOperation.Parent, in database: any RecordDatabase, _ zone: ZoneID,
+        parentZone: ZoneID? = nil, restores: Bool = false
     ) async throws -> Bool {
         let value = FieldInput(FieldValue.int64(Int64.random(in: 0..<1000, using: &random)))
         var operation = RecordOperation(
-            .forceUpdate, recordName: name, recordType: "Item", fields: ["n": value], parent: parent, provenance: restores ? SharingStage.provenance : nil)
+            .forceUpdate, recordName: name, recordType: "Item", fields: ["n": value], parent: parent,
+            provenance: restores ? SharingStage.provenance : nil)
         operation.parentZoneID = parentZone
         let codes = (try? await database.outcomes([operation], in: zone)) ?? [.zoneNotFound]
         if codes != [nil] { refusals += 1 }
@@ -167,15 +177,20 @@ private struct SharingHistory {
         swap(&after, &model)
         // What an earlier version accepted comes back with a restored record, and a parent is never in another zone.
         let restores = once(in: 6)
-        let parentZone = once(in: 10) ? ZoneID(zoneName: once(in: 2) ? "Other" : notes.zoneName, ownerRecordName: ada.userRecordName) : nil
+        let parentZone =
+            once(in: 10)
+            ? ZoneID(zoneName: once(in: 2) ? "Other" : notes.zoneName, ownerRecordName: ada.userRecordName) : nil
         var isAllowed = restores || mayBecome(after, by: name)
         if case .record(let parent) = parent {
-            isAllowed = isAllowed && (restores || parent == name || model.parents[parent] != nil || model.shares[parent] != nil)
+            isAllowed =
+                isAllowed && (restores || parent == name || model.parents[parent] != nil || model.shares[parent] != nil)
             isAllowed = isAllowed && parentZone.map { $0.zoneName == notes.zoneName } ?? true
         }
         let isDone = try await save(name, parent, in: owner, notes, parentZone: parentZone, restores: restores)
         // Within a hierarchy, no record is restored below itself.
-        if isDone != isAllowed, isDone || !(restores && after.isInCircle(name)) { return "moving \(name) to \(parent): \(isDone)" }
+        if isDone != isAllowed, isDone || !(restores && after.isInCircle(name)) {
+            return "moving \(name) to \(parent): \(isDone)"
+        }
         if isDone { model = after }
         return nil
     }
@@ -199,14 +214,18 @@ private struct SharingHistory {
         let publicPermission: SharePermission = once(in: 4) ? .readOnly : .none
         var operation = RecordOperation(.create, recordName: name, recordType: Share.recordType)
         operation.share = ShareInput(
-            root: root.map { .init(recordName: $0, recordChangeTag: nil) }, publicPermission: publicPermission, participants: participants)
+            root: root.map { .init(recordName: $0, recordChangeTag: nil) }, publicPermission: publicPermission,
+            participants: participants)
         let restores = once(in: 6)
         if restores { operation.provenance = SharingStage.provenance }
         let result = try await owner.modify(ModifyRequest([operation], zoneID: notes))[0]
         var after = model
-        after.shares[name] = SharingModel.Share(name: name, root: root, link: "", publicPermission: publicPermission, parts: parts)
-        let isPossible = model.zoneShare == nil
-            && (root.map { model.parents[$0] != nil && !model.isRoot($0) && (restores || !after.isNested($0)) } ?? model.shares.isEmpty)
+        after.shares[name] = SharingModel.Share(
+            name: name, root: root, link: "", publicPermission: publicPermission, parts: parts)
+        let isPossible =
+            model.zoneShare == nil
+            && (root.map { model.parents[$0] != nil && !model.isRoot($0) && (restores || !after.isNested($0)) }
+                ?? model.shares.isEmpty)
         guard case .success(.saved(let record)) = result else { return isPossible ? "sharing \(name): \(result)" : nil }
         if !isPossible { return "shared \(name)" }
         after.shares[name]?.link = record.sharing?.shortGUID ?? ""
@@ -217,8 +236,12 @@ private struct SharingHistory {
     private static func address(of user: Name) -> String { "\(user)@example.org" }
 
     private mutating func invitation(_ user: Name, _ part: SharingModel.Part) -> ShareParticipant {
-        let lookupInfo = once(in: 2) ? LookupInfo(userRecordName: user) : LookupInfo(emailAddress: Self.address(of: user).uppercased())
-        return ShareParticipant(participantID: "", lookupInfo: lookupInfo, role: part.isAdministrator ? .administrator : .user, permission: part.mayWrite ? .readWrite : .readOnly)
+        let lookupInfo =
+            once(in: 2)
+            ? LookupInfo(userRecordName: user) : LookupInfo(emailAddress: Self.address(of: user).uppercased())
+        return ShareParticipant(
+            participantID: "", lookupInfo: lookupInfo, role: part.isAdministrator ? .administrator : .user,
+            permission: part.mayWrite ? .readWrite : .readOnly)
     }
 
     private mutating func restart() async throws {
@@ -242,7 +265,9 @@ private struct SharingHistory {
         let addresses = LookupInfo(emailAddress: Self.address(of: user), userRecordName: user)
         let accepted = try await engine.full(.public, as: guest).accept([share.link], by: addresses)
         let isAccepted = if case .success? = accepted.first { true } else { false }
-        if isAccepted != (share.parts[user] != nil || share.publicPermission != .none) { return "\(user) accepting \(share.name): \(isAccepted)" }
+        if isAccepted != (share.parts[user] != nil || share.publicPermission != .none) {
+            return "\(user) accepting \(share.name): \(isAccepted)"
+        }
         guard isAccepted else { return nil }
         if share.parts[user] == nil {
             model.shares[share.name]?.parts[user] = SharingModel.Part(mayWrite: false)
@@ -259,28 +284,34 @@ private struct SharingHistory {
         let database = try await engine.full(.shared, as: guest)
         if once(in: 3) {
             for result in try await database.modifyZones([.delete(SharingStage.seen)]) { _ = try result.get() }
-            for share in model.shares.values where share.right(of: user) != nil { model.shares[share.name]?.parts[user] = nil }
+            for share in model.shares.values where share.right(of: user) != nil {
+                model.shares[share.name]?.parts[user] = nil
+            }
         } else {
             try await database.delete(share.name, in: SharingStage.seen)
             model.shares[share.name]?.parts[user] = nil
         }
     }
 
-    /// The owner or a guest gives the participants of a share other rights, leaves some out, invites some, and opens or closes the link. Only
-    /// the owner and administrators may.
+    /// The owner or a guest gives the participants of a share other rights, leaves some out, invites some, and opens or
+    /// closes the link. Only the owner and administrators may.
     private mutating func changeShare() async throws -> String? {
         guard let share = anyShare() else { return nil }
         let guest = pick(Self.guests.filter { share.right(of: $0.userRecordName) != nil })
         let actor = once(in: 2) ? guest : nil
         if actor != nil { try await settle() }
-        let (database, zone) = if let actor { (try await engine.full(.shared, as: actor), SharingStage.seen) } else { (owner, notes) }
+        let (database, zone) =
+            if let actor { (try await engine.full(.shared, as: actor), SharingStage.seen) } else { (owner, notes) }
         let part = actor.flatMap { share.parts[$0.userRecordName] }
         let mayManage = part.map { $0.isAdministrator && $0.mayWrite } ?? true
         let record = try await owner.fetch([RecordID(recordName: share.name, zoneID: notes)], desiredKeys: nil)[0].get()
         var after = share
         after.parts = [:]
         // Others change something for sure.
-        after.publicPermission = mayManage ? (once(in: 3) ? pick(SharePermission.allCases) ?? .none : share.publicPermission) : share.publicPermission == .none ? .readOnly : .none
+        after.publicPermission =
+            mayManage
+            ? (once(in: 3) ? pick(SharePermission.allCases) ?? .none : share.publicPermission)
+            : share.publicPermission == .none ? .readOnly : .none
         var participants: [ShareParticipant] = []
         var isOfOthers = false
         for var participant in record.sharing?.share?.participants ?? [] where participant.role != .owner {
@@ -289,9 +320,11 @@ private struct SharingHistory {
                 participants.append(participant)
                 continue
             }
-            let user = participant.userRecordName ?? participant.lookupInfo.userRecordName ?? Self.guests.map(\.userRecordName).first {
-                LookupInfo(emailAddress: Self.address(of: $0)).matches(participant.lookupInfo)
-            }
+            let user =
+                participant.userRecordName ?? participant.lookupInfo.userRecordName
+                ?? Self.guests.map(\.userRecordName).first {
+                    LookupInfo(emailAddress: Self.address(of: $0)).matches(participant.lookupInfo)
+                }
             guard let user, var part = share.parts[user] else { return "\(share.name) has \(participant)" }
             if once(in: 4) { continue }
             if !part.cameByLink {
@@ -303,7 +336,9 @@ private struct SharingHistory {
             // Who came by the link has the right of the link.
             if part.cameByLink, once(in: 4) {
                 participant.permission = pick(SharePermission.allCases) ?? .none
-                if ![.none, share.publicPermission, after.publicPermission].contains(participant.permission) { isOfOthers = true }
+                if ![.none, share.publicPermission, after.publicPermission].contains(participant.permission) {
+                    isOfOthers = true
+                }
             }
             if !part.cameByLink || after.publicPermission != .none { after.parts[user] = part }
             participants.append(participant)
@@ -313,10 +348,13 @@ private struct SharingHistory {
             after.parts[guest.userRecordName] = part
             participants.append(invitation(guest.userRecordName, part))
         }
-        var operation = RecordOperation(.update, recordName: share.name, recordType: Share.recordType, recordChangeTag: record.recordChangeTag)
+        var operation = RecordOperation(
+            .update, recordName: share.name, recordType: Share.recordType, recordChangeTag: record.recordChangeTag)
         operation.share = ShareInput(publicPermission: after.publicPermission, participants: participants)
         let codes = try await database.outcomes([operation], in: zone)
-        if codes != (!mayManage ? [.accessDenied] : isOfOthers ? [.badRequest] : [nil]) { return "\(actor?.userRecordName ?? "the owner") changing \(share.name): \(codes)" }
+        if codes != (!mayManage ? [.accessDenied] : isOfOthers ? [.badRequest] : [nil]) {
+            return "\(actor?.userRecordName ?? "the owner") changing \(share.name): \(codes)"
+        }
         if mayManage, !isOfOthers { model.shares[share.name] = after }
         return nil
     }
@@ -333,7 +371,8 @@ private struct SharingHistory {
         let mayWriteSomewhere = model.shares.values.contains { $0.right(of: user) == true }
         let database = try await engine.full(.shared, as: guest)
         if once(in: 4) {
-            let codes = try await database.outcomes([RecordOperation(.forceDelete, recordName: name)], in: SharingStage.seen)
+            let codes = try await database.outcomes(
+                [RecordOperation(.forceDelete, recordName: name)], in: SharingStage.seen)
             let mayDelete = isSeen ? model.mayWrite(name, user) && !isRoot && !isParent(name) : mayWriteSomewhere
             if (codes == [nil]) != mayDelete { return "\(user) deleting \(name): \(codes)" }
             if isSeen, mayDelete { forget(name) }
@@ -351,7 +390,9 @@ private struct SharingHistory {
             isAllowed = isSeen && model.mayWrite(name, user)
         } else {
             // The record itself may be above its new parent.
-            isAllowed = (!exists || isSeen && model.mayWrite(name, user)) && after.mayWrite(name, user) && model.parents[parent] != nil && mayBecome(after, by: name)
+            isAllowed =
+                (!exists || isSeen && model.mayWrite(name, user)) && after.mayWrite(name, user)
+                && model.parents[parent] != nil && mayBecome(after, by: name)
         }
         let isDone = try await save(name, isRoot ? .unchanged : .record(parent), in: database, SharingStage.seen)
         if isDone != isAllowed { return "\(user) saving \(name) below \(parent): \(isDone)" }
@@ -378,9 +419,11 @@ private struct SharingHistory {
 
     /// While records are moved, a guest may see less than the model says, and never more.
     private func excess(of guest: Caller) async throws -> String? {
-        let found = try await engine.full(.shared, as: guest).names(in: SharingStage.seen, of: Self.names + model.shares.keys)
+        let found = try await engine.full(.shared, as: guest).names(
+            in: SharingStage.seen, of: Self.names + model.shares.keys)
         let expected = model.visible(to: guest.userRecordName)
-        return Set(found).isSubset(of: expected) ? nil : "\(guest.userRecordName) finds \(found), not only \(expected.sorted())"
+        return Set(found).isSubset(of: expected)
+            ? nil : "\(guest.userRecordName) finds \(found), not only \(expected.sorted())"
     }
 
     private mutating func disagreement(of guest: Caller) async throws -> String? {
@@ -389,31 +432,44 @@ private struct SharingHistory {
         let expected = model.visible(to: user)
         sights += expected.count
         let database = try await engine.full(.shared, as: guest)
-        if try await database.zones().isEmpty != expected.isEmpty { return "\(user) and the zone, of which \(expected) is seen" }
+        if try await database.zones().isEmpty != expected.isEmpty {
+            return "\(user) and the zone, of which \(expected) is seen"
+        }
         if expected.isEmpty { return nil }
         let found = try await database.names(in: SharingStage.seen, of: Self.names + model.shares.keys)
         if Set(found) != expected { return "\(user) finds \(found), not \(expected.sorted())" }
-        let queried = try await database.all(Query(recordType: "Item"), in: .zone(SharingStage.seen)).map(\.recordID.recordName)
-        if Set(queried) != expected.filter({ model.shares[$0] == nil }) || Set(queried).count != queried.count { return "\(user) queries \(queried), not \(expected.sorted())" }
-        let tags = try await owner.fetch(expected.map { RecordID(recordName: $0, zoneID: notes) }, desiredKeys: nil).map { try $0.get() }
+        let queried = try await database.all(Query(recordType: "Item"), in: .zone(SharingStage.seen)).map(
+            \.recordID.recordName)
+        if Set(queried) != expected.filter({ model.shares[$0] == nil }) || Set(queried).count != queried.count {
+            return "\(user) queries \(queried), not \(expected.sorted())"
+        }
+        let tags = try await owner.fetch(expected.map { RecordID(recordName: $0, zoneID: notes) }, desiredKeys: nil).map
+        { try $0.get() }
         // The latest copy, and one from any time before.
         var held = copies[user] ?? [Copy()]
         for before in [held[0], held[Int.random(in: 0..<held.count, using: &random)]] {
             var copy = before
             try await Self.pull(&copy, database)
-            if copy.tags != Dictionary(uniqueKeysWithValues: tags.map { ($0.recordID.recordName, $0.recordChangeTag) }) {
+            if copy.tags != Dictionary(uniqueKeysWithValues: tags.map { ($0.recordID.recordName, $0.recordChangeTag) })
+            {
                 return "\(user) pulled \(copy.tags), not \(expected.sorted())"
             }
             held[0] = copy
         }
-        if held.count < 6 { held.append(held[0]) } else if once(in: 10) { held[Int.random(in: 1..<held.count, using: &random)] = held[0] }
+        if held.count < 6 {
+            held.append(held[0])
+        } else if once(in: 10) {
+            held[Int.random(in: 1..<held.count, using: &random)] = held[0]
+        }
         copies[user] = held
         return nil
     }
 
     private static func pull(_ copy: inout Copy, _ database: any RecordDatabase) async throws {
         let (changes, token) = try await database.pull(SharingStage.seen, since: copy.token, pageSize: 3)
-        for change in changes { copy.tags[change.recordID.recordName] = change.kind == .deleted ? nil : change.record?.recordChangeTag }
+        for change in changes {
+            copy.tags[change.recordID.recordName] = change.kind == .deleted ? nil : change.record?.recordChangeTag
+        }
         copy.token = token
     }
 }

@@ -29,7 +29,9 @@ import Testing
     private func subject(records: Int) async throws -> Subject {
         let engine = try await LargeStore.make(records: records, in: folder.url.appending(path: "\(records)"))
         let database = try await engine.full(.private)
-        guard let store = (database as? SQLDatabase)?.store else { throw RecordError(.internalError, "not a SQLite store") }
+        guard let store = (database as? SQLDatabase)?.store else {
+            throw RecordError(.internalError, "not a SQLite store")
+        }
         return Subject(engine: engine, database: database, meter: try await ReadMeter(store))
     }
 
@@ -45,7 +47,10 @@ import Testing
         }
         try await compare("ten changes since a token", large, small) { subject in
             let token = try await subject.database.fetchZones([LargeStore.zone])[0].get().syncToken
-            for number in 0..<10 { try await subject.database.save("r0000010\(number)" as Name, in: LargeStore.zone, ["number": .int64(Int64(100 + number))]) }
+            for number in 0..<10 {
+                try await subject.database.save(
+                    "r0000010\(number)" as Name, in: LargeStore.zone, ["number": .int64(Int64(100 + number))])
+            }
             return {
                 let page = try await subject.database.zoneChanges(ZoneChangesRequest(LargeStore.zone, since: token))
                 #expect(page.changes.count == 10 && !page.moreComing)
@@ -53,8 +58,11 @@ import Testing
         }
         // The cost of an outline depends on its stretches, and on the stored counts per thousand positions.
         let outline = try await large.database.outline(FeedOutlineRequest(LargeStore.zone))
-        #expect(outline.stretches.reduce(0) { $0 + $1.changes } == Self.large && (2...80).contains(outline.stretches.count))
-        let outlined = try await large.meter.cost { _ = try await large.database.outline(FeedOutlineRequest(LargeStore.zone)) }
+        #expect(
+            outline.stretches.reduce(0) { $0 + $1.changes } == Self.large && (2...80).contains(outline.stretches.count))
+        let outlined = try await large.meter.cost {
+            _ = try await large.database.outline(FeedOutlineRequest(LargeStore.zone))
+        }
         #expect(outlined.steps < Self.large / 20 && outlined.pages < 1500, "outline: \(outlined)")
         _ = try await large.database.edit([.setIndexes(.queryable, of: .system(.recordID), in: "Item")])
         let (up, down) = ([Query.Sort("number", ascending: true)], [Query.Sort("number", ascending: false)])
@@ -64,7 +72,9 @@ import Testing
             let query = Query(recordType: "Item", filters: filters, sorts: sorts)
             let deep = try await page(of: large, at: 0.9, query)
             let first = try await page(of: large, at: 0, query)
-            expect("page at 90 % depth, \(query)", try await large.meter.cost(of: deep), try await large.meter.cost(of: first))
+            expect(
+                "page at 90 % depth, \(query)", try await large.meter.cost(of: deep),
+                try await large.meter.cost(of: first))
         }
         for subject in [large, small, one] {
             subject.meter.end()
@@ -72,8 +82,9 @@ import Testing
         }
     }
 
-    /// A hierarchy of 100 records costs its guests the same in a zone with a million others as in a zone with these 100. Both are in one store:
-    /// in another one, the trees of its file would have fewer levels, whatever the zones hold.
+    /// A hierarchy of 100 records costs its guests the same in a zone with a million others as in a zone with these
+    /// 100. Both are in one store: in another one, the trees of its file would have fewer levels, whatever the zones
+    /// hold.
     @Test func guestsPayForWhatTheySee() async throws {
         let large = try await subject(records: Self.large)
         var small = large
@@ -84,14 +95,21 @@ import Testing
             try await subject.database.save("root", in: subject.zone, ["number": .int64(0), "text": LargeStore.text])
             for number in 1..<100 {
                 let fields: [Name: FieldValue] = ["number": .int64(Int64(number)), "text": LargeStore.text]
-                try await subject.database.save(Name("child\(number)"), in: subject.zone, fields, parent: .record(number < 50 ? "root" : "child1"))
+                try await subject.database.save(
+                    Name("child\(number)"), in: subject.zone, fields, parent: .record(number < 50 ? "root" : "child1"))
             }
             var operation = RecordOperation(.create, recordName: "share", recordType: Share.recordType)
-            operation.share = ShareInput(root: .init(recordName: "root", recordChangeTag: nil), publicPermission: .readOnly)
-            guard case .saved(let share)? = try await subject.database.modify(ModifyRequest([operation], zoneID: subject.zone)).first?.get() else {
+            operation.share = ShareInput(
+                root: .init(recordName: "root", recordChangeTag: nil), publicPermission: .readOnly)
+            guard
+                case .saved(let share)? = try await subject.database.modify(
+                    ModifyRequest([operation], zoneID: subject.zone)
+                ).first?.get()
+            else {
                 throw RecordError(.internalError, "not shared")
             }
-            _ = try await subject.engine.full(.public, as: grace).accept([share.sharing?.shortGUID ?? ""], by: LookupInfo())[0].get()
+            _ = try await subject.engine.full(.public, as: grace).accept(
+                [share.sharing?.shortGUID ?? ""], by: LookupInfo())[0].get()
         }
         try await compare("a guest's first pull", large, small) { subject in
             let guest = try await subject.engine.full(.shared, as: grace)
@@ -103,18 +121,24 @@ import Testing
         try await compare("a guest's pull of ten changes", large, small) { subject in
             let guest = try await subject.engine.full(.shared, as: grace)
             let token = try await guest.fetchZones([subject.seen])[0].get().syncToken
-            for number in 0..<10 { try await subject.database.save(Name("child9\(number)"), in: subject.zone, ["number": .int64(-1)]) }
+            for number in 0..<10 {
+                try await subject.database.save(Name("child9\(number)"), in: subject.zone, ["number": .int64(-1)])
+            }
             return {
                 let page = try await guest.zoneChanges(ZoneChangesRequest(subject.seen, since: token))
                 #expect(page.changes.count == 10 && !page.moreComing)
             }
         }
-        for (filters, sorts) in [([], []), ([Query.Filter("text", .equals, FieldInput(LargeStore.text))], [Query.Sort("number", ascending: true)])] {
+        for (filters, sorts) in [
+            ([], []),
+            ([Query.Filter("text", .equals, FieldInput(LargeStore.text))], [Query.Sort("number", ascending: true)]),
+        ] {
             let query = Query(recordType: "Item", filters: filters, sorts: sorts)
             try await compare("a guest's query, \(query)", large, small) { subject in
                 let guest = try await subject.engine.full(.shared, as: grace)
                 return {
-                    let page = try await guest.query(QueryRequest(query, in: .zone(subject.seen), limit: PageLimit(records: 50)))
+                    let page = try await guest.query(
+                        QueryRequest(query, in: .zone(subject.seen), limit: PageLimit(records: 50)))
                     #expect(page.records.count == 50)
                 }
             }
@@ -123,7 +147,9 @@ import Testing
         await large.engine.close()
     }
 
-    private func compare(_ what: String, _ large: Subject, _ small: Subject, _ read: (Subject) async throws -> () async throws -> Void) async throws {
+    private func compare(
+        _ what: String, _ large: Subject, _ small: Subject, _ read: (Subject) async throws -> () async throws -> Void
+    ) async throws {
         let (left, right) = (try await read(large), try await read(small))
         expect(what, try await large.meter.cost(of: left), try await small.meter.cost(of: right))
     }
@@ -142,11 +168,13 @@ import Testing
         let rank = Int(Double(Self.large) * depth)
         let number = query.sorts.first?.ascending == false ? Self.large - rank : rank
         let place = QueryPosition(
-            values: query.sorts.map { _ in .int64(Int64(number)) }, recordName: Name(String(format: "r%08d", number)), zoneID: zoneID)
+            values: query.sorts.map { _ in .int64(Int64(number)) }, recordName: Name(String(format: "r%08d", number)),
+            zoneID: zoneID)
         let marker = depth == 0 ? nil : ContinuationMarker.text(after: place, of: resolved, in: .zone(zoneID))
         return {
             let page = try await subject.database.query(
-                QueryRequest(query, in: .zone(LargeStore.zone), limit: PageLimit(records: 50), continuationMarker: marker))
+                QueryRequest(
+                    query, in: .zone(LargeStore.zone), limit: PageLimit(records: 50), continuationMarker: marker))
             #expect(page.records.count == 50 && page.continuationMarker != nil)
         }
     }

@@ -25,7 +25,8 @@ import Testing
     }
 
     private var logSize: Int {
-        let log = folder.url.appending(path: "iCloud.com.example.Test/development.sqlite-wal").path(percentEncoded: false)
+        let log = folder.url.appending(path: "iCloud.com.example.Test/development.sqlite-wal").path(
+            percentEncoded: false)
         return (try? FileManager.default.attributesOfItem(atPath: log)[.size] as? Int) ?? 0
     }
 
@@ -43,7 +44,8 @@ import Testing
                 group.addTask {
                     var token: ChangeToken?
                     while !talk.isOver.withLock({ $0 }) {
-                        let page = try await database.zoneChanges(ZoneChangesRequest(notes, since: token, limit: PageLimit(records: 10)))
+                        let page = try await database.zoneChanges(
+                            ZoneChangesRequest(notes, since: token, limit: PageLimit(records: 10)))
                         token = reader % 5 == 0 && !page.moreComing ? nil : page.syncToken
                         try await Task.sleep(for: .milliseconds(reader % 5 == 0 ? 1 : reader % 5 == 1 ? 40 : 400))
                     }
@@ -55,9 +57,13 @@ import Testing
                 var longest = 0
                 for round in 0..<110 {
                     let operations = (0..<8).map { number in
-                        RecordOperation(.forceReplace, recordName: Name("r\(round * 8 + number)"), recordType: "Item", fields: ["text": FieldInput(text)])
+                        RecordOperation(
+                            .forceReplace, recordName: Name("r\(round * 8 + number)"), recordType: "Item",
+                            fields: ["text": FieldInput(text)])
                     }
-                    for outcome in try await database.modify(ModifyRequest(operations, zoneID: notes)) { _ = try outcome.get() }
+                    for outcome in try await database.modify(ModifyRequest(operations, zoneID: notes)) {
+                        _ = try outcome.get()
+                    }
                     longest = max(longest, logSize)
                 }
                 return longest
@@ -94,7 +100,10 @@ import Testing
             }
             group.addTask {
                 defer { talk.isOver.withLock { $0 = true } }
-                for number in 0..<40 { try await database.save(Name("new\(number)"), in: LargeStore.zone, ["number": .int64(Int64(number))]) }
+                for number in 0..<40 {
+                    try await database.save(
+                        Name("new\(number)"), in: LargeStore.zone, ["number": .int64(Int64(number))])
+                }
                 return (40, 0)
             }
             return try await group.reduce((0, 0)) { ($0.0 + $1.0, $0.1 + $1.1) }
@@ -117,7 +126,8 @@ import Testing
             group.addTask {
                 try await eventually { try await !database.indexBuilds().isEmpty }
                 for number in 0..<5 {
-                    try await database.save(Name("new\(number)"), in: LargeStore.zone, ["number": .int64(Int64(number))])
+                    try await database.save(
+                        Name("new\(number)"), in: LargeStore.zone, ["number": .int64(Int64(number))])
                     talk.events.withLock { $0.append("save") }
                 }
             }
@@ -125,7 +135,8 @@ import Testing
         }
         #expect(talk.events.withLock { $0 } == Array(repeating: "save", count: 5) + ["index"])
         let found = try await database.all(
-            Query(recordType: "Item", filters: [Query.Filter("number", .lessThan, FieldInput(.int64(5)))], sorts: []), in: .zone(LargeStore.zone))
+            Query(recordType: "Item", filters: [Query.Filter("number", .lessThan, FieldInput(.int64(5)))], sorts: []),
+            in: .zone(LargeStore.zone))
         #expect(found.count == 4 + 5, "what was saved meanwhile is indexed too")
         await engine.close()
     }

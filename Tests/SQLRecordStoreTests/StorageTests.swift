@@ -36,12 +36,18 @@ import Testing
         let store = try #require(database as? SQLDatabase).store
         let meter = try await ReadMeter(store)
         try await database.save("a", in: notes)
-        let few = try await [meter.cost { _ = try await database.storage(limit: 5) }, meter.cost { _ = try await database.summaries(limit: 5, changes: 10) }]
+        let few = try await [
+            meter.cost { _ = try await database.storage(limit: 5) },
+            meter.cost { _ = try await database.summaries(limit: 5, changes: 10) },
+        ]
         for start in stride(from: 0, to: 1000, by: 200) {
             let zones = (start..<(start + 200)).map { ZoneOperation.create(ZoneID(zoneName: Name("Z\($0)"))) }
             for result in try await database.modifyZones(zones) { _ = try result.get() }
         }
-        let many = try await [meter.cost { _ = try await database.storage(limit: 5) }, meter.cost { _ = try await database.summaries(limit: 5, changes: 10) }]
+        let many = try await [
+            meter.cost { _ = try await database.storage(limit: 5) },
+            meter.cost { _ = try await database.summaries(limit: 5, changes: 10) },
+        ]
         // All zones are listed. For each only its totals are read, and for zones beyond the limit nothing more.
         #expect(many[0].steps < few[0].steps + 1000 * 80, "\(few) \(many)")
         #expect(many[1].steps < few[1].steps + 1000 * 12, "\(few) \(many)")

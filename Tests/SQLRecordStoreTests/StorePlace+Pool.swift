@@ -7,7 +7,9 @@ extension StorePlace {
     /// The connections of a store that is open for writing.
     var pool: DatabasePool {
         get throws {
-            guard let store = openStore, let connections = store.connections as? SQLitePool else { throw RecordError.storeClosed }
+            guard let store = openStore, let connections = store.connections as? SQLitePool else {
+                throw RecordError.storeClosed
+            }
             return connections.pool
         }
     }

@@ -81,7 +81,8 @@ enum StoreRecount {
                 "SELECT checksum, 0, 0 FROM assets WHERE uses > 0"
             ),
             (
-                "bytes of the journal", "SELECT number, 0, journalBytes FROM zones WHERE state = 0 AND journalBytes <> 0",
+                "bytes of the journal",
+                "SELECT number, 0, journalBytes FROM zones WHERE state = 0 AND journalBytes <> 0",
                 "SELECT zone, 0, sum(coalesce(length(fields), 0) + 100) FROM journal WHERE \(living) GROUP BY 1"
             ),
             (
@@ -97,11 +98,15 @@ enum StoreRecount {
                 """
             ),
             (
-                "zones of records", "SELECT DISTINCT zone, 0, 0 FROM records", "SELECT DISTINCT id >> 40, 0, 0 FROM records"
+                "zones of records", "SELECT DISTINCT zone, 0, 0 FROM records",
+                "SELECT DISTINCT id >> 40, 0, 0 FROM records"
             ),
         ] {
             let differing = try Int.fetchOne(
-                db, sql: "SELECT count(*) FROM (SELECT * FROM (\(kept) EXCEPT \(counted)) AS missing UNION ALL SELECT * FROM (\(counted) EXCEPT \(kept)) AS more) AS differing")
+                db,
+                sql:
+                    "SELECT count(*) FROM (SELECT * FROM (\(kept) EXCEPT \(counted)) AS missing UNION ALL SELECT * FROM (\(counted) EXCEPT \(kept)) AS more) AS differing"
+            )
             if differing != 0 { problems.append("\(what) differ from a recount in \(differing ?? -1) rows") }
         }
         return problems

@@ -18,7 +18,8 @@ import Testing
 
     /// The store, opened with a lifetime of 30 days.
     private func open() throws -> SQLRecordEngine {
-        try StoreUnderTest.engine(folder: folder.url, tokenLifetime: .seconds(30 * 86_400), clock: { [clock] in clock.now() })
+        try StoreUnderTest.engine(
+            folder: folder.url, tokenLifetime: .seconds(30 * 86_400), clock: { [clock] in clock.now() })
     }
 
     @Test func oldDeletionsAreForgottenAndOlderTokensExpire() async throws {
@@ -42,7 +43,9 @@ import Testing
         #expect(refused == TokenCodec.expired)
         let explained = try await database.explain(beforeEarly)
         #expect(explained.standing == .expired(why: "deletions after it were purged") && explained.changesAfter == nil)
-        let names = try await [afterEarly, beforeLate].mapAsync { try await database.pull(notes, since: $0).changes.map(\.recordID.recordName) }
+        let names = try await [afterEarly, beforeLate].mapAsync {
+            try await database.pull(notes, since: $0).changes.map(\.recordID.recordName)
+        }
         #expect(names == [["late"], ["late"]])
         let explainedLater = try await database.explain(afterEarly)
         #expect(explainedLater.standing == .good && explainedLater.changesAfter == 1)

@@ -34,10 +34,14 @@ import Testing
             try await database.save(Self.zone)
             try await database.save(Self.record("a", "one"))
             try await database.save(Self.record("b", "two"))
-            func query(_ field: Name) -> Query { Query(recordType: "Item", filters: [.init(field, .equals, FieldInput(.string("one")))]) }
+            func query(_ field: Name) -> Query {
+                Query(recordType: "Item", filters: [.init(field, .equals, FieldInput(.string("one")))])
+            }
             let found = try await database.records(matching: query("text"), inZoneWith: Self.zone)
             #expect(found.matchResults.map(\.recordID?.recordName) == ["a"])
-            let refused = await Self.code { () async throws(OperationError) in _ = try await database.records(matching: query("note"), inZoneWith: Self.zone) }
+            let refused = await Self.code { () async throws(OperationError) in
+                _ = try await database.records(matching: query("note"), inZoneWith: Self.zone)
+            }
             #expect(refused == .invalidArguments)
         }
         await #expect(throws: SchemaTextError.self) { try await SkylightServer.run(schema: "DEFINE NOTHING") { _ in } }
@@ -53,15 +57,19 @@ import Testing
             try await first.privateCloudDatabase.save(Self.record("a", "one"))
             let other = try await skylight.makeContainer("iCloud.com.example.Other")
             let expected: [(Container, Int)] = try await [
-                (skylight.device(of: anna), 1), (skylight.device(of: ben), 0), (skylight.device(of: anna, in: other), 0),
+                (skylight.device(of: anna), 1), (skylight.device(of: ben), 0),
+                (skylight.device(of: anna, in: other), 0),
             ]
             for (container, count) in expected {
                 let zones = try await container.privateCloudDatabase.allRecordZones()
                 #expect(zones.filter { !$0.zoneID.isDefault }.count == count)
             }
-            let found = try await skylight.device(of: ben).userIdentity(for: LookupInfo(emailAddress: "anna@example.com"))
+            let found = try await skylight.device(of: ben).userIdentity(
+                for: LookupInfo(emailAddress: "anna@example.com"))
             #expect(found.userRecordName == anna.userRecordName)
-            await #expect(throws: RecordError.self) { try await skylight.makeUser("Another", emailAddress: "anna@example.com") }
+            await #expect(throws: RecordError.self) {
+                try await skylight.makeUser("Another", emailAddress: "anna@example.com")
+            }
         }
     }
 
@@ -72,7 +80,9 @@ import Testing
             try await database.save(Self.zone)
             try await database.save(Self.record("a", "one"))
             try skylight.inject(.conflict, in: Self.zone)
-            let failed = await Self.code { () async throws(OperationError) in try await database.save(Self.record("b", "two")) }
+            let failed = await Self.code { () async throws(OperationError) in
+                try await database.save(Self.record("b", "two"))
+            }
             #expect(failed == .serverRecordChanged)
             // It was one request.
             try await database.save(Self.record("b", "two"))
@@ -116,7 +126,9 @@ import Testing
     /// An app that never makes a batch of its pending change.
     private struct Silent: SyncEngineDelegate {
         func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {}
-        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? { nil }
+        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async
+            -> RecordZoneChangeBatch?
+        { nil }
     }
 
     @Test func devicesThatNeverSettleAreAnError() async throws {

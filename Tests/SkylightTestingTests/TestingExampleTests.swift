@@ -42,15 +42,20 @@ import Testing
     }
     // end
 
-    @Test(arguments: ["TestingExampleTests.swift", "XCTestExampleTests.swift"]) func thePageHasTheExamples(file: String) throws {
+    @Test(arguments: ["TestingExampleTests.swift", "XCTestExampleTests.swift"]) func thePageHasTheExamples(file: String)
+        throws
+    {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
         let source = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
         let lines = source.split(separator: "\n", omittingEmptySubsequences: false)
         let start = try #require(lines.firstIndex { $0.hasSuffix("// example") })
         let indentation = String(lines[start].prefix { $0 == " " })
         let end = try #require(lines.firstIndex { $0 == "\(indentation)// end" })
-        let example = lines[(start + 1)..<end].map { $0.hasPrefix(indentation) ? String($0.dropFirst(indentation.count)) : String($0) }
+        let example = lines[(start + 1)..<end].map {
+            $0.hasPrefix(indentation) ? String($0.dropFirst(indentation.count)) : String($0)
+        }
         let page = folder.appending(path: "../../docs/testing-your-sync.md")
-        #expect(try String(contentsOf: page, encoding: .utf8).contains("```swift\n\(example.joined(separator: "\n"))\n```"))
+        #expect(
+            try String(contentsOf: page, encoding: .utf8).contains("```swift\n\(example.joined(separator: "\n"))\n```"))
     }
 }

@@ -27,7 +27,8 @@ public enum AssetScenarios {
             let slot = AssetSlot(recordType: "Item", fieldName: "file")
             let grants = try await database.grantUploads([slot, slot], in: notes).map { try $0.get() }
             #expect(grants.map(\.fieldName) == ["file", "file"])
-            #expect(grants.allSatisfy { $0.recordName.utf8.count == 36 } && grants[0].recordName != grants[1].recordName)
+            #expect(
+                grants.allSatisfy { $0.recordName.utf8.count == 36 } && grants[0].recordName != grants[1].recordName)
             let ticket = try await engine.ledger().tickets.openUpload(grants[0].ticket)
             #expect(ticket?.expires.milliseconds == clock.now().milliseconds + 15 * 60 * 1000)
             #expect(try await engine.ledger().tickets.openUpload(grants[0].ticket.dropLast(4) + "AAAA") == nil)
@@ -36,14 +37,21 @@ public enum AssetScenarios {
         .init("a field that can't hold the asset gets none, and the others do") { engine, _ in
             let database = try await engine.withZone()
             try await database.save("r", in: notes, ["title": .string("x")])
-            let slots = ["file", "title", "___etag", "bad name"].map { AssetSlot(recordType: "Item", fieldName: $0, recordName: "r") }
+            let slots = ["file", "title", "___etag", "bad name"].map {
+                AssetSlot(recordType: "Item", fieldName: $0, recordName: "r")
+            }
             let grants = try await database.grantUploads(slots, in: notes)
             #expect(grants.map(\.failure?.code) == [nil, .badRequest, .badRequest, .badRequest])
-            #expect(grants[1].failure?.reason == "invalid attempt to set value type ASSETID for field 'title' for type 'Item', defined to be: STRING")
-            let nameless = try await database.grantUploads([AssetSlot(recordType: "Item", fieldName: "file", recordName: "")], in: notes)
+            #expect(
+                grants[1].failure?.reason
+                    == "invalid attempt to set value type ASSETID for field 'title' for type 'Item', defined to be: STRING"
+            )
+            let nameless = try await database.grantUploads(
+                [AssetSlot(recordType: "Item", fieldName: "file", recordName: "")], in: notes)
             #expect(nameless[0].failure?.code == .badRequest)
             // Refused for the same reasons as a save.
-            let users = try await database.grantUploads([AssetSlot(recordType: Schema.usersType, fieldName: "file", recordName: "r")], in: notes)
+            let users = try await database.grantUploads(
+                [AssetSlot(recordType: Schema.usersType, fieldName: "file", recordName: "r")], in: notes)
             #expect(users[0].failure?.code == .accessDenied)
             let nowhere = await refusal { _ = try await database.grantUploads(slots, in: ZoneID(zoneName: "Nowhere")) }
             #expect(nowhere?.code == .zoneNotFound)
@@ -53,12 +61,14 @@ public enum AssetScenarios {
         },
         .init("a read-only participant can't upload") { engine, _ in
             let database = try await engine.withZone()
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
+            try await database.share(
+                notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
             let shared = try await engine.database(address(.shared), as: grace)
             let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: "r")
             let theirs = ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName)
             #expect(try await shared.grantUploads([slot], in: theirs).first?.failure?.code == .accessDenied)
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite), on: engine)
+            try await database.share(
+                notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite), on: engine)
             let asset = try await engine.upload(1, for: "r", in: theirs, .shared, as: grace, at: TestClock().now())
             #expect(asset.receipt != nil)
         },
@@ -75,7 +85,8 @@ public enum AssetScenarios {
             #expect(try saved.fields.assets().map(\.asset.wrappingKey) == ["key"])
             // The same save again, as after a lost answer, and the asset as a read returns it.
             try await database.save("r", in: notes, ["file": .asset(asset)])
-            try await database.save("r", as: .forceReplace, in: notes, ["file": .asset(try saved.fields.assets()[0].asset)])
+            try await database.save(
+                "r", as: .forceReplace, in: notes, ["file": .asset(try saved.fields.assets()[0].asset)])
             try await database.save("r", as: .forceReplace, in: notes)
             let again = await refusal { try await database.save("r", in: notes, ["file": .asset(asset)]) }
             #expect(again?.reason.contains("was already used") == true)
@@ -84,19 +95,23 @@ public enum AssetScenarios {
             let database = try await engine.withZone()
             guard let file = checksum(1) else { throw RecordError(.internalError, "no checksum") }
             let recordID = RecordID(recordName: "r", zoneID: notes)
-            let first = try await database.save("r", in: notes, ["file": .asset(try await engine.upload(1, for: "r", at: clock.now()))])
+            let first = try await database.save(
+                "r", in: notes, ["file": .asset(try await engine.upload(1, for: "r", at: clock.now()))])
             let second = try await database.save("r", as: .forceReplace, in: notes, ["title": .string("x")])
             let old = try await database.journal(RecordJournalRequest(recordID)).entries[1]
-            let back = try await database.revert(RecordReversion(recordID, to: old.position, recordChangeTag: second.recordChangeTag))
+            let back = try await database.revert(
+                RecordReversion(recordID, to: old.position, recordChangeTag: second.recordChangeTag))
             #expect(back.fields == first.fields)
             #expect(try await engine.ledger().entries(after: nil, limit: 9).map(\.useCount) == [1])
             let third = try await database.save("r", as: .forceReplace, in: notes)
             clock.advance(AssetTickets.receiptLifetime + 1)
             #expect(try await engine.ledger().strike([file], unusedSince: clock.now()) == [file])
             let refused = await refusal {
-                _ = try await database.revert(RecordReversion(recordID, to: old.position, recordChangeTag: third.recordChangeTag))
+                _ = try await database.revert(
+                    RecordReversion(recordID, to: old.position, recordChangeTag: third.recordChangeTag))
             }
-            #expect(refused?.code == .badRequest && refused?.reason.contains("'file' is no longer on the server") == true)
+            #expect(
+                refused?.code == .badRequest && refused?.reason.contains("'file' is no longer on the server") == true)
         },
         .init("a receipt is good for its field, record, type, zone and user alone") { engine, clock in
             let database = try await engine.withZone()
@@ -105,17 +120,24 @@ public enum AssetScenarios {
             let field = await refusal { try await database.save("r", in: notes, ["other": .asset(asset)]) }
             let record = await refusal { try await database.save("s", in: notes, ["file": .asset(asset)]) }
             let type = await refusal { try await database.save("r", type: "Thing", in: notes, ["file": .asset(asset)]) }
-            let zone = await refusal { try await database.save("r", in: ZoneID(zoneName: "Other"), ["file": .asset(asset)]) }
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite), on: engine)
+            let zone = await refusal {
+                try await database.save("r", in: ZoneID(zoneName: "Other"), ["file": .asset(asset)])
+            }
+            try await database.share(
+                notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite), on: engine)
             let shared = try await engine.database(address(.shared), as: grace)
             let theirs = ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName)
             let user = await refusal { try await shared.save("r", in: theirs, ["file": .asset(asset)]) }
             for error in [field, record, type, zone, user] {
-                #expect(error?.code == .badRequest && error?.reason.contains("belongs to another field, record, type, zone or user") == true)
+                #expect(
+                    error?.code == .badRequest
+                        && error?.reason.contains("belongs to another field, record, type, zone or user") == true)
             }
             try await database.save("r", in: notes, ["file": .asset(asset)])
         },
-        .init("a receipt whose request named no zone saves its asset in any zone of that database, once, and nowhere else") { engine, clock in
+        .init(
+            "a receipt whose request named no zone saves its asset in any zone of that database, once, and nowhere else"
+        ) { engine, clock in
             let database = try await engine.withZone()
             let asset = try await engine.upload(1, for: "r", in: nil, at: clock.now())
             let field = await refusal { try await database.save("r", in: notes, ["other": .asset(asset)]) }
@@ -134,7 +156,8 @@ public enum AssetScenarios {
             let second = try await engine.upload(2, for: "r", in: nil, at: clock.now())
             try await database.save("r", ["file": .asset(second)])
         },
-        .init("a receipt that is missing, made up, altered or late is refused, and so is another size") { engine, clock in
+        .init("a receipt that is missing, made up, altered or late is refused, and so is another size") {
+            engine, clock in
             let database = try await engine.withZone()
             let asset = try await engine.upload(1, for: "r", at: clock.now())
             func reason(_ change: @Sendable (inout Asset) -> Void) async -> String {
@@ -145,9 +168,12 @@ public enum AssetScenarios {
             }
             #expect(await reason { $0.receipt = nil }.contains("has no receipt"))
             #expect(await reason { $0.receipt = "AAAA" }.contains("is not from this database"))
-            #expect(await reason { $0.receipt = $0.receipt.map { "B" + $0.dropFirst() } }.contains("is not from this database"))
+            #expect(
+                await reason { $0.receipt = $0.receipt.map { "B" + $0.dropFirst() } }.contains(
+                    "is not from this database"))
             #expect(await reason { $0.size += 1 }.contains("do not match the upload"))
-            #expect(await reason { $0.fileChecksum = checksum(2)?.description ?? "" }.contains("do not match the upload"))
+            #expect(
+                await reason { $0.fileChecksum = checksum(2)?.description ?? "" }.contains("do not match the upload"))
             clock.advance(AssetTickets.receiptLifetime + 1)
             #expect(await reason { _ in }.contains("has expired"))
         },
@@ -156,10 +182,13 @@ public enum AssetScenarios {
             var asset = try await engine.upload(1, for: "r", at: clock.now())
             func name(_ name: String) async throws -> String? {
                 asset.fileName = name
-                return try await database.save("r", in: notes, ["file": .asset(asset)]).fields.assets().first?.asset.fileName
+                return try await database.save("r", in: notes, ["file": .asset(asset)]).fields.assets().first?.asset
+                    .fileName
             }
             #expect(try await name("../a\nb\u{202E}gpj.exe") == ".._abgpj.exe")
-            #expect(try await name("C:\\" + String(repeating: "x", count: 300)) == "C__" + String(repeating: "x", count: 252))
+            #expect(
+                try await name("C:\\" + String(repeating: "x", count: 300)) == "C__"
+                    + String(repeating: "x", count: 252))
             #expect(try await name("") == "C__" + String(repeating: "x", count: 252))
             #expect(try await name("Été 💬.txt") == "Été 💬.txt")
         },
@@ -190,7 +219,8 @@ public enum AssetScenarios {
             try await database.save("taken", in: notes)
             let asset = try await engine.upload(1, for: "r", at: clock.now())
             let operations = [
-                RecordOperation(.create, recordName: "r", recordType: "Item", fields: ["file": FieldInput(.asset(asset))]),
+                RecordOperation(
+                    .create, recordName: "r", recordType: "Item", fields: ["file": FieldInput(.asset(asset))]),
                 RecordOperation(.create, recordName: "taken", recordType: "Item"),
             ]
             #expect(try await database.outcomes(operations, in: notes) == [.atomicError, .conflict])
@@ -199,10 +229,14 @@ public enum AssetScenarios {
         },
         .init("lists hold assets, each with a receipt of its own") { engine, clock in
             let database = try await engine.withZone()
-            let (one, two) = (try await engine.upload(1, for: "r", at: clock.now()), try await engine.upload(2, for: "r", at: clock.now()))
+            let (one, two) = (
+                try await engine.upload(1, for: "r", at: clock.now()),
+                try await engine.upload(2, for: "r", at: clock.now())
+            )
             try await database.save("r", in: notes, ["file": .list([.asset(one), .asset(two)], of: .asset)])
             let three = try await engine.upload(3, for: "r", at: clock.now())
-            let kept = try await database.save("r", in: notes, ["file": .list([.asset(two), .asset(three)], of: .asset)])
+            let kept = try await database.save(
+                "r", in: notes, ["file": .list([.asset(two), .asset(three)], of: .asset)])
             #expect(try kept.fields.assets().map(\.asset.size) == [20, 30])
             #expect(try await engine.ledger().entries(after: nil, limit: 9).map(\.useCount) == [0, 1, 1])
         },
@@ -224,8 +258,12 @@ public enum AssetScenarios {
             let database = try await engine.withZone()
             let other = ZoneID(zoneName: "Other")
             _ = try await database.modifyZones([.create(other)])
-            try await database.save("r", in: notes, ["file": .asset(try await engine.upload(1, for: "r", at: clock.now()))])
-            let sources = [AssetSource(recordName: "r", fieldName: "file"), AssetSource(recordName: "r", fieldName: "none"), AssetSource(recordName: "x", fieldName: "file")]
+            try await database.save(
+                "r", in: notes, ["file": .asset(try await engine.upload(1, for: "r", at: clock.now()))])
+            let sources = [
+                AssetSource(recordName: "r", fieldName: "file"), AssetSource(recordName: "r", fieldName: "none"),
+                AssetSource(recordName: "x", fieldName: "file"),
+            ]
             let answers = try await database.rereference(sources, from: notes, to: other)
             #expect(answers.map(\.failure?.code) == [nil, .badRequest, .notFound])
             let asset = try answers[0].get()
@@ -251,16 +289,22 @@ public enum AssetScenarios {
                 let entry = try await ledger.entry(of: file)
                 return entry?.useCount
             }
-            try await database.save("a", in: notes, ["file": .asset(try await engine.upload(1, for: "a", at: clock.now()))])
-            try await database.save("b", in: notes, ["file": .asset(try await engine.upload(1, for: "b", at: clock.now()))])
+            try await database.save(
+                "a", in: notes, ["file": .asset(try await engine.upload(1, for: "a", at: clock.now()))])
+            try await database.save(
+                "b", in: notes, ["file": .asset(try await engine.upload(1, for: "b", at: clock.now()))])
             #expect(try await count() == 2)
             #expect(try await database.uses(of: file, limit: 1).visible.map(\.recordName) == ["a"])
-            #expect(try await database.uses(of: file, limit: 9) == AssetUses(
-                visible: ["a", "b"].map {
-                    AssetUse(
-                        isPublic: false, zoneID: ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName), recordName: $0,
-                        recordType: "Item", fieldName: "file")
-                }, total: 2))
+            #expect(
+                try await database.uses(of: file, limit: 9)
+                    == AssetUses(
+                        visible: ["a", "b"].map {
+                            AssetUse(
+                                isPublic: false,
+                                zoneID: ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName),
+                                recordName: $0,
+                                recordType: "Item", fieldName: "file")
+                        }, total: 2))
             let theirs = try await engine.database(address(.private), as: grace)
             let seen = try await theirs.uses(of: file, limit: 9)
             #expect(seen == AssetUses(visible: [], total: 2))
@@ -270,7 +314,8 @@ public enum AssetScenarios {
             #expect(try await count() == 1)
             try await database.delete("b", in: notes)
             #expect(try await count() == 0)
-            try await database.save("b", in: notes, ["file": .asset(try await engine.upload(1, for: "b", at: clock.now()))])
+            try await database.save(
+                "b", in: notes, ["file": .asset(try await engine.upload(1, for: "b", at: clock.now()))])
             _ = try await database.modifyZones([.delete(notes)])
             // The rows of a deleted zone may be removed a little later.
             try await eventually { try await count() == 0 }
@@ -300,9 +345,11 @@ public enum AssetScenarios {
         .init("the assets of all records can be read") { engine, clock in
             let database = try await engine.withZone()
             try await database.save("plain", in: notes, ["title": .string(#""type":"ASSETID""#)])
-            try await database.save("r", in: notes, ["file": .asset(try await engine.upload(1, for: "r", at: clock.now()))])
+            try await database.save(
+                "r", in: notes, ["file": .asset(try await engine.upload(1, for: "r", at: clock.now()))])
             let everyone = try await engine.full(.public)
-            try await everyone.save("p", ["file": .asset(try await engine.upload(2, for: "p", in: .default, .public, at: clock.now()))])
+            try await everyone.save(
+                "p", ["file": .asset(try await engine.upload(2, for: "p", in: .default, .public, at: clock.now()))])
             let ledger = try await engine.ledger()
             var found: [RecordedAsset] = []
             var place: Int64?

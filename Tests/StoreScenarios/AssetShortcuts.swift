@@ -18,7 +18,8 @@ extension RecordEngine {
     ///   - number: identifies the file, whose size in bytes is ten times the number.
     ///   - record: the record with the asset in its field `file`.
     public func upload(
-        _ number: UInt8, for record: Name, field: Name = "file", type: Name = "Item", in zoneID: ZoneID? = notes, _ scope: DatabaseScope = .private,
+        _ number: UInt8, for record: Name, field: Name = "file", type: Name = "Item", in zoneID: ZoneID? = notes,
+        _ scope: DatabaseScope = .private,
         as caller: Caller = ada, at now: Timestamp
     ) async throws -> Asset {
         let database = try await database(address(scope), as: caller)
@@ -26,11 +27,15 @@ extension RecordEngine {
         let slot = AssetSlot(recordType: type, fieldName: field, recordName: record)
         let grants = try await database.grantUploads([slot], in: zoneID)
         let ledger = try await ledger()
-        guard let ticket = ledger.tickets.openUpload(try grants[0].get().ticket) else { throw RecordError(.internalError, "no ticket") }
+        guard let ticket = ledger.tickets.openUpload(try grants[0].get().ticket) else {
+            throw RecordError(.internalError, "no ticket")
+        }
         let size = Int64(number) * 10
         let expires = Timestamp(milliseconds: now.milliseconds + AssetTickets.receiptLifetime)
         try await ledger.enter(checksum, size: size, inUseUntil: expires)
         let receipt = ledger.tickets.seal(AssetReceipt(for: ticket, of: checksum, size: size, expires: expires))
-        return Asset(fileChecksum: checksum.description, size: size, referenceChecksum: "reference", wrappingKey: "key", receipt: receipt)
+        return Asset(
+            fileChecksum: checksum.description, size: size, referenceChecksum: "reference", wrappingKey: "key",
+            receipt: receipt)
     }
 }

@@ -12,7 +12,9 @@ enum CapabilityScenarios {
                 let isPublic = database.address.scope == .public
                 let calls = try calls(to: database)
                 #expect(Set(calls.map(\.capability)) == Capability.ofDatabases)
-                #expect(database.capabilities.isSubset(of: isPublic ? Capability.ofPublicDatabases : Capability.ofDatabases))
+                #expect(
+                    database.capabilities.isSubset(of: isPublic ? Capability.ofPublicDatabases : Capability.ofDatabases)
+                )
                 await check(calls, database, explains: isPublic)
             }
         },
@@ -64,7 +66,13 @@ enum CapabilityScenarios {
             (.keepSubscriptions, { _ = try await database.modifySubscriptions([]) }),
             (.fireSubscriptions, { _ = try await database.firings(after: nil) }),
             (.fireSubscriptions, { _ = try await database.standingSubscriptions() }),
-            (.fireSubscriptions, { _ = try await database.latestFirings(of: Subscription("none", to: .database(recordType: nil)), limit: 1) }),
+            (
+                .fireSubscriptions,
+                {
+                    _ = try await database.latestFirings(
+                        of: Subscription("none", to: .database(recordType: nil)), limit: 1)
+                }
+            ),
             (
                 .fireSubscriptions,
                 {
@@ -81,8 +89,17 @@ enum CapabilityScenarios {
             (.shareRecords, { _ = try await database.accept(["none"], by: LookupInfo()) }),
             (.listShares, { _ = try await database.shares(in: nil, after: nil, limit: 1) }),
             (.listShares, { _ = try await database.tree(of: notes, limit: 1) }),
-            (.uploadAssets, { _ = try await database.grantUploads([AssetSlot(recordType: "Item", fieldName: "file")], in: notes) }),
-            (.uploadAssets, { _ = try await database.rereference([AssetSource(recordName: "r", fieldName: "file")], from: notes, to: notes) }),
+            (
+                .uploadAssets,
+                { _ = try await database.grantUploads([AssetSlot(recordType: "Item", fieldName: "file")], in: notes) }
+            ),
+            (
+                .uploadAssets,
+                {
+                    _ = try await database.rereference(
+                        [AssetSource(recordName: "r", fieldName: "file")], from: notes, to: notes)
+                }
+            ),
             (.traceAssets, { _ = try await database.uses(of: file, limit: 1) }),
             (.mirrorRecords, { _ = try await database.mirror(MirrorBatch()) }),
             (.mirrorRecords, { _ = try await database.mirrorMarks() }),

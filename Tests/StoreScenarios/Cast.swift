@@ -16,7 +16,9 @@ public func address(_ scope: DatabaseScope, _ environment: Environment = .develo
 }
 
 extension RecordEngine {
-    public func full(_ scope: DatabaseScope, as caller: Caller = ada, _ environment: Environment = .development) async throws -> any RecordDatabase {
+    public func full(_ scope: DatabaseScope, as caller: Caller = ada, _ environment: Environment = .development)
+        async throws -> any RecordDatabase
+    {
         try await database(address(scope, environment), as: caller)
     }
 

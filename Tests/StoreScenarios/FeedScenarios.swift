@@ -35,7 +35,8 @@ enum FeedScenarios {
                 #expect(try changes[0].record?.fields.values(of: ["a"]) == ["a": .int64(2)])
             }
         },
-        .init("the pages of a first pull remember where it began: later deletions come, earlier ones don't") { engine, _ in
+        .init("the pages of a first pull remember where it began: later deletions come, earlier ones don't") {
+            engine, _ in
             let database = try await engine.withZone()
             for name in ["early", "a", "b", "c"] as [Name] { try await database.save(name, in: notes) }
             try await database.delete("early", in: notes)
@@ -78,7 +79,8 @@ enum FeedScenarios {
             try await database.save("other", type: "Other", in: notes)
             try await database.delete("gone", in: notes)
             try await database.save("item", type: "Item", in: notes)
-            let page = try await database.zoneChanges(ZoneChangesRequest(notes, since: token, desiredKeys: [], desiredRecordTypes: ["Item"]))
+            let page = try await database.zoneChanges(
+                ZoneChangesRequest(notes, since: token, desiredKeys: [], desiredRecordTypes: ["Item"]))
             #expect(page.changes.map(\.recordID.recordName) == ["gone", "item"])
             #expect(page.changes.allSatisfy { $0.record?.fields == .empty })
         },
@@ -105,7 +107,9 @@ enum FeedScenarios {
                 #expect(seen.map(\.zoneID.zoneName) == ["Notes", "Other"])
                 #expect(seen.map(\.kind) == [.changed, .deleted])
             }
-            #expect(try await database.databaseChanges(DatabaseChangesRequest()).changes.map(\.zoneID.zoneName) == ["Notes"])
+            #expect(
+                try await database.databaseChanges(DatabaseChangesRequest()).changes.map(\.zoneID.zoneName) == ["Notes"]
+            )
             let older = try await database.databaseChanges(DatabaseChangesRequest(includesGoneZones: true))
             #expect(older.changes.map(\.kind) == [.changed, .deleted])
         },

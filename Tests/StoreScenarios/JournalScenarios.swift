@@ -39,7 +39,8 @@ enum JournalScenarios {
             var read: [RecordJournalEntry] = []
             var before: Int64?
             repeat {
-                let page = try await database.journal(RecordJournalRequest(recordID, before: before, limit: PageLimit(records: 3)))
+                let page = try await database.journal(
+                    RecordJournalRequest(recordID, before: before, limit: PageLimit(records: 3)))
                 #expect(page.entries.count == (read.count == 6 ? 1 : 3))
                 read += page.entries
                 before = page.before
@@ -47,21 +48,29 @@ enum JournalScenarios {
             let whole = try await database.journal(RecordJournalRequest(recordID)).entries
             #expect(read == whole && whole.count == 7)
             // A page has at least one entry, however large.
-            let small = try await database.journal(RecordJournalRequest(recordID, limit: PageLimit(records: 9, bytes: 1)))
+            let small = try await database.journal(
+                RecordJournalRequest(recordID, limit: PageLimit(records: 9, bytes: 1)))
             #expect(small.entries == [whole[0]] && small.before == whole[0].position)
             let beginning = try await database.journal(RecordJournalRequest(recordID, before: whole[6].position))
             #expect(beginning.entries.isEmpty && beginning.before == nil)
-            #expect(try await database.journal(RecordJournalRequest(RecordID(recordName: "never", zoneID: notes))).entries.isEmpty)
-            #expect(try await database.journal(RecordJournalRequest(RecordID(recordName: "r", zoneID: .default))).entries.isEmpty)
+            #expect(
+                try await database.journal(RecordJournalRequest(RecordID(recordName: "never", zoneID: notes))).entries
+                    .isEmpty)
+            #expect(
+                try await database.journal(RecordJournalRequest(RecordID(recordName: "r", zoneID: .default))).entries
+                    .isEmpty)
             let refused = await refusal {
-                _ = try await database.journal(RecordJournalRequest(RecordID(recordName: "r", zoneID: ZoneID(zoneName: "Nowhere"))))
+                _ = try await database.journal(
+                    RecordJournalRequest(RecordID(recordName: "r", zoneID: ZoneID(zoneName: "Nowhere"))))
             }
             #expect(refused == .zoneNotFound)
         },
         .init("records deleted by a cascade, or with their type, can be restored") { engine, _ in
             let database = try await engine.withZone()
             try await database.save("target", in: notes)
-            try await database.save("child", in: notes, ["a": .int64(1), "link": .reference(Reference(recordName: "target", action: .deleteSelf))])
+            try await database.save(
+                "child", in: notes,
+                ["a": .int64(1), "link": .reference(Reference(recordName: "target", action: .deleteSelf))])
             try await database.delete("target", in: notes)
             let child = try await entries("child", database)
             #expect(child.map(\.act) == [.deleted, .created])
@@ -69,7 +78,9 @@ enum JournalScenarios {
             _ = try await database.edit([.removeType("Brand")])
             let brand = try await entries("brand", database)
             #expect(brand.map(\.act) == [.deleted, .created] && brand.allSatisfy { $0.recordType == "Brand" })
-            let record = try await database.revert(RecordReversion(RecordID(recordName: "brand", zoneID: notes), to: brand[1].position, recordChangeTag: nil))
+            let record = try await database.revert(
+                RecordReversion(
+                    RecordID(recordName: "brand", zoneID: notes), to: brand[1].position, recordChangeTag: nil))
             #expect(try record.fields.values(of: ["title"]) == ["title": .string("x")])
             #expect(try await database.schema().types["Brand"]?.fields["title"]?.type == .string)
         },
@@ -96,22 +107,35 @@ enum JournalScenarios {
             let database = try await engine.withZone()
             let recordID = RecordID(recordName: "r", zoneID: notes)
             try await database.save("p", in: notes)
-            let first = try await database.save("r", in: notes, ["a": .int64(1), "list": .list([], of: .string)], parent: .record("p"))
-            let second = try await database.save("r", as: .forceReplace, in: notes, ["b": .string("x")], parent: .cleared)
+            let first = try await database.save(
+                "r", in: notes, ["a": .int64(1), "list": .list([], of: .string)], parent: .record("p"))
+            let second = try await database.save(
+                "r", as: .forceReplace, in: notes, ["b": .string("x")], parent: .cleared)
             clock.advance()
             let old = try await entries("r", database)[1]
-            let stale = await refusal { _ = try await database.revert(RecordReversion(recordID, to: old.position, recordChangeTag: first.recordChangeTag)) }
+            let stale = await refusal {
+                _ = try await database.revert(
+                    RecordReversion(recordID, to: old.position, recordChangeTag: first.recordChangeTag))
+            }
             #expect(stale?.code == .conflict)
-            let present = await refusal { _ = try await database.revert(RecordReversion(recordID, to: old.position, recordChangeTag: nil)) }
+            let present = await refusal {
+                _ = try await database.revert(RecordReversion(recordID, to: old.position, recordChangeTag: nil))
+            }
             #expect(present?.code == .conflict)
-            let record = try await database.revert(RecordReversion(recordID, to: old.position, recordChangeTag: second.recordChangeTag))
+            let record = try await database.revert(
+                RecordReversion(recordID, to: old.position, recordChangeTag: second.recordChangeTag))
             #expect(record.fields == first.fields && record.parent == "p" && record.created == first.created)
-            #expect(record.modified == Signature(timestamp: clock.now(), userRecordName: ada.userRecordName, deviceID: ada.deviceID))
+            #expect(
+                record.modified
+                    == Signature(timestamp: clock.now(), userRecordName: ada.userRecordName, deviceID: ada.deviceID))
             // The parent has its first child again, and a new change tag.
             let changes = try await database.pull(notes).changes
             #expect(changes.map(\.recordID.recordName) == ["r", "p"] && changes.first?.record == record)
             #expect(try await entries("r", database).map(\.act) == [.modified, .modified, .created])
-            let unknown = await refusal { _ = try await database.revert(RecordReversion(recordID, to: 999, recordChangeTag: record.recordChangeTag)) }
+            let unknown = await refusal {
+                _ = try await database.revert(
+                    RecordReversion(recordID, to: 999, recordChangeTag: record.recordChangeTag))
+            }
             #expect(unknown?.code == .notFound)
             let missing = RecordReversion(RecordID(recordName: "never", zoneID: notes), to: 1, recordChangeTag: nil)
             let refused = await refusal { _ = try await database.revert(missing) }
@@ -123,10 +147,13 @@ enum JournalScenarios {
             let saved = try await database.save("r", in: notes, ["a": .int64(1)])
             try await database.delete("r", in: notes)
             let gone = try await entries("r", database)
-            let deletion = await refusal { _ = try await database.revert(RecordReversion(recordID, to: gone[0].position, recordChangeTag: nil)) }
+            let deletion = await refusal {
+                _ = try await database.revert(RecordReversion(recordID, to: gone[0].position, recordChangeTag: nil))
+            }
             #expect(deletion?.code == .badRequest)
             let tagged = await refusal {
-                _ = try await database.revert(RecordReversion(recordID, to: gone[1].position, recordChangeTag: saved.recordChangeTag))
+                _ = try await database.revert(
+                    RecordReversion(recordID, to: gone[1].position, recordChangeTag: saved.recordChangeTag))
             }
             #expect(tagged?.code == .notFound)
             let back = try await database.revert(RecordReversion(recordID, to: gone[1].position, recordChangeTag: nil))
@@ -145,17 +172,22 @@ enum JournalScenarios {
             let database = try await engine.withZone()
             try await database.save("r", in: notes, ["a": .int64(1)])
             let now = try await database.save("r", in: notes, ["a": .int64(2)])
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
+            try await database.share(
+                notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
             let shared = try await engine.full(.shared, as: grace)
-            let theirs = RecordID(recordName: "r", zoneID: ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName))
+            let theirs = RecordID(
+                recordName: "r", zoneID: ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName))
             let entries = try await shared.journal(RecordJournalRequest(theirs)).entries
             #expect(entries.count == 2)
             let refused = await refusal {
-                _ = try await shared.revert(RecordReversion(theirs, to: entries[1].position, recordChangeTag: now.recordChangeTag))
+                _ = try await shared.revert(
+                    RecordReversion(theirs, to: entries[1].position, recordChangeTag: now.recordChangeTag))
             }
             #expect(refused?.code == .accessDenied)
             let stranger = try await engine.full(.private, as: mary)
-            let unseen = await refusal { _ = try await stranger.journal(RecordJournalRequest(RecordID(recordName: "r", zoneID: notes))) }
+            let unseen = await refusal {
+                _ = try await stranger.journal(RecordJournalRequest(RecordID(recordName: "r", zoneID: notes)))
+            }
             #expect(unseen == .zoneNotFound)
         },
         .init("earlier versions are kept for thirty days after they were replaced") { engine, clock in
@@ -173,7 +205,8 @@ enum JournalScenarios {
             let entries = try await database.journal(RecordJournalRequest(recordID)).entries
             #expect(entries == Array(all.entries.prefix(2)))
             let refused = await refusal {
-                _ = try await database.revert(RecordReversion(recordID, to: all.entries[2].position, recordChangeTag: last.recordChangeTag))
+                _ = try await database.revert(
+                    RecordReversion(recordID, to: all.entries[2].position, recordChangeTag: last.recordChangeTag))
             }
             #expect(refused?.code == .notFound)
             clock.advance(365 * day)
@@ -182,8 +215,11 @@ enum JournalScenarios {
         .init("a hundred earlier versions of a record are kept") { engine, _ in
             let database = try await engine.withZone()
             for number in 0..<140 { try await database.save("r", in: notes, ["a": .int64(Int64(number))]) }
-            let page = try await database.journal(RecordJournalRequest(RecordID(recordName: "r", zoneID: notes), limit: PageLimit(records: 500)))
-            #expect(try page.entries.map { try $0.fields.values(of: ["a"])["a"] } == (39..<140).reversed().map { .int64(Int64($0)) })
+            let page = try await database.journal(
+                RecordJournalRequest(RecordID(recordName: "r", zoneID: notes), limit: PageLimit(records: 500)))
+            #expect(
+                try page.entries.map { try $0.fields.values(of: ["a"])["a"] }
+                    == (39..<140).reversed().map { .int64(Int64($0)) })
             #expect(page.before == nil)
         },
     ]

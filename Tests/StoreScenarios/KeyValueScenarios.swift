@@ -5,7 +5,8 @@ internal import Testing
 /// Key-value stores: what they keep, what clients hear, and their limits.
 enum KeyValueScenarios {
     private static let values: [Name: PropertyValue] = [
-        "string": .string("a\"\u{0}é"), "empty": .string(""), "bytes": .bytes([0, 1, 255]), "yes": .bool(true), "no": .bool(false),
+        "string": .string("a\"\u{0}é"), "empty": .string(""), "bytes": .bytes([0, 1, 255]), "yes": .bool(true),
+        "no": .bool(false),
         "integer": .integer(.min), "double": .double(1), "date": .date(Timestamp(milliseconds: -1)),
         "array": .array([.integer(1), .array([]), .dictionary([:])]),
         "dictionary": .dictionary(["a": .double(0.5), "": .string("none"), "list": .array([.bytes([])])]),
@@ -24,7 +25,8 @@ enum KeyValueScenarios {
     private static func filler(_ size: Int) -> PropertyValue { .bytes([UInt8](repeating: 7, count: size)) }
 
     static let all: [Scenario] = [
-        .init("a key-value store keeps values of all kinds as they were set, for one user and environment") { engine, _ in
+        .init("a key-value store keeps values of all kinds as they were set, for one user and environment") {
+            engine, _ in
             let database = try await engine.full(.private)
             #expect(try await database.keyValues(since: nil).changes.isEmpty)
             let usage = try await database.modifyKeyValues(values.map { .set($0.key, $0.value) })
@@ -37,7 +39,8 @@ enum KeyValueScenarios {
             #expect(try await all(engine.full(.private, as: grace)).isEmpty)
             #expect(try await all(engine.full(.private, as: ada, .production)).isEmpty)
         },
-        .init("a client hears each changed key once, in the order of the changes, and of those that are removed") { engine, clock in
+        .init("a client hears each changed key once, in the order of the changes, and of those that are removed") {
+            engine, clock in
             let database = try await engine.full(.private)
             try await change(.set("a", .integer(1)), .set("b", .integer(1)), .set("c", .integer(1)), in: database)
             let begun = try await database.keyValues(since: nil)
@@ -46,7 +49,8 @@ enum KeyValueScenarios {
             #expect(try await !database.hasKeyValues(since: begun.syncToken))
             clock.advance()
             // A key that is set twice in a request has the last value. Keys that are not there can be removed.
-            try await change(.set("b", .integer(2)), .remove("a"), .remove("none"), .set("b", .integer(3)), in: database)
+            try await change(
+                .set("b", .integer(2)), .remove("a"), .remove("none"), .set("b", .integer(3)), in: database)
             #expect(try await database.hasKeyValues(since: begun.syncToken))
             let news = try await database.keyValues(since: begun.syncToken)
             #expect(news.changes.map(\.key) == ["a", "b"] && news.changes.map(\.value) == [nil, .integer(3)])
@@ -62,27 +66,37 @@ enum KeyValueScenarios {
         },
         .init("a full key-value store refuses the whole request") { engine, _ in
             let database = try await engine.full(.private)
-            try await change(.set("half", filler(KeyValueLimits.bytes / 2)), .set("rest", filler(KeyValueLimits.bytes / 2)), in: database)
+            try await change(
+                .set("half", filler(KeyValueLimits.bytes / 2)), .set("rest", filler(KeyValueLimits.bytes / 2)),
+                in: database)
             let before = try await database.keyValues(since: nil)
             #expect(before.usage.bytes == KeyValueLimits.bytes)
             let tooLarge = await refusal { try await change(.remove("none"), .set("flag", .bool(true)), in: database) }
-            #expect(tooLarge?.code == .quotaExceeded && tooLarge?.reason.contains("\(KeyValueLimits.bytes + 8) bytes") == true)
-            let tooLargeAlone = await refusal { try await change(.remove("half"), .set("rest", filler(KeyValueLimits.bytes + 1)), in: database) }
+            #expect(
+                tooLarge?.code == .quotaExceeded
+                    && tooLarge?.reason.contains("\(KeyValueLimits.bytes + 8) bytes") == true)
+            let tooLargeAlone = await refusal {
+                try await change(.remove("half"), .set("rest", filler(KeyValueLimits.bytes + 1)), in: database)
+            }
             #expect(tooLargeAlone?.code == .quotaExceeded)
             #expect(try await database.keyValues(since: before.syncToken).changes.isEmpty)
             // Room that the same request makes counts, and one value may have all of it.
             try await change(.set("all", filler(KeyValueLimits.bytes)), .remove("half"), .remove("rest"), in: database)
-            #expect(try await database.keyValues(since: nil).usage == KeyValueUsage(keys: 1, bytes: KeyValueLimits.bytes))
+            #expect(
+                try await database.keyValues(since: nil).usage == KeyValueUsage(keys: 1, bytes: KeyValueLimits.bytes))
         },
         .init("a key-value store has 1,024 keys of 64 bytes") { engine, _ in
             let database = try await engine.full(.private)
             let operations = (0..<KeyValueLimits.keys).map { KeyValueOperation.set(Name("k\($0)"), .string("")) }
-            #expect(try await database.modifyKeyValues(operations) == KeyValueUsage(keys: KeyValueLimits.keys, bytes: 0))
+            #expect(
+                try await database.modifyKeyValues(operations) == KeyValueUsage(keys: KeyValueLimits.keys, bytes: 0))
             let longest = Name(String(repeating: "é", count: KeyValueLimits.keyLength / 2))
-            #expect(await refusal { try await change(.set(longest, .string("")), in: database) }?.code == .quotaExceeded)
+            #expect(
+                await refusal { try await change(.set(longest, .string("")), in: database) }?.code == .quotaExceeded)
             try await change(.remove("k0"), .set(longest, .string("")), in: database)
             for key in ["", longest.string + "x"] {
-                #expect(await refusal { try await change(.set(Name(key), .string("")), in: database) }?.code == .badRequest)
+                #expect(
+                    await refusal { try await change(.set(Name(key), .string("")), in: database) }?.code == .badRequest)
             }
             let nested = (0..<KeyValueLimits.depth).reduce(PropertyValue.bool(true)) { value, _ in .array([value]) }
             #expect(await refusal { try await change(.set("k1", nested), in: database) }?.code == .badRequest)
@@ -105,14 +119,18 @@ enum KeyValueScenarios {
             #expect(await refusal { _ = try await database.hasKeyValues(since: begun) } == expired)
             #expect(expired == TokenCodec.expired)
             let news = try await database.keyValues(since: later)
-            #expect(news.changes.count == KeyValueRules.removalsLimit / 2 + 1 && news.changes.allSatisfy { $0.value == nil })
+            #expect(
+                news.changes.count == KeyValueRules.removalsLimit / 2 + 1 && news.changes.allSatisfy { $0.value == nil }
+            )
             #expect(try await all(database) == ["kept": .bool(true)])
         },
         .init("a reset empties the key-value stores of the environment") { engine, _ in
             let (mine, others) = (try await engine.full(.private), try await engine.full(.private, as: grace))
             let production = try await engine.full(.private, as: ada, .production)
             for database in [mine, others, production] { try await change(.set("k", .bool(true)), in: database) }
-            let tokens = (try await mine.keyValues(since: nil).syncToken, try await others.keyValues(since: nil).syncToken)
+            let tokens = (
+                try await mine.keyValues(since: nil).syncToken, try await others.keyValues(since: nil).syncToken
+            )
             _ = try await mine.reset(to: .initial)
             #expect(await refusal { _ = try await mine.keyValues(since: tokens.0) } == TokenCodec.expired)
             #expect(await refusal { _ = try await others.keyValues(since: tokens.1) } == TokenCodec.expired)
@@ -127,8 +145,12 @@ enum KeyValueScenarios {
             let database = try await engine.withZone()
             try await change(.set("k", .bool(true)), in: database)
             let token = try await database.keyValues(since: nil).syncToken
-            let foreign = [try await database.currentToken(), try await database.pull(notes).token, ChangeToken(bytes: [1, 2, 3])]
-            for other in foreign { #expect(await refusal { _ = try await database.keyValues(since: other) } == TokenCodec.foreign) }
+            let foreign = [
+                try await database.currentToken(), try await database.pull(notes).token, ChangeToken(bytes: [1, 2, 3]),
+            ]
+            for other in foreign {
+                #expect(await refusal { _ = try await database.keyValues(since: other) } == TokenCodec.foreign)
+            }
             #expect(await refusal { _ = try await database.pull(notes, since: token) } == TokenCodec.foreign)
             #expect(await refusal { _ = try await database.explain(token) } == KeyValueRules.otherToken)
             let others = try await engine.full(.private, as: grace)
@@ -140,7 +162,9 @@ enum KeyValueScenarios {
             let database = try await engine.withZone()
             try await database.save("r", in: notes)
             try await change(.set("k", .bool(true)), in: database)
-            let (token, zone) = (try await database.keyValues(since: nil).syncToken, try await database.pull(notes).token)
+            let (token, zone) = (
+                try await database.keyValues(since: nil).syncToken, try await database.pull(notes).token
+            )
             try await database.save("s", in: notes)
             #expect(try await database.keyValues(since: token).changes.isEmpty)
             try await change(.remove("k"), in: database)

@@ -7,7 +7,9 @@ enum ListingScenarios {
     static let all: [Scenario] = [
         .init("a zone's records are listed by name, page by page, types chosen") { engine, _ in
             let database = try await engine.withZone()
-            for name in ["b", "a", "é", "e\u{301}", "c"] as [Name] { try await database.save(name, in: notes, ["a": .int64(1)]) }
+            for name in ["b", "a", "é", "e\u{301}", "c"] as [Name] {
+                try await database.save(name, in: notes, ["a": .int64(1)])
+            }
             try await database.save("other", type: "Other", in: notes)
             try await database.save("gone", in: notes)
             try await database.delete("gone", in: notes)
@@ -24,8 +26,10 @@ enum ListingScenarios {
         .init("the participants of a zone are known") { engine, _ in
             let database = try await engine.withZone()
             #expect(try await database.participants(of: notes).isEmpty)
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
-            try await database.share(notes, with: ZoneParticipant(userRecordName: mary.userRecordName, permission: .readWrite), on: engine)
+            try await database.share(
+                notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
+            try await database.share(
+                notes, with: ZoneParticipant(userRecordName: mary.userRecordName, permission: .readWrite), on: engine)
             let participants = try await database.participants(of: notes)
             #expect(
                 Set(participants) == [
@@ -45,7 +49,10 @@ enum ListingScenarios {
         .init("records beyond the size of a response fail individually, except the first") { engine, _ in
             let database = try await engine.withZone()
             let names: [Name] = ["a", "b", "c"]
-            for name in names { try await database.save(name, in: notes, ["text": .string(String(repeating: "x", count: 1000)), "short": .int64(1)]) }
+            for name in names {
+                try await database.save(
+                    name, in: notes, ["text": .string(String(repeating: "x", count: 1000)), "short": .int64(1)])
+            }
             let recordIDs = (["gone"] + names).map { RecordID(recordName: $0, zoneID: notes) }
             func outcome(_ bytes: Int, _ keys: Set<Name>? = nil) async throws -> [RecordError?] {
                 try await database.fetch(recordIDs, desiredKeys: keys, bytesLimit: bytes).map { result in
@@ -63,16 +70,27 @@ enum ListingScenarios {
             let type = RecordType(
                 name: "Brand",
                 fields: [
-                    "secret": FieldDefinition(type: FieldType(.string, isEncrypted: true)), "list": FieldDefinition(type: .list(.double), indexes: .queryable),
-                    "file": FieldDefinition(type: .asset), "title": FieldDefinition(type: .string, indexes: [.queryable, .sortable, .searchable]),
+                    "secret": FieldDefinition(type: FieldType(.string, isEncrypted: true)),
+                    "list": FieldDefinition(type: .list(.double), indexes: .queryable),
+                    "file": FieldDefinition(type: .asset),
+                    "title": FieldDefinition(type: .string, indexes: [.queryable, .sortable, .searchable]),
                 ], systemIndexes: [.modTime: .sortable, .recordID: [.queryable, .sortable]],
-                grants: [Grant(role: "_world", permissions: [.read, .create]), Grant(role: "editors", permissions: [.write])])
+                grants: [
+                    Grant(role: "_world", permissions: [.read, .create]), Grant(role: "editors", permissions: [.write]),
+                ])
             let edited = try await database.edit([.addRole("editors"), .addType(type)])
-            #expect(edited.types["Brand"]?.fields == type.fields && edited.types["Brand"]?.systemIndexes == type.systemIndexes)
+            #expect(
+                edited.types["Brand"]?.fields == type.fields
+                    && edited.types["Brand"]?.systemIndexes == type.systemIndexes)
             #expect(Set(edited.types["Brand"]?.grants ?? []) == Set(type.grants))
             #expect(try await database.schema() == edited)
-            let fewer = try await database.edit([.setIndexes([], of: .custom("title"), in: "Brand"), .setIndexes(.queryable, of: .system(.modTime), in: "Brand")])
-            #expect(fewer.types["Brand"]?.fields["title"]?.indexes == [] && fewer.types["Brand"]?.systemIndexes[.modTime] == .queryable)
+            let fewer = try await database.edit([
+                .setIndexes([], of: .custom("title"), in: "Brand"),
+                .setIndexes(.queryable, of: .system(.modTime), in: "Brand"),
+            ])
+            #expect(
+                fewer.types["Brand"]?.fields["title"]?.indexes == []
+                    && fewer.types["Brand"]?.systemIndexes[.modTime] == .queryable)
         },
         .init("a change has its kind and position, and a deletion its user and date") { engine, clock in
             let database = try await engine.withZone()
@@ -85,13 +103,20 @@ enum ListingScenarios {
             #expect(changes.map(\.kind) == [.deleted, .created])
             #expect(try #require(changes[0].position) < #require(changes[1].position))
             #expect(changes[0].record?.recordType == "Item" && changes[0].record?.recordChangeTag.isEmpty == false)
-            #expect(changes[0].record?.modified == Signature(timestamp: clock.now(), userRecordName: ada.userRecordName, deviceID: "iPhone"))
-            #expect(try changes[1].record?.fields.values(of: ["text"]) == ["text": .string("\u{0}\u{1F}\"\\é e\u{301} 💬")])
+            #expect(
+                changes[0].record?.modified
+                    == Signature(timestamp: clock.now(), userRecordName: ada.userRecordName, deviceID: "iPhone"))
+            #expect(
+                try changes[1].record?.fields.values(of: ["text"]) == ["text": .string("\u{0}\u{1F}\"\\é e\u{301} 💬")])
         },
         .init("a page of changes ends where its bytes do") { engine, _ in
             let database = try await engine.withZone()
-            for number in 0..<6 { try await database.save(Name("r\(number)"), in: notes, ["text": .string(String(repeating: "x", count: 1000))]) }
-            let page = try await database.zoneChanges(ZoneChangesRequest(notes, limit: PageLimit(records: 6, bytes: 2500)))
+            for number in 0..<6 {
+                try await database.save(
+                    Name("r\(number)"), in: notes, ["text": .string(String(repeating: "x", count: 1000))])
+            }
+            let page = try await database.zoneChanges(
+                ZoneChangesRequest(notes, limit: PageLimit(records: 6, bytes: 2500)))
             #expect((1...3).contains(page.changes.count) && page.moreComing)
         },
         .init("expired tokens are refused, and stay expired; new ones are good") { engine, _ in
@@ -102,7 +127,9 @@ enum ListingScenarios {
             try await database.expireTokens()
             let refused3 = await refusal { _ = try await database.pull(notes, since: zoneToken) }
             #expect(refused3 == TokenCodec.expired)
-            let refused4 = await refusal { _ = try await database.databaseChanges(DatabaseChangesRequest(since: databaseToken)) }
+            let refused4 = await refusal {
+                _ = try await database.databaseChanges(DatabaseChangesRequest(since: databaseToken))
+            }
             #expect(refused4 == TokenCodec.expired)
             let again = try await database.pull(notes)
             #expect(again.changes.map(\.recordID.recordName) == ["r"])
@@ -132,22 +159,32 @@ enum ListingScenarios {
             }
             let first = try await database.position(of: RecordID(recordName: "a", zoneID: notes))
             let second = try await database.position(of: RecordID(recordName: "b", zoneID: notes))
-            #expect(try #require(first).born < #require(second).born && #require(second).latest < #require(first).latest)
+            #expect(
+                try #require(first).born < #require(second).born && #require(second).latest < #require(first).latest)
             #expect(second.map { $0.born == $0.latest } == true)
             try await database.delete("a", in: notes)
             #expect(try await database.position(of: RecordID(recordName: "a", zoneID: notes)) == nil)
             #expect(try await database.position(of: RecordID(recordName: "never", zoneID: notes)) == nil)
             try await database.save("a", in: notes)
-            #expect(try await database.position(of: RecordID(recordName: "a", zoneID: notes)).map { $0.born == $0.latest } == true)
-            let refused = await refusal { _ = try await database.position(of: RecordID(recordName: "a", zoneID: ZoneID(zoneName: "Nowhere"))) }
+            #expect(
+                try await database.position(of: RecordID(recordName: "a", zoneID: notes)).map { $0.born == $0.latest }
+                    == true)
+            let refused = await refusal {
+                _ = try await database.position(of: RecordID(recordName: "a", zoneID: ZoneID(zoneName: "Nowhere")))
+            }
             #expect(refused == .zoneNotFound)
         },
         .init("a database summary has the counts and the save dates of each zone") { engine, clock in
             let database = try await engine.withZone()
             guard database.can(.summarizeZones) else { return }
             let unused = try await database.summaries(limit: 10, changes: 20)
-            #expect(unused.left == 0 && unused.zones.filter { !$0.zoneID.isDefault }.map(\.zoneID.zoneName) == [notes.zoneName])
-            #expect(unused.zones.allSatisfy { $0.counts.total == 0 && $0.firstSave == nil && $0.isFirstCertain && $0.lastSave == nil })
+            #expect(
+                unused.left == 0
+                    && unused.zones.filter { !$0.zoneID.isDefault }.map(\.zoneID.zoneName) == [notes.zoneName])
+            #expect(
+                unused.zones.allSatisfy {
+                    $0.counts.total == 0 && $0.firstSave == nil && $0.isFirstCertain && $0.lastSave == nil
+                })
             let start = clock.now()
             for name in ["a", "b", "c", "d"] as [Name] {
                 try await database.save(name, in: notes)
@@ -161,7 +198,8 @@ enum ListingScenarios {
             #expect(there.zones[1].firstSave == start && there.zones[1].isFirstCertain)
             #expect(there.zones[1].lastSave == Timestamp(milliseconds: start.milliseconds + 3000))
 
-            // The oldest record is saved again, and the latest is deleted. A few changes do not suffice for the first save time; all changes do.
+            // The oldest record is saved again, and the latest is deleted. A few changes do not suffice for the first
+            // save time; all changes do.
             try await database.save("a", in: notes)
             try await database.delete("d", in: notes)
             let few = try await database.summaries(limit: 10, changes: 5).zones[1]
@@ -175,9 +213,13 @@ enum ListingScenarios {
 
             let one = try await database.summaries(limit: 1, changes: 1)
             #expect(one.zones.map(\.zoneID.zoneName) == [ZoneID.defaultZoneName] && one.left == 1)
-            for result in try await database.modifyZones(["Zoo", "A", "É", "E\u{301}"].map { .create(ZoneID(zoneName: $0)) }) { _ = try result.get() }
+            for result in try await database.modifyZones(
+                ["Zoo", "A", "É", "E\u{301}"].map { .create(ZoneID(zoneName: $0)) })
+            { _ = try result.get() }
             let most = try await database.summaries(limit: 4, changes: 4)
-            #expect(most.zones.map(\.zoneID.zoneName) == [ZoneID.defaultZoneName, "A", "E\u{301}", notes.zoneName] && most.left == 2)
+            #expect(
+                most.zones.map(\.zoneID.zoneName) == [ZoneID.defaultZoneName, "A", "E\u{301}", notes.zoneName]
+                    && most.left == 2)
             #expect(try await database.earliestCreation(in: .default) == clock.now())
             if engine.can(.knowUsers) {
                 func knows(_ caller: Caller, _ environment: Records.Environment = .development) async throws -> Bool {
@@ -203,7 +245,8 @@ extension RecordDatabase {
         var records: [StoredRecord] = []
         var last: Name?
         repeat {
-            let page = try await list(RecordListRequest(zoneID, after: last, recordTypes: types, limit: PageLimit(records: pageSize)))
+            let page = try await list(
+                RecordListRequest(zoneID, after: last, recordTypes: types, limit: PageLimit(records: pageSize)))
             records += page.records
             last = page.last
         } while last != nil

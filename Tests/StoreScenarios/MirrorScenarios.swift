@@ -8,10 +8,13 @@ enum MirrorScenarios {
         .init("a mirror shows names, change tags, users and times of the origin") { engine, _ in
             let mirror = try await engine.withZone()
             let record = version("r", "tag1", ["text": .string("a")], by: grace)
-            let outcome = try await mirror.mirror(MirrorBatch(notes, changes: [.init(.saved(record))], marks: ["zone": "token1"]))
+            let outcome = try await mirror.mirror(
+                MirrorBatch(notes, changes: [.init(.saved(record))], marks: ["zone": "token1"]))
             #expect(outcome.saved == 1 && outcome.conflicts.isEmpty)
             let stored = try await fetch("r", mirror)
-            #expect(stored?.recordChangeTag == "tag1" && stored?.created == record.created && stored?.modified == record.modified)
+            #expect(
+                stored?.recordChangeTag == "tag1" && stored?.created == record.created
+                    && stored?.modified == record.modified)
             #expect(try stored?.fields.decoded() == record.fields.decoded())
             let change = try #require(try await mirror.pull(notes).changes.first)
             #expect(change.record?.recordChangeTag == "tag1")
@@ -24,14 +27,22 @@ enum MirrorScenarios {
         },
         .init("the journal of a mirror has the change tags of the origin") { engine, _ in
             let mirror = try await engine.withZone()
-            for tag in ["tag1", "tag2"] { _ = try await mirror.mirror(MirrorBatch(notes, changes: [.init(.saved(version("r", tag, ["text": .string(tag)])))])) }
-            let entries = try await mirror.journal(RecordJournalRequest(RecordID(recordName: "r", zoneID: notes))).entries
+            for tag in ["tag1", "tag2"] {
+                _ = try await mirror.mirror(
+                    MirrorBatch(notes, changes: [.init(.saved(version("r", tag, ["text": .string(tag)])))]))
+            }
+            let entries = try await mirror.journal(RecordJournalRequest(RecordID(recordName: "r", zoneID: notes)))
+                .entries
             #expect(entries.map(\.recordChangeTag) == ["tag2", "tag1"])
         },
         .init("news that come twice change nothing the second time") { engine, _ in
             let mirror = try await engine.withZone()
             let batch = MirrorBatch(
-                notes, changes: [.init(.saved(version("a", "1"))), .init(.saved(version("b", "2"))), .init(.deleted(RecordID(recordName: "c", zoneID: notes)))],
+                notes,
+                changes: [
+                    .init(.saved(version("a", "1"))), .init(.saved(version("b", "2"))),
+                    .init(.deleted(RecordID(recordName: "c", zoneID: notes))),
+                ],
                 marks: ["zone": "token"])
             _ = try await mirror.mirror(batch)
             let token = try await mirror.pull(notes).token
@@ -41,9 +52,15 @@ enum MirrorScenarios {
         },
         .init("deletions in the origin reach the mirror, and a name can come back as another type") { engine, _ in
             let mirror = try await engine.withZone()
-            _ = try await mirror.mirror(MirrorBatch(notes, changes: [.init(.saved(version("a", "1"))), .init(.saved(version("b", "2")))]))
+            _ = try await mirror.mirror(
+                MirrorBatch(notes, changes: [.init(.saved(version("a", "1"))), .init(.saved(version("b", "2")))]))
             let outcome = try await mirror.mirror(
-                MirrorBatch(notes, changes: [.init(.deleted(RecordID(recordName: "a", zoneID: notes))), .init(.saved(version("b", "3", type: "Other")))]))
+                MirrorBatch(
+                    notes,
+                    changes: [
+                        .init(.deleted(RecordID(recordName: "a", zoneID: notes))),
+                        .init(.saved(version("b", "3", type: "Other"))),
+                    ]))
             #expect(outcome.deleted == 1 && outcome.saved == 1)
             let (a, b) = (try await fetch("a", mirror), try await fetch("b", mirror))
             #expect(a == nil && b?.recordType == "Other" && b?.recordChangeTag == "3")
@@ -52,7 +69,10 @@ enum MirrorScenarios {
         .init("a zone with records of its own does not become a mirror") { engine, _ in
             let database = try await engine.withZone()
             try await database.save("own", in: notes)
-            let refused = await refusal { _ = try await database.mirror(MirrorBatch(notes, changes: [.init(.saved(version("r", "1")))], marks: ["m": "1"])) }
+            let refused = await refusal {
+                _ = try await database.mirror(
+                    MirrorBatch(notes, changes: [.init(.saved(version("r", "1")))], marks: ["m": "1"]))
+            }
             #expect(refused?.code == .conflict)
             let missing = try await fetch("r", database)
             #expect(try await database.mirrorMarks().isEmpty)
@@ -69,8 +89,12 @@ enum MirrorScenarios {
             try await mirror.save("a", in: notes, ["text": .string("mine again")])
             try await mirror.save("new", in: notes, ["text": .string("new")])
             let edits = try await mirror.unsentEdits(since: nil, limit: 10)
-            #expect(edits.map(\.recordID.recordName) == ["b", "a", "new"], "in the order of their first changes, each record once")
-            #expect(edits.map { $0.base?.recordChangeTag } == ["2", "1", nil] && edits.map { $0.mine == nil } == [true, false, false])
+            #expect(
+                edits.map(\.recordID.recordName) == ["b", "a", "new"],
+                "in the order of their first changes, each record once")
+            #expect(
+                edits.map { $0.base?.recordChangeTag } == ["2", "1", nil]
+                    && edits.map { $0.mine == nil } == [true, false, false])
             #expect(try edits[1].mine?.fields.values(of: ["text"]) == ["text": .string("mine again")])
             #expect(try edits[1].base?.fields.values(of: ["text"]) == ["text": .string("a")])
             #expect(edits[1].base?.modified == a.modified)
@@ -105,10 +129,17 @@ enum MirrorScenarios {
                 #expect(await refusal { try await mirror.settle(recordID, keeping: settlement) }?.code == .notFound)
                 // Two stores may give the same tag to different versions.
                 let tag = try #require(try await fetch("a", mirror)?.recordChangeTag)
-                _ = try await mirror.mirror(MirrorBatch(notes, changes: [.init(.saved(version("a", tag, ["text": .string("theirs")])))]))
-                let versions = ConflictVersions(of: try #require(try await mirror.unsentEdits(since: nil, limit: 10).first))
-                for other in [ConflictVersions(mine: versions.mine, theirs: "0"), ConflictVersions(mine: nil, theirs: versions.theirs)] {
-                    #expect(await refusal { try await mirror.settle(recordID, keeping: settlement, of: other) }?.code == .conflict)
+                _ = try await mirror.mirror(
+                    MirrorBatch(notes, changes: [.init(.saved(version("a", tag, ["text": .string("theirs")])))]))
+                let versions = ConflictVersions(
+                    of: try #require(try await mirror.unsentEdits(since: nil, limit: 10).first))
+                for other in [
+                    ConflictVersions(mine: versions.mine, theirs: "0"),
+                    ConflictVersions(mine: nil, theirs: versions.theirs),
+                ] {
+                    #expect(
+                        await refusal { try await mirror.settle(recordID, keeping: settlement, of: other) }?.code
+                            == .conflict)
                 }
                 try await mirror.settle(recordID, keeping: settlement, of: versions)
                 let edits = try await mirror.unsentEdits(since: nil, limit: 10)
@@ -123,13 +154,16 @@ enum MirrorScenarios {
         },
         .init("an accepted edit is done, and one that was changed on its way stays") { engine, _ in
             let mirror = try await engine.withZone()
-            _ = try await mirror.mirror(MirrorBatch(notes, changes: [.init(.saved(version("a", "1"))), .init(.saved(version("b", "2")))]))
+            _ = try await mirror.mirror(
+                MirrorBatch(notes, changes: [.init(.saved(version("a", "1"))), .init(.saved(version("b", "2")))]))
             for name in ["a", "b"] as [Name] { try await mirror.save(name, in: notes, ["text": .string("mine")]) }
             let sent = try await mirror.unsentEdits(since: nil, limit: 10)
             try await mirror.save("b", in: notes, ["text": .string("later")])
             let tag = try #require(sent[0].mine?.recordChangeTag)
             let answers = zip(sent, [tag, "4"]).map { edit, tag in
-                MirrorBatch.Change(.saved(version(edit.recordID.recordName, tag, ["text": .string("mine")], by: grace)), accepted: edit.position)
+                MirrorBatch.Change(
+                    .saved(version(edit.recordID.recordName, tag, ["text": .string("mine")], by: grace)),
+                    accepted: edit.position)
             }
             let outcome = try await mirror.mirror(MirrorBatch(notes, changes: answers))
             #expect(outcome.sent == 1 && outcome.conflicts.isEmpty)
@@ -141,23 +175,31 @@ enum MirrorScenarios {
         },
         .init("an edit whose answer was lost is recognized, even if the record was edited again") { engine, _ in
             let mirror = try await engine.withZone()
-            _ = try await mirror.mirror(MirrorBatch(notes, changes: [.init(.saved(version("a", "1"))), .init(.saved(version("b", "2")))]))
-            for name in ["a", "b", "new"] as [Name] { try await mirror.save(name, in: notes, ["text": .string("mine")]) }
+            _ = try await mirror.mirror(
+                MirrorBatch(notes, changes: [.init(.saved(version("a", "1"))), .init(.saved(version("b", "2")))]))
+            for name in ["a", "b", "new"] as [Name] {
+                try await mirror.save(name, in: notes, ["text": .string("mine")])
+            }
             let edits = try await mirror.unsentEdits(since: nil, limit: 10)
             // It changes after the request was made, and before it is sent.
             try await mirror.save("b", in: notes, ["text": .string("later")])
             _ = try await mirror.mirror(MirrorBatch(notes, sending: edits.map(\.version)))
             try await mirror.delete("new", in: notes)
-            let found = [("a", "3"), ("b", "4"), ("new", "5")].map { MirrorBatch.Change(.saved(version(Name($0.0), $0.1, ["text": .string("mine")]))) }
+            let found = [("a", "3"), ("b", "4"), ("new", "5")].map {
+                MirrorBatch.Change(.saved(version(Name($0.0), $0.1, ["text": .string("mine")])))
+            }
             let outcome = try await mirror.mirror(MirrorBatch(notes, changes: found))
             #expect(outcome.sent == 1 && outcome.conflicts.isEmpty)
             let left = try await mirror.unsentEdits(since: nil, limit: 10)
-            #expect(left.map(\.recordID.recordName) == ["b", "new"] && left.map { $0.base?.recordChangeTag } == ["4", "5"])
+            #expect(
+                left.map(\.recordID.recordName) == ["b", "new"] && left.map { $0.base?.recordChangeTag } == ["4", "5"])
             #expect(left.map { $0.mine == nil } == [false, true] && left.allSatisfy { $0.sent == nil })
         },
         .init("records that the origin no longer has are those that were not sighted") { engine, _ in
             let mirror = try await engine.withZone()
-            let changes = ["a", "b", "c", "d"].map { MirrorBatch.Change(.saved(version(Name($0), $0, type: $0 == "d" ? "Other" : "Item"))) }
+            let changes = ["a", "b", "c", "d"].map {
+                MirrorBatch.Change(.saved(version(Name($0), $0, type: $0 == "d" ? "Other" : "Item")))
+            }
             _ = try await mirror.mirror(MirrorBatch(notes, changes: changes, sighted: ["b"]))
             try await mirror.save("c", in: notes, ["text": .string("mine")])
             #expect(try await mirror.unsighted(in: notes, recordType: nil, after: nil, limit: 10) == ["a", "d"])
@@ -168,11 +210,15 @@ enum MirrorScenarios {
         },
         .init("deletions by a cascade in a mirror are edits too") { engine, _ in
             let mirror = try await engine.withZone()
-            let child = version("child", "2", ["owner": .reference(Reference(recordName: "owner", action: .deleteSelf))])
-            _ = try await mirror.mirror(MirrorBatch(notes, changes: [.init(.saved(child)), .init(.saved(version("owner", "1")))]))
+            let child = version(
+                "child", "2", ["owner": .reference(Reference(recordName: "owner", action: .deleteSelf))])
+            _ = try await mirror.mirror(
+                MirrorBatch(notes, changes: [.init(.saved(child)), .init(.saved(version("owner", "1")))]))
             try await mirror.delete("owner", in: notes)
             let edits = try await mirror.unsentEdits(since: nil, limit: 10)
-            #expect(Set(edits.map(\.recordID.recordName)) == ["owner", "child"] && edits.allSatisfy { $0.mine == nil && $0.base != nil })
+            #expect(
+                Set(edits.map(\.recordID.recordName)) == ["owner", "child"]
+                    && edits.allSatisfy { $0.mine == nil && $0.base != nil })
         },
         .init("encrypted fields of a public database are taken, and counted once") { engine, _ in
             for scope in [DatabaseScope.public, .private] {
@@ -181,7 +227,9 @@ enum MirrorScenarios {
                 if scope == .private { _ = try await mirror.modifyZones([.create(notes)]) }
                 var secret = version("secret", "1")
                 secret.fields = FieldsText([Field(name: "key", value: .string("x"), isEncrypted: true)])
-                let batch = MirrorBatch(zoneID, changes: [.init(.saved(secret)), .init(.saved(version("open", "1", ["text": .string("a")])))])
+                let batch = MirrorBatch(
+                    zoneID,
+                    changes: [.init(.saved(secret)), .init(.saved(version("open", "1", ["text": .string("a")])))])
                 let (outcome, again) = (try await mirror.mirror(batch), try await mirror.mirror(batch))
                 #expect(outcome.saved == 2 && outcome.encryptedInPublic == (scope == .public ? 1 : 0))
                 #expect(again.unchanged == 2 && again.encryptedInPublic == 0)
@@ -189,9 +237,11 @@ enum MirrorScenarios {
         },
         .init("a field of another type than in the schema is named") { engine, _ in
             let mirror = try await engine.withZone()
-            _ = try await mirror.mirror(MirrorBatch(notes, changes: [.init(.saved(version("a", "1", ["text": .string("a")])))]))
+            _ = try await mirror.mirror(
+                MirrorBatch(notes, changes: [.init(.saved(version("a", "1", ["text": .string("a")])))]))
             let refused = await refusal {
-                _ = try await mirror.mirror(MirrorBatch(notes, changes: [.init(.saved(version("b", "2", ["text": .int64(1)])))]))
+                _ = try await mirror.mirror(
+                    MirrorBatch(notes, changes: [.init(.saved(version("b", "2", ["text": .int64(1)])))]))
             }
             #expect(refused?.code == .badRequest && refused?.reason.contains("'text'") == true)
         },
@@ -206,10 +256,13 @@ enum MirrorScenarios {
         _ name: Name, _ tag: String, type: Name = "Item", _ fields: [Name: FieldValue] = [:], by caller: Caller = ada
     ) -> StoredRecord {
         func signature(_ milliseconds: Int64) -> Signature {
-            Signature(timestamp: Timestamp(milliseconds: milliseconds), userRecordName: caller.userRecordName, deviceID: caller.deviceID)
+            Signature(
+                timestamp: Timestamp(milliseconds: milliseconds), userRecordName: caller.userRecordName,
+                deviceID: caller.deviceID)
         }
         return StoredRecord(
-            recordID: RecordID(recordName: name, zoneID: notes), recordType: type, recordChangeTag: tag, created: signature(1000), modified: signature(2000),
+            recordID: RecordID(recordName: name, zoneID: notes), recordType: type, recordChangeTag: tag,
+            created: signature(1000), modified: signature(2000),
             fields: FieldsText(fields.map { Field(name: $0.key, value: $0.value) }))
     }
 }

@@ -20,13 +20,17 @@ enum OutlineScenarios {
             let deletion = try await fill(database, clock)
             let changes = try await database.pull(notes).changes
             let next = try #require(changes.first { $0.position == deletion + 1 })
-            let part = try await database.outline(FeedOutlineRequest(notes, after: deletion, through: deletion + 1, stretches: 5))
-            #expect(part.stretches.map(\.changes) == [1] && part.stretches.first?.began == next.record?.modified.timestamp)
+            let part = try await database.outline(
+                FeedOutlineRequest(notes, after: deletion, through: deletion + 1, stretches: 5))
+            #expect(
+                part.stretches.map(\.changes) == [1] && part.stretches.first?.began == next.record?.modified.timestamp)
             let after = try await database.outline(FeedOutlineRequest(notes, after: part.position))
             let before = try await database.outline(FeedOutlineRequest(notes, through: -5))
             let beyond = try await database.outline(FeedOutlineRequest(notes, after: .max, through: .max))
             #expect(after.stretches.isEmpty && before.stretches.isEmpty && beyond.stretches.isEmpty)
-            let refused1 = await refusal { _ = try await database.outline(FeedOutlineRequest(ZoneID(zoneName: "Nowhere"))) }
+            let refused1 = await refusal {
+                _ = try await database.outline(FeedOutlineRequest(ZoneID(zoneName: "Nowhere")))
+            }
             let refused2 = await refusal { _ = try await database.outline(FeedOutlineRequest(.default)) }
             #expect(refused1 == .zoneNotFound && refused2?.code == .badRequest)
         },
@@ -65,7 +69,8 @@ enum OutlineScenarios {
             #expect(stretch.changes == inside.count + (hasDeletion ? 1 : 0))
             if !hasDeletion { #expect(stretch.began == inside.first?.record?.modified.timestamp) }
             let token = try #require(stretch.token)
-            let since = try await database.pull(notes, since: token).changes.filter { $0.kind != .deleted }.map(\.position)
+            let since = try await database.pull(notes, since: token).changes.filter { $0.kind != .deleted }.map(
+                \.position)
             let expected = changes.compactMap(\.position).filter { $0 > stretch.after }
             #expect(since == expected)
         }

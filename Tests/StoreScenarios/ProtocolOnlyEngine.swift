@@ -27,14 +27,22 @@ private struct ProtocolOnlyDatabase: RecordDatabase {
 
     func unable(_ capability: Capability) -> RecordError { .cloudKitCant(capability) }
 
-    func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] { try await base.modify(request) }
+    func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
+        try await base.modify(request)
+    }
     func query(_ request: QueryRequest) async throws -> QueryPage { try await base.query(request) }
-    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<
+        StoredRecord, RecordError
+    >] {
         try await base.fetch(recordIDs, desiredKeys: desiredKeys, bytesLimit: bytesLimit)
     }
     func zones() async throws -> [Zone] { try await base.zones() }
-    func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] { try await base.fetchZones(zoneIDs) }
-    func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] { try await base.modifyZones(operations) }
+    func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] {
+        try await base.fetchZones(zoneIDs)
+    }
+    func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
+        try await base.modifyZones(operations)
+    }
 
     func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
         var page = try await base.databaseChanges(request)
@@ -48,7 +56,9 @@ private struct ProtocolOnlyDatabase: RecordDatabase {
     func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
         var page = try await base.zoneChanges(request)
         page.changes = page.changes.map { change in
-            guard change.kind != .deleted, let record = change.record else { return RecordChange(deletionOf: change.recordID) }
+            guard change.kind != .deleted, let record = change.record else {
+                return RecordChange(deletionOf: change.recordID)
+            }
             return RecordChange(kind: nil, position: nil, record: record)
         }
         return page

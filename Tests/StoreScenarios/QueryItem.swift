@@ -23,15 +23,21 @@ public struct QueryItem: Sendable {
     /// Saves all items in the public database.
     public static func fill(_ engine: any RecordEngine) async throws -> any RecordDatabase {
         let database = try await engine.full(.public)
-        _ = try await database.edit([.addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))])
+        _ = try await database.edit([
+            .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))
+        ])
         for start in stride(from: 0, to: all.count, by: 200) {
-            for outcome in try await database.modify(ModifyRequest(all[start..<min(start + 200, all.count)].map(\.operation))) { _ = try outcome.get() }
+            for outcome in try await database.modify(
+                ModifyRequest(all[start..<min(start + 200, all.count)].map(\.operation)))
+            { _ = try outcome.get() }
         }
         return database
     }
 
     private var operation: RecordOperation {
-        var fields: [Name: FieldInput] = ["place": FieldInput(.location(Location(latitude: latitude, longitude: longitude)))]
+        var fields: [Name: FieldInput] = [
+            "place": FieldInput(.location(Location(latitude: latitude, longitude: longitude)))
+        ]
         if let number { fields["number"] = FieldInput(.int64(number)) }
         if let text { fields["text"] = FieldInput(.string(text)) }
         return RecordOperation(.create, recordName: Name(name), recordType: "Item", fields: fields)

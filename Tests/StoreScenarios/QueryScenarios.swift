@@ -28,7 +28,9 @@ enum QueryScenarios {
             try await database.save("a", ["text": .string("\(long)a, \(long)c")])
             try await database.save("b", ["text": .string("\(long)b")])
             func names(_ comparator: Records.Comparator, _ text: String) async throws -> String {
-                let query = Query(recordType: "Item", filters: [Query.Filter("text", comparator, FieldInput(.string(text)))], sorts: [Query.Sort("text")])
+                let query = Query(
+                    recordType: "Item", filters: [Query.Filter("text", comparator, FieldInput(.string(text)))],
+                    sorts: [Query.Sort("text")])
                 return try await database.all(query, pageSize: 1).map(\.recordID.recordName.string).joined()
             }
             #expect(try await names(.containsAllTokens, "\(long)A \(long)c") == "a")
@@ -50,7 +52,8 @@ enum QueryScenarios {
                 ("s", Location(latitude: -90, longitude: 12)),
             ]
             for (name, place) in places {
-                let list = FieldValue.list([.location(place), .location(Location(latitude: 10, longitude: 180))], of: .location)
+                let list = FieldValue.list(
+                    [.location(place), .location(Location(latitude: 10, longitude: 180))], of: .location)
                 try await database.save(name, ["place": .location(place), "places": list])
             }
             func names(_ filter: Query.Filter?, _ sorts: [Query.Sort] = []) async throws -> String {
@@ -67,7 +70,9 @@ enum QueryScenarios {
                 #expect(try await names(Query.Filter("place", .near, value, distance: 20_000)) == "abcd")
                 #expect(try await names(Query.Filter("places", .listContains, value)) == "abcdnos")
                 #expect(try await names(nil, [Query.Sort("place", relativeLocation: line)]).hasPrefix("abcd"))
-                #expect(try await names(nil, [Query.Sort("place", ascending: false, relativeLocation: line)]).hasSuffix("dabc"))
+                #expect(
+                    try await names(nil, [Query.Sort("place", ascending: false, relativeLocation: line)]).hasSuffix(
+                        "dabc"))
                 let places = FieldInput(.list([.location(line), .location(pole)], of: .location))
                 #expect(try await names(Query.Filter("place", .in, places)) == "abcno")
                 #expect(try await names(Query.Filter("places", .listContainsAll, places)) == "no")
@@ -76,7 +81,9 @@ enum QueryScenarios {
             // The distance is the same from either side of the date line.
             for longitude in [-170.0, 170] {
                 let sorts = [Query.Sort("place", relativeLocation: Location(latitude: 10, longitude: longitude))]
-                let near = Query.Filter("place", .near, FieldInput(.location(Location(latitude: 10, longitude: longitude))), distance: 1_200_000)
+                let near = Query.Filter(
+                    "place", .near, FieldInput(.location(Location(latitude: 10, longitude: longitude))),
+                    distance: 1_200_000)
                 #expect(try await names(near, sorts) == (longitude > 0 ? "dabc" : "abcd"))
             }
             #expect(try await names(Query.Filter("place", .equals, FieldInput(.location(pole)))) == "no")
@@ -88,10 +95,14 @@ enum QueryScenarios {
             let page = try await database.query(QueryRequest(Query(recordType: "Item"), limit: PageLimit(records: 5)))
             let marker = try #require(page.continuationMarker)
             let other = Query(recordType: "Item", sorts: [Query.Sort("number")])
-            let refused1 = await refusal { _ = try await database.query(QueryRequest(other, continuationMarker: marker)) }
+            let refused1 = await refusal {
+                _ = try await database.query(QueryRequest(other, continuationMarker: marker))
+            }
             #expect(refused1?.code == .badRequest)
             let half = String(marker.prefix(marker.count / 2))
-            let refused2 = await refusal { _ = try await database.query(QueryRequest(Query(recordType: "Item"), continuationMarker: half)) }
+            let refused2 = await refusal {
+                _ = try await database.query(QueryRequest(Query(recordType: "Item"), continuationMarker: half))
+            }
             #expect(refused2?.code == .badRequest)
         },
         .init("a page after which nothing remains has no marker") { engine, _ in
@@ -104,12 +115,17 @@ enum QueryScenarios {
         .init("a page ends where its bytes do, and brings the fields that were asked for") { engine, _ in
             let database = try await engine.full(.private)
             _ = try await database.edit([.addType(RecordType(name: "Item", systemIndexes: [.recordID: .queryable]))])
-            for number in 0..<6 { try await database.save(Name("r\(number)"), ["text": .string(String(repeating: "x", count: 1000)), "number": .int64(7)]) }
+            for number in 0..<6 {
+                try await database.save(
+                    Name("r\(number)"), ["text": .string(String(repeating: "x", count: 1000)), "number": .int64(7)])
+            }
             let query = Query(recordType: "Item")
             let page = try await database.query(QueryRequest(query, limit: PageLimit(records: 6, bytes: 2500)))
             #expect((1...3).contains(page.records.count) && page.continuationMarker != nil)
             let thin = try await database.query(QueryRequest(query, desiredKeys: ["number"]))
-            #expect(try thin.records.allSatisfy { try $0.fields.decoded().map(\.name) == ["number"] } && thin.records.count == 6)
+            #expect(
+                try thin.records.allSatisfy { try $0.fields.decoded().map(\.name) == ["number"] }
+                    && thin.records.count == 6)
             let bare = try await database.query(QueryRequest(query, desiredKeys: []))
             #expect(bare.records.allSatisfy { $0.fields == .empty })
         },
@@ -123,34 +139,49 @@ private struct QueryRow {
 
     static let all: [QueryRow] = [
         QueryRow(query: Query(recordType: "Item"), expected: byName(items)),
-        QueryRow(query: Query(recordType: "Item", filters: [number(.equals, 3)]), expected: byName(items.filter { $0.number == 3 })),
-        QueryRow(query: Query(recordType: "Item", filters: [number(.notEquals, 3)]), expected: byName(items.filter { $0.number != 3 })),
+        QueryRow(
+            query: Query(recordType: "Item", filters: [number(.equals, 3)]),
+            expected: byName(items.filter { $0.number == 3 })),
+        QueryRow(
+            query: Query(recordType: "Item", filters: [number(.notEquals, 3)]),
+            expected: byName(items.filter { $0.number != 3 })),
         QueryRow(
             query: Query(recordType: "Item", filters: [number(.greaterThan, 12), number(.lessThanOrEquals, 15)]),
             expected: byName(items.filter { ($0.number ?? 0) > 12 && ($0.number ?? 99) <= 15 })),
         QueryRow(
-            query: Query(recordType: "Item", filters: [Query.Filter("number", .in, FieldInput(.list([.int64(1), .int64(16)], of: .int64)))]),
+            query: Query(
+                recordType: "Item",
+                filters: [Query.Filter("number", .in, FieldInput(.list([.int64(1), .int64(16)], of: .int64)))]),
             expected: byName(items.filter { $0.number == 1 || $0.number == 16 })),
         QueryRow(
-            query: Query(recordType: "Item", filters: [Query.Filter("text", .beginsWith, FieldInput(.string("Green")))]),
+            query: Query(
+                recordType: "Item", filters: [Query.Filter("text", .beginsWith, FieldInput(.string("Green")))]),
             expected: byName(items.filter { $0.text?.hasPrefix("Green") ?? false })),
         QueryRow(
-            query: Query(recordType: "Item", filters: [Query.Filter("text", .containsAllTokens, FieldInput(.string("APPLE 3")))]),
+            query: Query(
+                recordType: "Item", filters: [Query.Filter("text", .containsAllTokens, FieldInput(.string("APPLE 3")))]),
             expected: byName(items.filter { $0.text == "red apple 3" || $0.text == "Äpple pie 3" })),
         QueryRow(
-            query: Query(recordType: "Item", filters: [Query.Filter("text", .containsAnyTokens, FieldInput(.string("äpple plum")))]),
+            query: Query(
+                recordType: "Item",
+                filters: [Query.Filter("text", .containsAnyTokens, FieldInput(.string("äpple plum")))]),
             expected: byName(items.filter { $0.text.map { !$0.hasPrefix("Green") } ?? false })),
         QueryRow(
             query: Query(recordType: "Item", sorts: [Query.Sort("number", ascending: false)]),
             expected: byNumberDown(byName(items))),
         QueryRow(
-            query: Query(recordType: "Item", filters: [number(.lessThan, 5)], sorts: [Query.Sort("text"), Query.Sort("number", ascending: false)]),
+            query: Query(
+                recordType: "Item", filters: [number(.lessThan, 5)],
+                sorts: [Query.Sort("text"), Query.Sort("number", ascending: false)]),
             expected: byTextThenNumberDown(byName(items.filter { $0.number.map { $0 < 5 } ?? false }))),
         QueryRow(
             query: Query(
-                recordType: "Item", filters: [Query.Filter("place", .near, FieldInput(.location(seattle)), distance: 4_000_000)],
+                recordType: "Item",
+                filters: [Query.Filter("place", .near, FieldInput(.location(seattle)), distance: 4_000_000)],
                 sorts: [Query.Sort("place", relativeLocation: seattle)]),
-            expected: stable(byName(items.filter { $0.metres(from: seattle) <= 4_000_000 })) { $0.metres(from: seattle).rounded() < $1.metres(from: seattle).rounded() }),
+            expected: stable(byName(items.filter { $0.metres(from: seattle) <= 4_000_000 })) {
+                $0.metres(from: seattle).rounded() < $1.metres(from: seattle).rounded()
+            }),
         QueryRow(
             query: Query(recordType: "Item", sorts: [Query.Sort("place", relativeLocation: seattle)]),
             expected: stable(byName(items)) { $0.metres(from: seattle).rounded() < $1.metres(from: seattle).rounded() }),

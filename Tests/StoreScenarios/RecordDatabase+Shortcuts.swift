@@ -6,23 +6,30 @@ public import Records
 extension RecordDatabase {
     @discardableResult
     public func save(
-        _ name: Name, as kind: RecordOperation.Kind = .forceUpdate, type: Name = "Item", in zoneID: ZoneID = .default, tag: String? = nil,
+        _ name: Name, as kind: RecordOperation.Kind = .forceUpdate, type: Name = "Item", in zoneID: ZoneID = .default,
+        tag: String? = nil,
         _ fields: [Name: FieldValue] = [:], parent: RecordOperation.Parent = .unchanged
     ) async throws -> StoredRecord {
         let operation = RecordOperation(
-            kind, recordName: name, recordType: type, recordChangeTag: tag, fields: fields.mapValues { FieldInput($0) }, parent: parent)
-        guard case .saved(let record)? = try await modify(ModifyRequest([operation], zoneID: zoneID)).first?.get() else {
+            kind, recordName: name, recordType: type, recordChangeTag: tag, fields: fields.mapValues { FieldInput($0) },
+            parent: parent)
+        guard case .saved(let record)? = try await modify(ModifyRequest([operation], zoneID: zoneID)).first?.get()
+        else {
             throw RecordError(.internalError, "not a save")
         }
         return record
     }
 
     public func delete(_ name: Name, in zoneID: ZoneID = .default) async throws {
-        for outcome in try await modify(ModifyRequest([RecordOperation(.forceDelete, recordName: name)], zoneID: zoneID)) { _ = try outcome.get() }
+        for outcome in try await modify(
+            ModifyRequest([RecordOperation(.forceDelete, recordName: name)], zoneID: zoneID))
+        { _ = try outcome.get() }
     }
 
     /// The error code of each operation; `nil` for successful ones.
-    public func outcomes(_ operations: [RecordOperation], in zoneID: ZoneID = .default, atomic: Bool = true) async throws -> [ServerErrorCode?] {
+    public func outcomes(_ operations: [RecordOperation], in zoneID: ZoneID = .default, atomic: Bool = true)
+        async throws -> [ServerErrorCode?]
+    {
         try await modify(ModifyRequest(operations, zoneID: zoneID, atomic: atomic)).map { result in
             if case .failure(let error) = result { error.code } else { nil }
         }
@@ -30,25 +37,33 @@ extension RecordDatabase {
 
     /// The names that have a record.
     public func names(in zoneID: ZoneID = .default, of candidates: [Name]) async throws -> [Name] {
-        try await fetch(candidates.map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: nil).compactMap { try? $0.get().recordID.recordName }
+        try await fetch(candidates.map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: nil).compactMap {
+            try? $0.get().recordID.recordName
+        }
     }
 
     /// The records of all pages of a query.
-    public func all(_ query: Query, in area: QueryRequest.Area = .zone(.default), pageSize: Int = 200) async throws -> [StoredRecord] {
+    public func all(_ query: Query, in area: QueryRequest.Area = .zone(.default), pageSize: Int = 200) async throws
+        -> [StoredRecord]
+    {
         var records: [StoredRecord] = []
         var marker: String?
         repeat {
-            let page = try await self.query(QueryRequest(query, in: area, limit: PageLimit(records: pageSize), continuationMarker: marker))
+            let page = try await self.query(
+                QueryRequest(query, in: area, limit: PageLimit(records: pageSize), continuationMarker: marker))
             records += page.records
             marker = page.continuationMarker
         } while marker != nil
         return records
     }
 
-    /// The changes of all pages of a pull, and the token after them. Reads page after page by itself, to check the product's loop.
-    public func pull(_ zoneID: ZoneID, since token: ChangeToken? = nil, pageSize: Int = 200, reverse: Bool = false) async throws -> (
-        changes: [RecordChange], token: ChangeToken
-    ) {
+    /// The changes of all pages of a pull, and the token after them. Reads page after page by itself, to check the
+    /// product's loop.
+    public func pull(_ zoneID: ZoneID, since token: ChangeToken? = nil, pageSize: Int = 200, reverse: Bool = false)
+        async throws -> (
+            changes: [RecordChange], token: ChangeToken
+        )
+    {
         var changes: [RecordChange] = []
         var request = ZoneChangesRequest(zoneID, since: token, limit: PageLimit(records: pageSize), reverse: reverse)
         while true {

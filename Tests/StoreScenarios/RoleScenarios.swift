@@ -18,7 +18,8 @@ public enum RoleScenarios {
                 for operation in RoleOperation.allCases {
                     let expected = RoleOutcome.expected(who, operation, grants, creators: creators)
                     let found = try await stage.outcome(of: operation, as: who.caller, type: type, prefix: "\(index)")
-                    #expect(found == expected, "\(who.rawValue) does \(operation.rawValue) where there is \(grants.name)")
+                    #expect(
+                        found == expected, "\(who.rawValue) does \(operation.rawValue) where there is \(grants.name)")
                     cells += 1
                 }
             }
@@ -40,25 +41,35 @@ public enum RoleScenarios {
                 let type: Name = "P\(index)"
                 let added = RecordType(name: type, systemIndexes: [.recordID: .queryable], grants: grants.grants)
                 _ = try await mine.edit([.addType(added)])
-                let rows: [(prefix: String, scope: DatabaseScope, zone: ZoneID, caller: Caller, permission: ZoneParticipant.Permission?)] = [
-                    ("own", .private, .default, owner, nil), ("zone", .private, notes, owner, nil),
-                    ("reader", .shared, theirs, guest, .readOnly), ("writer", .shared, theirs, guest, .readWrite),
-                ]
+                let rows:
+                    [(
+                        prefix: String, scope: DatabaseScope, zone: ZoneID, caller: Caller,
+                        permission: ZoneParticipant.Permission?
+                    )] = [
+                        ("own", .private, .default, owner, nil), ("zone", .private, notes, owner, nil),
+                        ("reader", .shared, theirs, guest, .readOnly), ("writer", .shared, theirs, guest, .readWrite),
+                    ]
                 for row in rows {
                     let prefix = "\(row.prefix)\(index)"
                     if let permission = row.permission {
-                        try await mine.share(notes, with: ZoneParticipant(userRecordName: guest.userRecordName, permission: permission), on: engine)
+                        try await mine.share(
+                            notes, with: ZoneParticipant(userRecordName: guest.userRecordName, permission: permission),
+                            on: engine)
                     }
-                    let names = try await stage.fill(type, prefix: prefix, .private, row.zone.isDefault ? .default : notes)
+                    let names = try await stage.fill(
+                        type, prefix: prefix, .private, row.zone.isDefault ? .default : notes)
                     for operation in RoleOperation.allCases {
-                        let found = try await stage.outcome(of: operation, as: row.caller, type: type, prefix: prefix, row.scope, row.zone)
+                        let found = try await stage.outcome(
+                            of: operation, as: row.caller, type: type, prefix: prefix, row.scope, row.zone)
                         let isChange = operation != .query && operation != .lookup
                         let expected: RoleOutcome =
-                            if row.permission == .readOnly, isChange { .denied("WRITE operation not permitted") }
-                            else if operation == .query { .found(names) }
-                            else if operation == .createTaken { .denied("record to insert already exists") }
-                            else { .done }
-                        #expect(found == expected, "\(operation.rawValue) in \(row.prefix) where there is \(grants.name)")
+                            if row.permission == .readOnly, isChange {
+                                .denied("WRITE operation not permitted")
+                            } else if operation == .query { .found(names) } else if operation == .createTaken {
+                                .denied("record to insert already exists")
+                            } else { .done }
+                        #expect(
+                            found == expected, "\(operation.rawValue) in \(row.prefix) where there is \(grants.name)")
                     }
                     try await stage.empty(type, prefix: prefix, .private, row.zone.isDefault ? .default : notes)
                 }
@@ -66,12 +77,15 @@ public enum RoleScenarios {
         },
         .init("nobody without a name has a private or a shared database") { engine, _ in
             for scope in [DatabaseScope.private, .shared] {
-                let refused = await refusal { _ = try await engine.database(address(scope), as: RoleCaller.anonymous.caller) }
+                let refused = await refusal {
+                    _ = try await engine.database(address(scope), as: RoleCaller.anonymous.caller)
+                }
                 #expect(refused == RecordError(.authenticationRequired, "request needs authorization"))
             }
             _ = try await engine.database(address(.public), as: RoleCaller.anonymous.caller)
             guard engine.can(.knowUsers) else { return }
-            let isKnown = try await engine.knows(RoleCaller.anonymous.caller.userRecordName, in: address(.public).container, .development)
+            let isKnown = try await engine.knows(
+                RoleCaller.anonymous.caller.userRecordName, in: address(.public).container, .development)
             #expect(!isKnown)
         },
     ]
@@ -89,13 +103,15 @@ public enum RoleScenarios {
             let batch = [
                 RecordOperation(.create, recordName: "new", recordType: "Item"),
                 RecordOperation(.forceUpdate, recordName: "x-there", recordType: "Item"),
-                RecordOperation(.forceDelete, recordName: "x-there2"), RecordOperation(.create, recordName: "fresh", recordType: "Fresh"),
+                RecordOperation(.forceDelete, recordName: "x-there2"),
+                RecordOperation(.create, recordName: "fresh", recordType: "Fresh"),
             ]
             let outcomes = try await database.modify(ModifyRequest(batch))
             #expect(outcomes.map { $0.roleOutcome } == [.done, .denied("WRITE operation not permitted"), .done, .done])
             #expect(try await database.names(of: ["new", "x-there", "fresh"]) == ["new", "x-there", "fresh"])
         },
-        .init("where only creators read, every page is the caller's own and the last one has no marker") { engine, clock in
+        .init("where only creators read, every page is the caller's own and the last one has no marker") {
+            engine, clock in
             for isIndexed in [false, true] {
                 let type: Name = isIndexed ? "Indexed" : "Plain"
                 let editing = try await engine.full(.public)
@@ -104,22 +120,27 @@ public enum RoleScenarios {
                 _ = try await editing.edit([
                     .addType(
                         RecordType(
-                            name: type, fields: ["n": FieldDefinition(type: FieldType(.int64), indexes: [.queryable, .sortable])], systemIndexes: indexes,
-                            grants: [Grant(role: "_creator", permissions: [.read])])),
+                            name: type,
+                            fields: ["n": FieldDefinition(type: FieldType(.int64), indexes: [.queryable, .sortable])],
+                            systemIndexes: indexes,
+                            grants: [Grant(role: "_creator", permissions: [.read])]))
                 ])
                 var own: [Name] = []
                 for number in 0..<90 {
                     let isOwn = number % 3 == 0
                     let name: Name = "\(type)\(number < 10 ? "0" : "")\(number)"
                     if isOwn { own.append(name) }
-                    try await engine.full(.public, as: isOwn ? grace : ada).save(name, type: type, ["n": .int64(Int64(number % 7))])
+                    try await engine.full(.public, as: isOwn ? grace : ada).save(
+                        name, type: type, ["n": .int64(Int64(number % 7))])
                     clock.advance(1)
                 }
                 let database = try await engine.full(.public, as: signedIn)
                 let queries = [
                     Query(recordType: type), Query(recordType: type, sorts: [Query.Sort("n", ascending: false)]),
                     Query(recordType: type, sorts: [Query.Sort("modifiedTimestamp")]),
-                    Query(recordType: type, filters: [Query.Filter("n", .lessThan, FieldInput(.int64(7)))], sorts: [Query.Sort("recordName")]),
+                    Query(
+                        recordType: type, filters: [Query.Filter("n", .lessThan, FieldInput(.int64(7)))],
+                        sorts: [Query.Sort("recordName")]),
                 ]
                 for query in queries {
                     let inOne = try await database.all(query).map(\.recordID.recordName)
@@ -133,21 +154,27 @@ public enum RoleScenarios {
                     #expect(explained.recordsReturned == own.count)
                 }
                 // A continuation marker of another user cannot be used.
-                let first = try await database.query(QueryRequest(Query(recordType: type), limit: PageLimit(records: 5)))
-                let stranger = try await engine.full(.public, as: Caller(userRecordName: ada.userRecordName, access: .signedIn))
+                let first = try await database.query(
+                    QueryRequest(Query(recordType: type), limit: PageLimit(records: 5)))
+                let stranger = try await engine.full(
+                    .public, as: Caller(userRecordName: ada.userRecordName, access: .signedIn))
                 let refused = await refusal {
-                    _ = try await stranger.query(QueryRequest(Query(recordType: type), continuationMarker: first.continuationMarker))
+                    _ = try await stranger.query(
+                        QueryRequest(Query(recordType: type), continuationMarker: first.continuationMarker))
                 }
                 #expect(refused?.code == .badRequest)
             }
         },
         .init("a save does not reveal unreadable records") { engine, clock in
             let stage = try await RoleStage(engine, clock)
-            _ = try await stage.prepare("Item", RoleGrants(name: "", grants: [Grant(role: "_icloud", permissions: [.write, .create])]), prefix: "x")
+            _ = try await stage.prepare(
+                "Item", RoleGrants(name: "", grants: [Grant(role: "_icloud", permissions: [.write, .create])]),
+                prefix: "x")
             let database = try await engine.full(.public, as: signedIn)
             let saved = try await database.save("x-there", ["note": .string("mine")])
             #expect(try saved.fields.decoded().map(\.name) == ["note"])
-            let whole = try await engine.full(.public).fetch([RecordID(recordName: "x-there")], desiredKeys: nil)[0].get()
+            let whole = try await engine.full(.public).fetch([RecordID(recordName: "x-there")], desiredKeys: nil)[0]
+                .get()
             #expect(try whole.fields.decoded().map(\.name) == ["n", "note"])
         },
         .init("a deletion cascades to records of other users") { engine, clock in
@@ -161,12 +188,17 @@ public enum RoleScenarios {
         },
         .init("a role is given and taken with the user's record, from the next request on") { engine, clock in
             let stage = try await RoleStage(engine, clock)
-            _ = try await stage.prepare("Item", RoleGrants(name: "", grants: [Grant(role: "Editors", permissions: [.read])]), prefix: "x")
+            _ = try await stage.prepare(
+                "Item", RoleGrants(name: "", grants: [Grant(role: "Editors", permissions: [.read])]), prefix: "x")
             let database = try await engine.full(.public, as: editors)
             let owner = try await engine.full(.public)
             #expect(try await database.names(of: ["x-there"]) == ["x-there"])
-            for (roles, isIn) in [([Int64](), false), ([1, 2, CustomRole.number(of: "Editors")], true), ([CustomRole.number(of: "editors")], false)] {
-                try await owner.save(editors.userRecordName, type: "Users", ["roles": .list(roles.map { .int64($0) }, of: .int64)])
+            for (roles, isIn) in [
+                ([Int64](), false), ([1, 2, CustomRole.number(of: "Editors")], true),
+                ([CustomRole.number(of: "editors")], false),
+            ] {
+                try await owner.save(
+                    editors.userRecordName, type: "Users", ["roles": .list(roles.map { .int64($0) }, of: .int64)])
                 #expect(try await database.names(of: ["x-there"]) == (isIn ? ["x-there"] : []))
             }
         },
@@ -176,14 +208,18 @@ public enum RoleScenarios {
         },
         .init("a user's record is created on request, and only for known users") { engine, clock in
             let database = try await engine.full(.public, as: signedIn)
-            let names = [signedIn.userRecordName, editors.userRecordName, "_ffffffffffffffffffffffffffffffff"].map { RecordID(recordName: $0) }
+            let names = [signedIn.userRecordName, editors.userRecordName, "_ffffffffffffffffffffffffffffffff"].map {
+                RecordID(recordName: $0)
+            }
             _ = try await engine.full(.private, as: editors)
             // In an existing container, because reading creates none.
             _ = try await engine.withZone()
             clock.advance()
             let found = try await database.fetch(names, desiredKeys: nil)
             let own = try found[0].get()
-            #expect(own.recordType == "Users" && own.created.userRecordName == signedIn.userRecordName && own.created.timestamp == clock.now())
+            #expect(
+                own.recordType == "Users" && own.created.userRecordName == signedIn.userRecordName
+                    && own.created.timestamp == clock.now())
             #expect(try own.fields.decoded().isEmpty)
             #expect(try found[1].get().created.userRecordName == editors.userRecordName)
             #expect(found[2] == .failure(.recordNotFound))
@@ -206,10 +242,13 @@ public enum RoleScenarios {
             try await database.save(name, type: "Users", ["nick": .string("G"), "roles": roles])
             let replaced = try await database.save(name, as: .forceReplace, type: "Users", ["nick": .string("Gr")])
             #expect(try replaced.fields.values(of: ["roles", "nick"]) == ["roles": roles, "nick": .string("Gr")])
-            let cleared = RecordOperation(.forceUpdate, recordName: name, recordType: "Users", fields: ["roles": .cleared])
+            let cleared = RecordOperation(
+                .forceUpdate, recordName: name, recordType: "Users", fields: ["roles": .cleared])
             #expect(try await database.outcomes([cleared]) == [.accessDenied])
             let other = try await engine.full(.public, as: editors)
-            _ = try await engine.full(.public).edit([.setGrants([Grant(role: "_world", permissions: [.read, .create, .write])], of: "Users")])
+            _ = try await engine.full(.public).edit([
+                .setGrants([Grant(role: "_world", permissions: [.read, .create, .write])], of: "Users")
+            ])
             let refused = await refusal { try await other.save(name, type: "Users", ["nick": .string("x")]) }
             #expect(refused == RecordError(.accessDenied, "WRITE operation not permitted"))
             #expect(try await other.fetch([RecordID(recordName: name)], desiredKeys: nil)[0].get() == replaced)
@@ -222,21 +261,34 @@ public enum RoleScenarios {
                     (RecordOperation(.create, recordName: "u", recordType: "Users"), .accessDenied),
                     (RecordOperation(.forceUpdate, recordName: "u", recordType: "Users"), .accessDenied),
                     (RecordOperation(.create, recordName: name, recordType: "Users"), .accessDenied),
-                    (RecordOperation(.create, recordName: "_ffffffffffffffffffffffffffffffff", recordType: "Item"), .badRequest),
-                    (RecordOperation(.forceUpdate, recordName: "_ffffffffffffffffffffffffffffffff", recordType: "Users"), .accessDenied),
+                    (
+                        RecordOperation(.create, recordName: "_ffffffffffffffffffffffffffffffff", recordType: "Item"),
+                        .badRequest
+                    ),
+                    (
+                        RecordOperation(
+                            .forceUpdate, recordName: "_ffffffffffffffffffffffffffffffff", recordType: "Users"),
+                        .accessDenied
+                    ),
                 ]
                 for (operation, code) in batches {
                     #expect(try await database.outcomes([operation]) == [code], "\(operation)")
                 }
                 _ = try await database.fetch([RecordID(recordName: name)], desiredKeys: nil)[0].get()
-                let taken = try await database.outcomes([RecordOperation(.forceUpdate, recordName: name, recordType: "Item")])
+                let taken = try await database.outcomes([
+                    RecordOperation(.forceUpdate, recordName: name, recordType: "Item")
+                ])
                 #expect(taken == [caller == editors ? .accessDenied : .badRequest])
-                #expect(try await database.outcomes([RecordOperation(.forceDelete, recordName: name)]) == [.accessDenied])
+                #expect(
+                    try await database.outcomes([RecordOperation(.forceDelete, recordName: name)]) == [.accessDenied])
             }
             // In a private database the name is an ordinary one, and the type is not available.
             let own = try await engine.full(.private, as: signedIn)
             #expect(try await own.outcomes([RecordOperation(.create, recordName: name, recordType: "Item")]) == [nil])
-            #expect(try await own.outcomes([RecordOperation(.create, recordName: "u", recordType: "Users")]) == [.accessDenied])
+            #expect(
+                try await own.outcomes([RecordOperation(.create, recordName: "u", recordType: "Users")]) == [
+                    .accessDenied
+                ])
         },
         .init("deleting a record does not cascade to a user's record") { engine, _ in
             let database = try await engine.full(.public, as: signedIn)
@@ -250,7 +302,8 @@ public enum RoleScenarios {
             let name: Name = "_ffffffffffffffffffffffffffffffff"
             let then = Signature(timestamp: clock.now(), userRecordName: name, deviceID: "iCloud")
             let operation = RecordOperation(
-                .forceReplace, recordName: name, recordType: "Users", fields: ["roles": FieldInput(.list([.int64(7)], of: .int64))],
+                .forceReplace, recordName: name, recordType: "Users",
+                fields: ["roles": FieldInput(.list([.int64(7)], of: .int64))],
                 provenance: Provenance(created: then, modified: then))
             let (client, owner) = (try await engine.full(.public, as: signedIn), try await engine.full(.public))
             #expect(try await client.outcomes([operation]) == [.accessDenied])
@@ -260,10 +313,12 @@ public enum RoleScenarios {
         .init("a user has a picture: the slot and the save are for the own record") { engine, clock in
             let name = signedIn.userRecordName
             _ = try await engine.full(.public, as: signedIn)
-            let asset = try await engine.upload(1, for: name, field: "picture", type: "Users", in: .default, .public, as: signedIn, at: clock.now())
+            let asset = try await engine.upload(
+                1, for: name, field: "picture", type: "Users", in: .default, .public, as: signedIn, at: clock.now())
             try await engine.full(.public, as: signedIn).save(name, type: "Users", ["picture": .asset(asset)])
             let refused = await refusal {
-                _ = try await engine.upload(1, for: name, field: "picture", type: "Users", in: .default, .public, as: editors, at: clock.now())
+                _ = try await engine.upload(
+                    1, for: name, field: "picture", type: "Users", in: .default, .public, as: editors, at: clock.now())
             }
             #expect(refused == RecordError(.accessDenied, "WRITE operation not permitted"))
         },

@@ -21,11 +21,15 @@ struct RoleStage {
     /// - Returns: the records that a query finds, with their creators.
     func prepare(_ type: Name, _ grants: RoleGrants, prefix: String) async throws -> [Name: RoleCaller] {
         _ = try await engine.full(.public).edit([
-            .addType(RecordType(name: type, systemIndexes: [.recordID: .queryable], grants: grants.grants)),
+            .addType(RecordType(name: type, systemIndexes: [.recordID: .queryable], grants: grants.grants))
         ])
-        var creators = Dictionary(uniqueKeysWithValues: try await fill(type, prefix: prefix, .public, .default).map { ($0, RoleCaller.creator) })
+        var creators = Dictionary(
+            uniqueKeysWithValues: try await fill(type, prefix: prefix, .public, .default).map {
+                ($0, RoleCaller.creator)
+            })
         let stranger = RoleCaller.other
-        try await engine.full(.public, as: Caller(userRecordName: stranger.caller.userRecordName)).save("\(prefix)-others", type: type)
+        try await engine.full(.public, as: Caller(userRecordName: stranger.caller.userRecordName)).save(
+            "\(prefix)-others", type: type)
         creators["\(prefix)-others"] = stranger
         return creators
     }
@@ -52,7 +56,9 @@ struct RoleStage {
     }
 
     private static func names(_ prefix: String) -> [Name] {
-        RoleOperation.allCases.filter(\.isOnRecord).map { name(of: $0, prefix) } + ["\(prefix)-there", "\(prefix)-kept"]
+        RoleOperation.allCases.filter(\.isOnRecord).map { name(of: $0, prefix) } + [
+            "\(prefix)-there", "\(prefix)-kept",
+        ]
     }
 
     private static func name(of operation: RoleOperation, _ prefix: String) -> Name {
@@ -63,7 +69,8 @@ struct RoleStage {
 
     /// The result of an operation. Also checks that a success changed the data, and that a refusal did not.
     func outcome(
-        of operation: RoleOperation, as caller: Caller, type: Name, prefix: String, _ scope: DatabaseScope = .public, _ zone: ZoneID = .default
+        of operation: RoleOperation, as caller: Caller, type: Name, prefix: String, _ scope: DatabaseScope = .public,
+        _ zone: ZoneID = .default
     ) async throws -> RoleOutcome {
         let database = try await engine.database(address(scope), as: caller)
         let name = Self.name(of: operation, prefix)
@@ -77,20 +84,31 @@ struct RoleStage {
         }
         let after = try await image(of: name, scope, home)
         let isChange = operation.changesRecord && outcome == .done && operation != .forceDeleteAbsent
-        if (before?.recordChangeTag != after?.recordChangeTag) != isChange { throw RecordError(.internalError, "\(operation.rawValue) of \(name) left \(String(describing: after))") }
+        if (before?.recordChangeTag != after?.recordChangeTag) != isChange {
+            throw RecordError(.internalError, "\(operation.rawValue) of \(name) left \(String(describing: after))")
+        }
         return outcome
     }
 
     private func image(of name: Name, _ scope: DatabaseScope, _ zone: ZoneID) async throws -> StoredRecord? {
-        try? await engine.full(scope == .shared ? .private : scope).fetch([RecordID(recordName: name, zoneID: zone)], desiredKeys: nil).first?.get()
+        try? await engine.full(scope == .shared ? .private : scope).fetch(
+            [RecordID(recordName: name, zoneID: zone)], desiredKeys: nil
+        ).first?.get()
     }
 
     private func perform(
-        _ operation: RoleOperation, on name: Name, tag: String?, type: Name, _ database: any RecordDatabase, _ zone: ZoneID
+        _ operation: RoleOperation, on name: Name, tag: String?, type: Name, _ database: any RecordDatabase,
+        _ zone: ZoneID
     ) async throws -> RoleOutcome {
         switch operation {
-        case .query: return .found(Set(try await database.all(Query(recordType: type), in: .zone(zone), pageSize: 4).map(\.recordID.recordName)))
-        case .lookup: return try await database.fetch([RecordID(recordName: name, zoneID: zone)], desiredKeys: nil).map(\.roleOutcome)[0]
+        case .query:
+            return .found(
+                Set(
+                    try await database.all(Query(recordType: type), in: .zone(zone), pageSize: 4).map(
+                        \.recordID.recordName)))
+        case .lookup:
+            return try await database.fetch([RecordID(recordName: name, zoneID: zone)], desiredKeys: nil).map(
+                \.roleOutcome)[0]
         case .uploadAbsent, .uploadThere:
             let slot = AssetSlot(recordType: type, fieldName: "file", recordName: name)
             return try await database.grantUploads([slot], in: zone).map(\.roleOutcome)[0]
@@ -110,8 +128,11 @@ struct RoleStage {
 extension RoleOperation {
     fileprivate var isOnRecord: Bool {
         switch self {
-        case .lookup, .createTaken, .update, .forceUpdateThere, .replace, .forceReplaceThere, .delete, .forceDeleteThere, .uploadThere: true
-        case .query, .create, .forceUpdateAbsent, .forceReplaceAbsent, .forceDeleteAbsent, .uploadAbsent, .rereference: false
+        case .lookup, .createTaken, .update, .forceUpdateThere, .replace, .forceReplaceThere, .delete,
+            .forceDeleteThere, .uploadThere:
+            true
+        case .query, .create, .forceUpdateAbsent, .forceReplaceAbsent, .forceDeleteAbsent, .uploadAbsent, .rereference:
+            false
         }
     }
 

@@ -33,7 +33,8 @@ enum RoleCaller: String, CaseIterable {
 /// The operations, with their required permissions.
 enum RoleOperation: String, CaseIterable {
     case query, lookup
-    case create, createTaken, update, forceUpdateAbsent, forceUpdateThere, replace, forceReplaceAbsent, forceReplaceThere
+    case create, createTaken, update, forceUpdateAbsent, forceUpdateThere, replace, forceReplaceAbsent,
+        forceReplaceThere
     case delete, forceDeleteAbsent, forceDeleteThere
     case uploadAbsent, uploadThere, rereference
 
@@ -42,7 +43,8 @@ enum RoleOperation: String, CaseIterable {
         switch self {
         case .query, .lookup, .rereference: (.read, true)
         case .create, .createTaken, .forceUpdateAbsent, .forceReplaceAbsent, .uploadAbsent: (.create, false)
-        case .update, .forceUpdateThere, .replace, .forceReplaceThere, .delete, .forceDeleteThere, .uploadThere: (.write, true)
+        case .update, .forceUpdateThere, .replace, .forceReplaceThere, .delete, .forceDeleteThere, .uploadThere:
+            (.write, true)
         case .forceDeleteAbsent: nil
         }
     }
@@ -61,13 +63,16 @@ struct RoleGrants {
     }
 
     /// A type must have a grant. A grant to a role that no caller has means no access.
-    static let none = RoleGrants(name: "nothing", grants: [Grant(role: "Readers", permissions: [.read, .create, .write])])
+    static let none = RoleGrants(
+        name: "nothing", grants: [Grant(role: "Readers", permissions: [.read, .create, .write])])
     static let defaults = RoleGrants(name: "defaults", grants: Grant.defaults)
 
     static let all: [RoleGrants] = [none] + single + combinations + [defaults]
 
     private static let single = (["_world", "_icloud", "_creator", "Editors"] as [Name]).flatMap { role in
-        Grant.Permission.allCases.map { RoleGrants(name: "\($0.rawValue) to \(role)", grants: [Grant(role: role, permissions: [$0])]) }
+        Grant.Permission.allCases.map {
+            RoleGrants(name: "\($0.rawValue) to \(role)", grants: [Grant(role: role, permissions: [$0])])
+        }
     }
 
     private static func combination(_ name: String, _ grants: (Name, Set<Grant.Permission>)...) -> RoleGrants {
@@ -96,20 +101,29 @@ enum RoleOutcome: Equatable {
     /// An error of the whole request.
     case refused(ServerErrorCode, String)
 
-    static func expected(_ who: RoleCaller, _ operation: RoleOperation, _ grants: RoleGrants, creators: [Name: RoleCaller]) -> RoleOutcome {
+    static func expected(
+        _ who: RoleCaller, _ operation: RoleOperation, _ grants: RoleGrants, creators: [Name: RoleCaller]
+    ) -> RoleOutcome {
         let isAllowed: (RoleCaller?) -> Bool = { creator in
             guard who != .unrestricted, let need = operation.need else { return true }
             if who.roles.contains(where: { grants.has(need.permission, for: $0) }) { return true }
-            return need.isOnRecord && who != .anonymous && creator == who && grants.has(need.permission, for: "_creator")
+            return need.isOnRecord && who != .anonymous && creator == who
+                && grants.has(need.permission, for: "_creator")
         }
         if operation == .query {
-            // Without readable records the result is empty for a caller who could have own ones. Any other caller is refused.
+            // Without readable records the result is empty for a caller who could have own ones. Any other caller is
+            // refused.
             let mayHaveOwn = who != .anonymous && grants.has(.read, for: "_creator")
             let names = Set(creators.filter { isAllowed($0.value) }.keys)
-            return names.isEmpty && !mayHaveOwn ? .refused(.accessDenied, "READ operation not permitted") : .found(names)
+            return names.isEmpty && !mayHaveOwn
+                ? .refused(.accessDenied, "READ operation not permitted") : .found(names)
         }
-        if who == .anonymous, operation.needsUser { return .refused(.authenticationRequired, "request needs authorization") }
-        guard isAllowed(.creator) else { return .denied("\(operation.need?.permission.rawValue ?? "") operation not permitted") }
+        if who == .anonymous, operation.needsUser {
+            return .refused(.authenticationRequired, "request needs authorization")
+        }
+        guard isAllowed(.creator) else {
+            return .denied("\(operation.need?.permission.rawValue ?? "") operation not permitted")
+        }
         return operation == .createTaken ? .denied("record to insert already exists") : .done
     }
 }

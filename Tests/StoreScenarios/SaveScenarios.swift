@@ -22,7 +22,9 @@ enum SaveScenarios {
             let first = try await database.save("r", ["a": .int64(1), "b": .int64(2)])
             let second = try await database.save("r", as: .update, tag: first.recordChangeTag, ["b": .int64(3)])
             #expect(try second.fields.values(of: ["a", "b"]) == ["a": .int64(1), "b": .int64(3)])
-            let stale = await refusal { try await database.save("r", as: .update, tag: first.recordChangeTag, ["a": .int64(9)]) }
+            let stale = await refusal {
+                try await database.save("r", as: .update, tag: first.recordChangeTag, ["a": .int64(9)])
+            }
             #expect(stale == RecordError(.conflict, "client oplock error updating record"))
             let third = try await database.save("r", as: .replace, tag: second.recordChangeTag, ["c": .int64(4)])
             #expect(try third.fields.values(of: ["a", "b", "c"]) == ["c": .int64(4)])
@@ -70,7 +72,8 @@ enum SaveScenarios {
             let database = try await engine.full(.private)
             try await database.save("taken")
             let batch = [
-                RecordOperation(.create, recordName: "taken", recordType: "Item"), RecordOperation(.create, recordName: "a", recordType: "Item"),
+                RecordOperation(.create, recordName: "taken", recordType: "Item"),
+                RecordOperation(.create, recordName: "a", recordType: "Item"),
             ]
             #expect(try await database.outcomes(batch) == [.conflict, nil])
         },
@@ -79,11 +82,15 @@ enum SaveScenarios {
             let many = (0...200).map { RecordOperation(.create, recordName: Name("r\($0)"), recordType: "Item") }
             let refused1 = await refusal { _ = try await database.outcomes(many) }
             #expect(refused1?.code == .badRequest)
-            let twice = [RecordOperation(.forceUpdate, recordName: "r", recordType: "Item"), RecordOperation(.forceDelete, recordName: "r")]
+            let twice = [
+                RecordOperation(.forceUpdate, recordName: "r", recordType: "Item"),
+                RecordOperation(.forceDelete, recordName: "r"),
+            ]
             let refused2 = await refusal { _ = try await database.outcomes(twice) }
             #expect(refused2?.code == .badRequest)
             let large = RecordOperation(
-                .create, recordName: "large", recordType: "Item", fields: ["text": FieldInput(.string(String(repeating: "x", count: 1 << 20)))])
+                .create, recordName: "large", recordType: "Item",
+                fields: ["text": FieldInput(.string(String(repeating: "x", count: 1 << 20)))])
             #expect(try await database.outcomes([large]) == [.badRequest])
             #expect(try await database.counts(in: .default).total == 0)
         },
@@ -128,7 +135,9 @@ enum SaveScenarios {
             let saved = await refusal { try await database.save("r", in: foreign) }
             #expect(saved == .zoneNotFound)
             #expect(try await database.fetchZones([foreign])[0] == .failure(.zoneNotFound))
-            #expect(try await database.fetch([RecordID(recordName: "r", zoneID: foreign)], desiredKeys: nil)[0] == .failure(.zoneNotFound))
+            #expect(
+                try await database.fetch([RecordID(recordName: "r", zoneID: foreign)], desiredKeys: nil)[0]
+                    == .failure(.zoneNotFound))
         },
         .init("an operation that fails takes no other along where the batch is not atomic") { engine, _ in
             let database = try await engine.withZone()
@@ -147,14 +156,16 @@ enum SaveScenarios {
             let database = try await engine.full(.private)
             try await database.save("\u{e9}", ["a": .int64(1)])
             try await database.save("e\u{301}", ["a": .int64(2)])
-            let found = try await database.fetch([RecordID(recordName: "\u{e9}"), RecordID(recordName: "e\u{301}")], desiredKeys: nil)
+            let found = try await database.fetch(
+                [RecordID(recordName: "\u{e9}"), RecordID(recordName: "e\u{301}")], desiredKeys: nil)
             #expect(try found.map { try $0.get().fields.values(of: ["a"])["a"] } == [.int64(1), .int64(2)])
         },
         .init("users have databases of their own") { engine, _ in
             try await engine.full(.private, as: ada).save("r", ["whose": .string("ada")])
             #expect(try await engine.full(.private, as: grace).names(of: ["r"]).isEmpty)
             try await engine.full(.public, as: ada).save("p")
-            let seen = try await engine.full(.public, as: grace).fetch([RecordID(recordName: "p")], desiredKeys: nil)[0].get()
+            let seen = try await engine.full(.public, as: grace).fetch([RecordID(recordName: "p")], desiredKeys: nil)[0]
+                .get()
             #expect(seen.created.userRecordName == ada.userRecordName && seen.created.deviceID == "iPhone")
         },
     ]

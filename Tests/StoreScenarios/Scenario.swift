@@ -17,7 +17,9 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
     /// All scenarios, by subject.
     public static let all = modifying + following + querying + zones + subscribing + firing + keyValues
 
-    public static let modifying = SaveScenarios.all + ReferenceScenarios.all + SchemaScenarios.all + SchemaEditScenarios.all + SchemaLifeScenarios.all
+    public static let modifying =
+        SaveScenarios.all + ReferenceScenarios.all + SchemaScenarios.all + SchemaEditScenarios.all
+        + SchemaLifeScenarios.all
         + JournalScenarios.all
     public static let following = FeedScenarios.all + OutlineScenarios.all + TokenScenarios.all
     public static let querying = QueryScenarios.all + ExplainScenarios.all

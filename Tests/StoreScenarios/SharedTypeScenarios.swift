@@ -10,7 +10,8 @@ enum SharedTypeScenarios {
     private static func shelf(on engine: any RecordEngine) async throws -> (SharingStage, share: StoredRecord) {
         let stage = try await SharingStage(on: engine)
         try await stage.owner.save("shelf", type: "Shelf", in: notes)
-        try await stage.owner.save("book", type: "Book", in: notes, ["text": .string("x"), "author": .string("y")], parent: .record("shelf"))
+        try await stage.owner.save(
+            "book", type: "Book", in: notes, ["text": .string("x"), "author": .string("y")], parent: .record("shelf"))
         try await stage.owner.save("page", in: notes, parent: .record("book"))
         let share = try await stage.share("shelf", with: [SharingStage.invitation(grace)])
         try await stage.accept(share, as: grace)
@@ -28,7 +29,9 @@ enum SharedTypeScenarios {
                 return error?.reason
             }
             let reason = try await refused("Shelf")
-            for part in ["'Shelf'", "'share'", "'shelf'", "'Notes'", "delete the share first"] { #expect(reason?.contains(part) == true, "\(part)") }
+            for part in ["'Shelf'", "'share'", "'shelf'", "'Notes'", "delete the share first"] {
+                #expect(reason?.contains(part) == true, "\(part)")
+            }
             #expect(try await refused(Share.recordType)?.contains("'share'") == true)
             #expect(try await stage.shared(grace).names(in: SharingStage.seen, of: names) == names)
             #expect(try await stage.owner.names(in: notes, of: names) == names)
@@ -36,14 +39,17 @@ enum SharedTypeScenarios {
             try await stage.owner.delete("share", in: notes)
             _ = try await stage.owner.edit([.removeType("Shelf"), .removeType(Share.recordType)])
             #expect(try await stage.owner.names(in: notes, of: names) == ["book", "page"])
-            let whole = try await stage.save(Share.zoneWideName, .create, tag: nil, ShareInput(participants: [SharingStage.invitation(grace)]))
+            let whole = try await stage.save(
+                Share.zoneWideName, .create, tag: nil, ShareInput(participants: [SharingStage.invitation(grace)]))
             #expect(try await refused(Share.recordType)?.contains("'\(Share.zoneWideName)'") == true)
             #expect(try await stage.owner.schema().types[Share.recordType]?.fields == Share.type.fields)
             // In a zone that is shared as a whole, the other types go as everywhere.
             try await stage.accept(whole, as: grace)
             let token = try await stage.shared(grace).pull(SharingStage.seen).token
             _ = try await stage.owner.edit([.removeType("Book")])
-            #expect(try await stage.shared(grace).pull(SharingStage.seen, since: token).changes.map(\.recordID.recordName) == ["book"])
+            #expect(
+                try await stage.shared(grace).pull(SharingStage.seen, since: token).changes.map(\.recordID.recordName)
+                    == ["book"])
         },
         .init("guests are told of records that are deleted with their type, and of those below them") { engine, _ in
             let (stage, share) = try await shelf(on: engine)
@@ -51,7 +57,8 @@ enum SharedTypeScenarios {
             let token = try await graces.pull(SharingStage.seen).token
             _ = try await stage.owner.edit([.removeType("Book")])
             let gone = try await graces.pull(SharingStage.seen, since: token).changes
-            #expect(Set(gone.map(\.recordID.recordName)) == ["book", "page"] && gone.allSatisfy { $0.kind == .deleted })
+            #expect(
+                Set(gone.map(\.recordID.recordName)) == ["book", "page"] && gone.allSatisfy { $0.kind == .deleted })
             #expect(try await graces.names(in: SharingStage.seen, of: names) == ["shelf", "share"])
             #expect(try await stage.owner.names(in: notes, of: names) == ["shelf", "page", "share"])
             #expect(try await stage.current("page").sharing?.hierarchy == nil)
@@ -65,12 +72,15 @@ enum SharedTypeScenarios {
             let graces = try await stage.shared(grace)
             let token = try await graces.pull(SharingStage.seen).token
             _ = try await stage.owner.edit([.removeField("author", in: "Book")])
-            let book = try await graces.fetch([RecordID(recordName: "book", zoneID: SharingStage.seen)], desiredKeys: nil)[0].get()
+            let book = try await graces.fetch(
+                [RecordID(recordName: "book", zoneID: SharingStage.seen)], desiredKeys: nil)[0].get()
             #expect(try book.fields.decoded().map(\.name) == ["text"])
             #expect(try await book.recordChangeTag == stage.current("book").recordChangeTag)
             #expect(try await graces.pull(SharingStage.seen, since: token).changes.isEmpty)
             // CloudKit's own fields of shares stay.
-            let refused = await refusal { _ = try await stage.owner.edit([.removeField(Share.titleField, in: Share.recordType)]) }
+            let refused = await refusal {
+                _ = try await stage.owner.edit([.removeField(Share.titleField, in: Share.recordType)])
+            }
             #expect(refused?.code == .badRequest && refused?.reason.contains("belongs to CloudKit") == true)
         },
         .init("a reset ends all shares, and guests are told once") { engine, _ in
@@ -78,7 +88,8 @@ enum SharedTypeScenarios {
             let graces = try await stage.shared(grace)
             let token = try await graces.databaseChanges(DatabaseChangesRequest()).syncToken
             _ = try await stage.owner.reset(to: Schema.initial)
-            let page = try await graces.databaseChanges(DatabaseChangesRequest(since: token, includesGoneZones: true, limit: 9))
+            let page = try await graces.databaseChanges(
+                DatabaseChangesRequest(since: token, includesGoneZones: true, limit: 9))
             #expect(page.changes.map(\.kind) == [.purged] && page.changes.map(\.zoneID) == [SharingStage.seen])
             #expect(try await graces.zones().isEmpty)
             #expect(await refusal { _ = try await stage.accept(share, as: grace) }?.code == .notFound)

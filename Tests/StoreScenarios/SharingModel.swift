@@ -70,7 +70,8 @@ public struct SharingModel: Sendable {
         return false
     }
 
-    /// True if a record is the root of a share below the root of another one, or shared and above the root of another one.
+    /// True if a record is the root of a share below the root of another one, or shared and above the root of another
+    /// one.
     public func isNested(_ record: Name) -> Bool {
         func isBelow(_ other: Name, _ isMeant: (Name) -> Bool) -> Bool {
             var passed: Set<Name> = []
@@ -83,9 +84,10 @@ public struct SharingModel: Sendable {
         }
         let isBelowRoot = isBelow(record, isRoot)
         if isRoot(record), isBelowRoot { return true }
-        return (isRoot(record) || isBelowRoot) && shares.values.contains { share in
-            share.root.map { root in root != record && isBelow(root) { $0 == record } } ?? false
-        }
+        return (isRoot(record) || isBelowRoot)
+            && shares.values.contains { share in
+                share.root.map { root in root != record && isBelow(root) { $0 == record } } ?? false
+            }
     }
 
     /// A record and all records below it.
@@ -93,7 +95,9 @@ public struct SharingModel: Sendable {
         var family = [record]
         var above: Set = [record]
         while !above.isEmpty {
-            let children = parents.keys.filter { child in parents[child].flatMap { $0 }.map { above.contains($0) && !family.contains(child) } ?? false }
+            let children = parents.keys.filter { child in
+                parents[child].flatMap { $0 }.map { above.contains($0) && !family.contains(child) } ?? false
+            }
             family += children.sorted()
             above = Set(children)
         }
@@ -106,7 +110,8 @@ public struct SharingModel: Sendable {
 
     public func visible(to user: Name) -> Set<Name> {
         let mine = Set(shares.values.filter { $0.right(of: user) != nil }.map(\.name))
-        return mine.isEmpty ? [] : mine.union(parents.keys.filter { share(of: $0).map { mine.contains($0.name) } ?? false })
+        return mine.isEmpty
+            ? [] : mine.union(parents.keys.filter { share(of: $0).map { mine.contains($0.name) } ?? false })
     }
 
     public func mayWrite(_ record: Name, _ user: Name) -> Bool { share(of: record)?.right(of: user) ?? false }

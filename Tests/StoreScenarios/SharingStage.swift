@@ -14,9 +14,14 @@ public struct SharingStage: Sendable {
     public init(on engine: any RecordEngine) async throws {
         self.engine = engine
         owner = try await engine.withZone()
-        _ = try await owner.edit([.addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))])
-        for (name, parent) in [("list", nil), ("milk", "list"), ("brand", "milk"), ("bread", "list"), ("diary", nil)] as [(Name, Name?)] {
-            try await owner.save(name, in: notes, ["text": .string(name.string)], parent: parent.map { .record($0) } ?? .unchanged)
+        _ = try await owner.edit([
+            .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))
+        ])
+        for (name, parent) in [("list", nil), ("milk", "list"), ("brand", "milk"), ("bread", "list"), ("diary", nil)]
+            as [(Name, Name?)]
+        {
+            try await owner.save(
+                name, in: notes, ["text": .string(name.string)], parent: parent.map { .record($0) } ?? .unchanged)
         }
     }
 
@@ -25,43 +30,63 @@ public struct SharingStage: Sendable {
     /// Shares a record, and returns the share.
     @discardableResult
     public func share(
-        _ root: Name = "list", as name: Name = "share", tag: String? = nil, publicPermission: SharePermission? = nil, with participants: [ShareParticipant] = []
+        _ root: Name = "list", as name: Name = "share", tag: String? = nil, publicPermission: SharePermission? = nil,
+        with participants: [ShareParticipant] = []
     ) async throws -> StoredRecord {
-        try await save(name, .create, tag: nil, ShareInput(root: .init(recordName: root, recordChangeTag: tag), publicPermission: publicPermission, participants: participants))
+        try await save(
+            name, .create, tag: nil,
+            ShareInput(
+                root: .init(recordName: root, recordChangeTag: tag), publicPermission: publicPermission,
+                participants: participants))
     }
 
     /// Shares a record as an import does, which keeps what earlier versions accepted: also within another share.
     @discardableResult
-    public func restoreShare(_ root: Name, as name: Name, with participants: [ShareParticipant]) async throws -> StoredRecord {
-        var operation = RecordOperation(.create, recordName: name, recordType: Share.recordType, provenance: Self.provenance)
+    public func restoreShare(_ root: Name, as name: Name, with participants: [ShareParticipant]) async throws
+        -> StoredRecord
+    {
+        var operation = RecordOperation(
+            .create, recordName: name, recordType: Share.recordType, provenance: Self.provenance)
         operation.share = ShareInput(root: .init(recordName: root, recordChangeTag: nil), participants: participants)
         let results = try await owner.modify(ModifyRequest([operation], zoneID: notes))
-        guard case .saved(let record)? = try results.first?.get() else { throw RecordError(.internalError, "not a save") }
+        guard case .saved(let record)? = try results.first?.get() else {
+            throw RecordError(.internalError, "not a save")
+        }
         return record
     }
 
     /// The creator and editor of what the tests restore.
     public static let provenance = Provenance(created: signature, modified: signature)
-    private static let signature = Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: ada.userRecordName, deviceID: "2")
+    private static let signature = Signature(
+        timestamp: Timestamp(milliseconds: 1), userRecordName: ada.userRecordName, deviceID: "2")
 
     /// Changes a share, and returns it.
     @discardableResult
-    public func save(_ name: Name, _ kind: RecordOperation.Kind = .update, tag: String?, _ input: ShareInput, as caller: Caller? = nil) async throws -> StoredRecord {
+    public func save(
+        _ name: Name, _ kind: RecordOperation.Kind = .update, tag: String?, _ input: ShareInput,
+        as caller: Caller? = nil
+    ) async throws -> StoredRecord {
         var operation = RecordOperation(kind, recordName: name, recordType: Share.recordType, recordChangeTag: tag)
         operation.share = input
         let (database, zone) = if let caller { (try await shared(caller), Self.seen) } else { (owner, notes) }
-        guard case .saved(let record)? = try await database.modify(ModifyRequest([operation], zoneID: zone)).first?.get() else {
+        guard
+            case .saved(let record)? = try await database.modify(ModifyRequest([operation], zoneID: zone)).first?.get()
+        else {
             throw RecordError(.internalError, "not a save")
         }
         return record
     }
 
     public static func invitation(_ caller: Caller, _ permission: SharePermission = .readWrite) -> ShareParticipant {
-        ShareParticipant(participantID: "for \(caller.userRecordName)", lookupInfo: LookupInfo(userRecordName: caller.userRecordName), permission: permission)
+        ShareParticipant(
+            participantID: "for \(caller.userRecordName)",
+            lookupInfo: LookupInfo(userRecordName: caller.userRecordName), permission: permission)
     }
 
     @discardableResult
-    public func accept(_ share: StoredRecord, as guest: Caller, emailAddress: String? = nil) async throws -> ResolvedShare {
+    public func accept(_ share: StoredRecord, as guest: Caller, emailAddress: String? = nil) async throws
+        -> ResolvedShare
+    {
         let addresses = LookupInfo(emailAddress: emailAddress, userRecordName: guest.userRecordName)
         let results = try await engine.full(.public, as: guest).accept([share.sharing?.shortGUID ?? ""], by: addresses)
         guard let result = results.first else { throw RecordError(.internalError, "no result") }
@@ -83,9 +108,12 @@ public struct SharingStage: Sendable {
         }
         let fetched = try await database.names(in: Self.seen, of: candidates)
         let pulled = try await database.pull(Self.seen, pageSize: 2).changes
-        let queried = try await database.all(Query(recordType: "Item"), in: .zone(Self.seen), pageSize: 2).map(\.recordID.recordName)
+        let queried = try await database.all(Query(recordType: "Item"), in: .zone(Self.seen), pageSize: 2).map(
+            \.recordID.recordName)
         let items = pulled.filter { $0.record?.recordType != Share.recordType }.map(\.recordID.recordName)
-        guard Set(pulled.map(\.recordID.recordName)) == Set(fetched), queried.sorted() == items.sorted() else { return nil }
+        guard Set(pulled.map(\.recordID.recordName)) == Set(fetched), queried.sorted() == items.sorted() else {
+            return nil
+        }
         return fetched
     }
 }

@@ -8,7 +8,8 @@ public enum StorageScenarios {
         .init("a database's storage is the size of its records, by zone and type") { engine, clock in
             let database = try await engine.withZone()
             for (name, type) in [("a", "Item"), ("b", "Item"), ("o", "Other")] as [(Name, Name)] {
-                try await database.save(name, type: type, in: notes, ["text": .string(String(repeating: name.string, count: 40))])
+                try await database.save(
+                    name, type: type, in: notes, ["text": .string(String(repeating: name.string, count: 40))])
             }
             try await database.save("c", ["text": .string("short")])
             // Longer and shorter than before.
@@ -18,7 +19,9 @@ public enum StorageScenarios {
             try await database.delete("gone", in: notes)
             let asset = try await engine.upload(1, for: "file", at: clock.now())
             try await database.save("file", in: notes, ["file": .asset(asset)])
-            let (a, b, file) = (try await bytes("a", database), try await bytes("b", database), try await bytes("file", database))
+            let (a, b, file) = (
+                try await bytes("a", database), try await bytes("b", database), try await bytes("file", database)
+            )
             let (o, c) = (try await bytes("o", database), try await bytes("c", database, in: .default))
             let storage = try await database.storage(limit: 10)
             #expect(storage.zones.map(\.zoneID.zoneName) == [notes.zoneName, ZoneID.defaultZoneName])
@@ -33,7 +36,8 @@ public enum StorageScenarios {
             let left = try await database.storage(limit: 1).zones.first?.types["Item"]
             #expect(left == RecordTotals(records: 3, bytes: try await a + b + bytes("file", database)))
         },
-        .init("an engine's storage has the totals of all users, and only the largest types and zones") { engine, clock in
+        .init("an engine's storage has the totals of all users, and only the largest types and zones") {
+            engine, clock in
             let database = try await engine.withZone()
             #expect(try await engine.storage(limit: 10).isEmpty)
             try await database.save("a", in: notes, ["text": .string(String(repeating: "a", count: 400))])
@@ -43,7 +47,9 @@ public enum StorageScenarios {
             try await others.save("o", type: "Other")
             let world = try await engine.full(.public)
             try await world.save("w", type: "World", ["text": .string("w")])
-            let (a, b, o) = (try await bytes("a", database), try await bytes("b", others), try await bytes("o", others, in: .default))
+            let (a, b, o) = (
+                try await bytes("a", database), try await bytes("b", others), try await bytes("o", others, in: .default)
+            )
             let stores = try await engine.storage(limit: 10)
             #expect(stores.map(\.scope) == [.private, .public] && stores.allSatisfy { $0.environment == .development })
             let (items, other) = (RecordTotals(records: 2, bytes: a + b), RecordTotals(records: 1, bytes: o))
@@ -51,25 +57,37 @@ public enum StorageScenarios {
             #expect(stores.first?.zones == [notes.zoneName: items, ZoneID.defaultZoneName: other])
             #expect(stores.last?.types.keys.sorted() == ["World"])
             let largest = try await engine.storage(limit: 1).first
-            #expect(largest?.total == items + other && largest?.types == ["Item": items] && largest?.zones == [notes.zoneName: items])
+            #expect(
+                largest?.total == items + other && largest?.types == ["Item": items]
+                    && largest?.zones == [notes.zoneName: items])
         },
         .init("removed values, and deleted types and zones, are no longer counted") { engine, clock in
             let database = try await engine.withZone()
             let asset = try await engine.upload(1, for: "a", at: clock.now())
-            try await database.save("a", in: notes, ["file": .asset(asset), "text": .string("text"), "number": .int64(1)])
+            try await database.save(
+                "a", in: notes, ["file": .asset(asset), "text": .string("text"), "number": .int64(1)])
             try await database.save("o", type: "Other", in: notes, ["text": .string("text")])
             try await database.save("d", ["text": .string("text")])
-            _ = try await database.edit([.removeField("file", in: "Item"), .removeField("text", in: "Item"), .removeType("Other")])
+            _ = try await database.edit([
+                .removeField("file", in: "Item"), .removeField("text", in: "Item"), .removeType("Other"),
+            ])
             let (a, d) = (try await bytes("a", database), try await bytes("d", database, in: .default))
             let zones = try await database.storage(limit: 10).zones
-            #expect(zones.map(\.types) == [["Item": RecordTotals(records: 1, bytes: a)], ["Item": RecordTotals(records: 1, bytes: d)]])
+            #expect(
+                zones.map(\.types) == [
+                    ["Item": RecordTotals(records: 1, bytes: a)], ["Item": RecordTotals(records: 1, bytes: d)],
+                ])
             for result in try await database.modifyZones([.delete(notes)]) { _ = try result.get() }
             #expect(try await database.storage(limit: 10).zones.map(\.zoneID.zoneName) == [ZoneID.defaultZoneName])
         },
     ]
 
     /// The size of a record's stored fields in bytes.
-    private static func bytes(_ name: Name, _ database: any RecordDatabase, in zoneID: ZoneID = notes) async throws -> Int64 {
-        Int64(try await database.fetch([RecordID(recordName: name, zoneID: zoneID)], desiredKeys: nil)[0].get().fields.bytes.count)
+    private static func bytes(_ name: Name, _ database: any RecordDatabase, in zoneID: ZoneID = notes) async throws
+        -> Int64
+    {
+        Int64(
+            try await database.fetch([RecordID(recordName: name, zoneID: zoneID)], desiredKeys: nil)[0].get().fields
+                .bytes.count)
     }
 }

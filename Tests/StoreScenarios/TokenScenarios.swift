@@ -15,16 +15,21 @@ enum TokenScenarios {
             let half = ChangeToken(text: String(zoneToken.text.prefix(24)))
             var flipped = zoneToken.bytes
             flipped[15] ^= 1
-            for token in [half, ChangeToken(text: "garbage"), ChangeToken(bytes: []), ChangeToken(bytes: flipped), databaseToken] {
+            for token in [
+                half, ChangeToken(text: "garbage"), ChangeToken(bytes: []), ChangeToken(bytes: flipped), databaseToken,
+            ] {
                 let refused3 = await refusal { _ = try await database.pull(notes, since: token) }
                 #expect(refused3 == TokenCodec.foreign)
             }
             let refused4 = await refusal { _ = try await database.pull(other, since: zoneToken) }
             #expect(refused4 == TokenCodec.foreign)
-            let refused5 = await refusal { _ = try await database.databaseChanges(DatabaseChangesRequest(since: zoneToken)) }
+            let refused5 = await refusal {
+                _ = try await database.databaseChanges(DatabaseChangesRequest(since: zoneToken))
+            }
             #expect(refused5 == TokenCodec.foreign)
             // The same zone, seen by another user through the shared database.
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
+            try await database.share(
+                notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
             let shared = try await engine.full(.shared, as: grace)
             let seen = ZoneID(zoneName: "Notes", ownerRecordName: ada.userRecordName)
             let refused6 = await refusal { _ = try await shared.pull(seen, since: zoneToken) }
@@ -63,7 +68,8 @@ enum TokenScenarios {
             #expect(explained.subject == .zone(ZoneID(zoneName: "Notes", ownerRecordName: ada.userRecordName)))
             #expect(explained.standing == .good && explained.changesAfter == 2 && explained.moment == moment)
             #expect(explained.userRecordName == ada.userRecordName && explained.progress == .complete)
-            let page = try await database.zoneChanges(ZoneChangesRequest(notes, since: token, limit: PageLimit(records: 1)))
+            let page = try await database.zoneChanges(
+                ZoneChangesRequest(notes, since: token, limit: PageLimit(records: 1)))
             #expect(try await database.explain(page.syncToken).progress == .pull(since: explained.position))
             let foreign = try await engine.full(.private, as: grace).explain(token)
             if case .foreign = foreign.standing {} else { #expect(Bool(false), "grace can't use ada's token") }

@@ -14,18 +14,26 @@ enum ZoneScenarios {
             // Creating it again changes nothing.
             #expect(try await database.modifyZones([.create(notes)])[0].get() == listed[1])
             let results = try await database.modifyZones([
-                .delete(notes), .delete(notes), .create(ZoneID(zoneName: "")), .create(ZoneID(zoneName: "_x")), .delete(.default),
+                .delete(notes), .delete(notes), .create(ZoneID(zoneName: "")), .create(ZoneID(zoneName: "_x")),
+                .delete(.default),
                 .create(ZoneID(zoneName: "Z", ownerRecordName: "_someone")),
             ])
-            let codes = results.map { result in if case .failure(let error) = result { error.code } else { nil as ServerErrorCode? } }
+            let codes = results.map { result in
+                if case .failure(let error) = result { error.code } else { nil as ServerErrorCode? }
+            }
             #expect(codes == [nil, .zoneNotFound, .badRequest, .badRequest, .badRequest, .accessDenied])
             let refused11 = await refusal { try await database.save("r", in: notes) }
             #expect(refused11 == .zoneNotFound)
-            #expect(try await database.fetch([RecordID(recordName: "r", zoneID: notes)], desiredKeys: nil)[0] == .failure(.zoneNotFound))
+            #expect(
+                try await database.fetch([RecordID(recordName: "r", zoneID: notes)], desiredKeys: nil)[0]
+                    == .failure(.zoneNotFound))
         },
         .init("the public database has the default zone only") { engine, _ in
             let database = try await engine.full(.public)
-            #expect(try await database.zones().map(\.zoneID) == [ZoneID(zoneName: "_defaultZone", ownerRecordName: "_defaultOwner")])
+            #expect(
+                try await database.zones().map(\.zoneID) == [
+                    ZoneID(zoneName: "_defaultZone", ownerRecordName: "_defaultOwner")
+                ])
             let result = try await database.modifyZones([.create(notes)])[0]
             #expect(throws: RecordError.self) { try result.get() }
         },
@@ -34,7 +42,10 @@ enum ZoneScenarios {
             try await database.save("r", in: notes)
             let token = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
             try await database.purge(notes)
-            #expect(try await database.databaseChanges(DatabaseChangesRequest(since: token)).changes.map(\.kind) == [.purged])
+            #expect(
+                try await database.databaseChanges(DatabaseChangesRequest(since: token)).changes.map(\.kind) == [
+                    .purged
+                ])
             let refused12 = await refusal { try await database.purge(notes) }
             #expect(refused12 == .zoneNotFound)
         },
@@ -44,7 +55,8 @@ enum ZoneScenarios {
             let shared = try await engine.full(.shared, as: grace)
             let empty = try await shared.databaseChanges(DatabaseChangesRequest())
             #expect(empty.changes.isEmpty)
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
+            try await database.share(
+                notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
             let seen = ZoneID(zoneName: "Notes", ownerRecordName: ada.userRecordName)
             #expect(try await shared.zones().map(\.zoneID) == [seen])
             let appeared = try await shared.databaseChanges(DatabaseChangesRequest(since: empty.syncToken))
@@ -52,13 +64,15 @@ enum ZoneScenarios {
             #expect(try await shared.pull(seen).changes.map(\.recordID.recordName) == ["r", Share.zoneWideName])
             let refused13 = await refusal { try await shared.save("mine", in: seen) }
             #expect(refused13 == RecordError(.accessDenied, "WRITE operation not permitted"))
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite), on: engine)
+            try await database.share(
+                notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite), on: engine)
             let saved = try await shared.save("mine", in: seen)
             #expect(saved.modified.userRecordName == grace.userRecordName && saved.recordID.zoneID == seen)
             #expect(try await database.names(in: notes, of: ["mine"]) == ["mine"])
             let before = try await shared.databaseChanges(DatabaseChangesRequest())
             try await database.save("r", in: notes)
-            #expect(try await shared.databaseChanges(DatabaseChangesRequest(since: before.syncToken)).changes.count == 1)
+            #expect(
+                try await shared.databaseChanges(DatabaseChangesRequest(since: before.syncToken)).changes.count == 1)
             try await database.stopSharing(notes, with: grace.userRecordName)
             let stopped = try await shared.databaseChanges(DatabaseChangesRequest(since: before.syncToken))
             #expect(stopped.changes.map(\.kind) == [.deleted] && stopped.changes.map(\.zoneID) == [seen])
@@ -74,12 +88,19 @@ enum ZoneScenarios {
             try await database.save("r", in: notes, ["whose": .string("ada")])
             try await other.save("r", in: notes, ["whose": .string("mary")])
             for owner in [database, other] {
-                try await owner.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
+                try await owner.share(
+                    notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly),
+                    on: engine)
             }
             let shared = try await engine.full(.shared, as: grace)
             let found = try await shared.fetch(
-                [ada, mary].map { RecordID(recordName: "r", zoneID: ZoneID(zoneName: "Notes", ownerRecordName: $0.userRecordName)) }, desiredKeys: nil)
-            #expect(try found.map { try $0.get().fields.values(of: ["whose"])["whose"] } == [.string("ada"), .string("mary")])
+                [ada, mary].map {
+                    RecordID(recordName: "r", zoneID: ZoneID(zoneName: "Notes", ownerRecordName: $0.userRecordName))
+                }, desiredKeys: nil)
+            #expect(
+                try found.map { try $0.get().fields.values(of: ["whose"])["whose"] } == [
+                    .string("ada"), .string("mary"),
+                ])
             let refused16 = await refusal { _ = try await shared.pull(notes) }
             #expect(refused16?.code == .zoneNotFound)
         },

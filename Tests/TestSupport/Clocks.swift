@@ -7,7 +7,9 @@ public final class MovingClock: Sendable {
 
     public init() {}
 
-    public func now() -> Timestamp { Timestamp(milliseconds: Timestamp.now().milliseconds + Int64(ahead.withLock { $0 } / .milliseconds(1))) }
+    public func now() -> Timestamp {
+        Timestamp(milliseconds: Timestamp.now().milliseconds + Int64(ahead.withLock { $0 } / .milliseconds(1)))
+    }
     public func advance(by duration: Duration) { ahead.withLock { $0 += duration } }
 }
 

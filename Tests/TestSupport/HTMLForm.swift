@@ -30,10 +30,18 @@ public struct HTMLForm: Sendable {
                 var text = HTMLTag.plain(bytes[tag.range.upperBound..<next])
                 // The first line break belongs to the tag, and browsers send CRLF.
                 if text.first == UInt8(ascii: "\n") { text.removeFirst() }
-                fields.append((name, String(decoding: text.flatMap { $0 == UInt8(ascii: "\n") ? [UInt8(ascii: "\r"), $0] : [$0] }, as: UTF8.self)))
+                fields.append(
+                    (
+                        name,
+                        String(
+                            decoding: text.flatMap { $0 == UInt8(ascii: "\n") ? [UInt8(ascii: "\r"), $0] : [$0] },
+                            as: UTF8.self)
+                    ))
             case "select":
                 let options = tags[(index + 1)...].prefix { $0.name != "/select" }.filter { $0.name == "option" }
-                if let chosen = options.first(where: { $0["selected"] != nil }) ?? options.first { fields.append((name, chosen["value"] ?? "")) }
+                if let chosen = options.first(where: { $0["selected"] != nil }) ?? options.first {
+                    fields.append((name, chosen["value"] ?? ""))
+                }
             default: break
             }
         }
@@ -75,7 +83,8 @@ private struct HTMLTag {
         while true {
             _ = text { !isSpace($0) }
             guard position < bytes.endIndex, bytes[position] != UInt8(ascii: ">") else { break }
-            let name = String(decoding: text { isSpace($0) || $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ">") }, as: UTF8.self)
+            let name = String(
+                decoding: text { isSpace($0) || $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ">") }, as: UTF8.self)
             var value: ArraySlice<UInt8> = []
             if bytes[position...].starts(with: Array("=\"".utf8)) {
                 position += 2
@@ -90,7 +99,9 @@ private struct HTMLTag {
         range = start..<min(position + 1, bytes.endIndex)
     }
 
-    private static let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")].map { (Array($0.0.utf8), Array($0.1.utf8)) }
+    private static let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")].map {
+        (Array($0.0.utf8), Array($0.1.utf8))
+    }
 
     /// The text of HTML with the five characters that Mustache escapes.
     static func plain(_ html: ArraySlice<UInt8>) -> [UInt8] {
@@ -98,7 +109,9 @@ private struct HTMLTag {
         text.reserveCapacity(html.count)
         var position = html.startIndex
         while position < html.endIndex {
-            if html[position] == UInt8(ascii: "&"), let (entity, character) = entities.first(where: { html[position...].starts(with: $0.0) }) {
+            if html[position] == UInt8(ascii: "&"),
+                let (entity, character) = entities.first(where: { html[position...].starts(with: $0.0) })
+            {
                 text += character
                 position += entity.count
             } else {

@@ -21,7 +21,8 @@ public final class WatchedFolder: Sendable {
 
         public var description: String {
             [
-                (Calls.opens, "open"), (.writes, "write"), (.truncates, "truncate"), (.syncs, "sync"), (.removals, "unlink"),
+                (Calls.opens, "open"), (.writes, "write"), (.truncates, "truncate"), (.syncs, "sync"),
+                (.removals, "unlink"),
                 (.renames, "rename"), (.newFolders, "mkdir"), (.folderSyncs, "folder sync"), (.reads, "read"),
             ].filter { contains($0.0) }.map(\.1).joined(separator: "|")
         }
@@ -58,7 +59,9 @@ public final class WatchedFolder: Sendable {
     public func count(_ calls: Calls, of suffix: String = "") -> Int { disk_count(watch, calls.rawValue, suffix) }
 
     /// Makes calls fail: after `skipped` of them, the next `failing` ones, or all if `failing` is `nil`.
-    public func fail(_ calls: Calls, of suffix: String = "", after skipped: Int = 0, failing: Int? = 1, error: Int32 = EIO) {
+    public func fail(
+        _ calls: Calls, of suffix: String = "", after skipped: Int = 0, failing: Int? = 1, error: Int32 = EIO
+    ) {
         disk_fail(watch, calls.rawValue, suffix, skipped, failing ?? -1, error)
     }
 

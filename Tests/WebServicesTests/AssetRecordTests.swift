@@ -46,9 +46,11 @@ struct AssetRecordTests {
             let second = try await client.upload(Array("Other bytes.".utf8), to: slot)
             try await client.save(Self.field(second))
             let refused = try await client.save(Self.field(first))
-            #expect(Subset.differences(["serverErrorCode": "BAD_REQUEST", "reason": "<has already used>"], refused) == [])
+            #expect(
+                Subset.differences(["serverErrorCode": "BAD_REQUEST", "reason": "<has already used>"], refused) == [])
             let kept = try await client.post("records/lookup", ["records": [["recordName": "r"]]])
-            #expect(Subset.differences(["records": [["fields": ["file": ["value": ["size": 12]]]]]], try kept.json()) == [])
+            #expect(
+                Subset.differences(["records": [["fields": ["file": ["value": ["size": 12]]]]]], try kept.json()) == [])
         }
     }
 
@@ -64,7 +66,8 @@ struct AssetRecordTests {
         }
     }
 
-    @Test("A read asset can be saved in the same field, and is refused in other records", arguments: EngineKind.allCases)
+    @Test(
+        "A read asset can be saved in the same field, and is refused in other records", arguments: EngineKind.allCases)
     func kept(engine: EngineKind) async throws {
         try await TestServer.run(engine) { server in
             let client = AssetClient(server: server)
@@ -72,11 +75,15 @@ struct AssetRecordTests {
             let read = try await client.post("records/lookup", ["records": [["recordName": "r"]]])
             let field = try #require(Subset.value(at: "records[0].fields", in: try read.json()))
             let again = try await client.save(field, as: "forceReplace")
-            #expect(Subset.differences(["fields": ["file": ["value": ["size": 11, "downloadURL": "<any>"]]]], again) == [])
+            #expect(
+                Subset.differences(["fields": ["file": ["value": ["size": 11, "downloadURL": "<any>"]]]], again) == [])
             let copy = try await client.save(field, to: "s")
-            #expect(Subset.differences(["serverErrorCode": "BAD_REQUEST", "reason": "<has assets/rereference>"], copy) == [])
+            #expect(
+                Subset.differences(["serverErrorCode": "BAD_REQUEST", "reason": "<has assets/rereference>"], copy) == []
+            )
             // The remedy that the error names.
-            let answer = try await client.post("assets/rereference", ["assets": [["recordName": "r", "fieldName": "file"]]])
+            let answer = try await client.post(
+                "assets/rereference", ["assets": [["recordName": "r", "fieldName": "file"]]])
             let asset = try #require(Subset.value(at: "assets[0]", in: try answer.json()))
             let path = try client.downloadPath(try await client.save(Self.field(asset), to: "s"))
             #expect(try await client.send("GET", path).body == Self.bytes)
@@ -88,7 +95,8 @@ struct AssetRecordTests {
         try await TestServer.run(engine) { server in
             let client = AssetClient(server: server)
             _ = try await client.store(Self.bytes)
-            let read = try await client.post("records/lookup", ["records": [["recordName": "r"]], "numbersAsStrings": true])
+            let read = try await client.post(
+                "records/lookup", ["records": [["recordName": "r"]], "numbersAsStrings": true])
             let fields = try #require(Subset.value(at: "records[0].fields", in: try read.json()))
             #expect(Subset.differences(["file": ["value": ["size": "11"]]], fields) == [])
             let again = try await client.save(fields, as: "forceReplace")
@@ -102,7 +110,9 @@ struct AssetRecordTests {
             let client = AssetClient(server: server)
             var assets: [JSONValue] = []
             for text in ["one", "two", "three"] {
-                assets.append(try await client.upload(Array(text.utf8), to: try await client.slot("files"), ["X-Skylight-File-Name: \(text).txt"]))
+                assets.append(
+                    try await client.upload(
+                        Array(text.utf8), to: try await client.slot("files"), ["X-Skylight-File-Name: \(text).txt"]))
             }
             let record = try await client.save(["files": ["value": .array(assets), "type": "ASSETID_LIST"]])
             #expect(Subset.value(at: "fields.files.type", in: record) == "ASSETID_LIST")
@@ -111,7 +121,8 @@ struct AssetRecordTests {
                 #expect(url.hasSuffix("/\(text).txt"))
                 #expect(try await client.send("GET", url.withoutOrigin).text == text)
             }
-            let answer = try await client.post("assets/rereference", ["assets": [["recordName": "r", "fieldName": "files", "index": 1]]])
+            let answer = try await client.post(
+                "assets/rereference", ["assets": [["recordName": "r", "fieldName": "files", "index": 1]]])
             #expect(Subset.differences(["assets": [["size": 3, "fileName": "two.txt"]]], try answer.json()) == [])
         }
     }
@@ -123,15 +134,21 @@ struct AssetRecordTests {
         try await TestServer.run(engine) { server in
             let client = AssetClient(server: server)
             _ = try await client.store(Self.bytes)
-            _ = try await client.post("zones/modify", ["operations": [["operationType": "create", "zone": ["zoneID": ["zoneName": "Z"]]]]])
+            _ = try await client.post(
+                "zones/modify", ["operations": [["operationType": "create", "zone": ["zoneID": ["zoneName": "Z"]]]]])
             let sources: JSONValue = [
-                ["recordName": "r", "fieldName": "file"], ["recordName": "none", "fieldName": "file"], ["recordName": "r", "fieldName": "none"],
+                ["recordName": "r", "fieldName": "file"], ["recordName": "none", "fieldName": "file"],
+                ["recordName": "r", "fieldName": "none"],
             ]
-            let answer = try await client.post("assets/rereference", ["assets": sources, "targetZoneID": ["zoneName": "Z"]])
+            let answer = try await client.post(
+                "assets/rereference", ["assets": sources, "targetZoneID": ["zoneName": "Z"]])
             #expect(answer.status == 200)
             let expected: JSONValue = [
                 "assets": [
-                    ["fileChecksum": "<any>", "size": 11, "receipt": "<any>", "wrappingKey": "<any>", "referenceChecksum": "<any>"],
+                    [
+                        "fileChecksum": "<any>", "size": 11, "receipt": "<any>", "wrappingKey": "<any>",
+                        "referenceChecksum": "<any>",
+                    ],
                     ["recordName": "none", "fieldName": "file", "serverErrorCode": "NOT_FOUND"],
                     ["recordName": "r", "fieldName": "none", "serverErrorCode": "BAD_REQUEST"],
                 ]
@@ -139,7 +156,8 @@ struct AssetRecordTests {
             #expect(Subset.differences(expected, try answer.json()) == [])
             let many = JSONValue.array(Array(repeating: ["recordName": "r", "fieldName": "file"], count: 201))
             let cases: [(JSONValue, Int, String)] = [
-                ([:], 400, "'assets'"), (["assets": [["recordName": "r"]]], 400, "assets[0].fieldName"), (["assets": many], 400, "the limit of a request is 200"),
+                ([:], 400, "'assets'"), (["assets": [["recordName": "r"]]], 400, "assets[0].fieldName"),
+                (["assets": many], 400, "the limit of a request is 200"),
                 (["assets": [["recordName": "r", "fieldName": "file", "index": -1]]], 400, "assets[0].index"),
                 (["assets": sources, "targetZoneID": ["zoneName": "None"]], 404, "Zone does not exist"),
             ]
@@ -157,12 +175,20 @@ struct AssetRecordTests {
         try await TestServer.run(engine) { server in
             let client = AssetClient(server: server)
             let zone: JSONValue = ["zoneName": "Z"]
-            _ = try await client.post("zones/modify", ["operations": [["operationType": "create", "zone": ["zoneID": zone]]]])
-            let slot = try await client.post("assets/upload", ["zoneID": zone, "tokens": [["recordType": "Note", "fieldName": "file", "recordName": "r"]]])
+            _ = try await client.post(
+                "zones/modify", ["operations": [["operationType": "create", "zone": ["zoneID": zone]]]])
+            let slot = try await client.post(
+                "assets/upload",
+                ["zoneID": zone, "tokens": [["recordType": "Note", "fieldName": "file", "recordName": "r"]]])
             let path = try client.string("tokens[0].url", in: try slot.json()).withoutOrigin
             let asset = try await client.upload(Self.bytes, to: AssetClient.Slot(recordName: "r", path: path))
             func operation(_ kind: JSONValue, _ fields: JSONValue) -> JSONValue {
-                ["zoneID": zone, "operations": [["operationType": kind, "record": ["recordType": "Note", "recordName": "r", "fields": fields]]]]
+                [
+                    "zoneID": zone,
+                    "operations": [
+                        ["operationType": kind, "record": ["recordType": "Note", "recordName": "r", "fields": fields]]
+                    ],
+                ]
             }
             let saved = try await client.post("records/modify", operation("create", Self.field(asset)))
             try await index("___recordID", of: "Note", .queryable).perform(on: server.engine)
@@ -172,7 +198,10 @@ struct AssetRecordTests {
             let answers: [(String, RawResponse)] = [
                 ("modify", saved),
                 ("restore", try await client.post("\(own)/records/restore", operation("forceReplace", read))),
-                ("lookup", try await client.post("records/lookup", ["zoneID": zone, "records": [["recordName": "r"]]])),
+                (
+                    "lookup",
+                    try await client.post("records/lookup", ["zoneID": zone, "records": [["recordName": "r"]]])
+                ),
                 ("query", try await client.post("records/query", query)),
                 ("wide query", try await client.post("\(own)/records/query", query)),
                 ("changes", try await client.post("records/changes", ["zoneID": zone])),
@@ -180,15 +209,23 @@ struct AssetRecordTests {
                 ("page", try await client.post("\(own)/changes/page", ["zoneID": zone])),
                 ("list", try await client.post("\(own)/records/list", ["zoneID": zone])),
                 ("playback", try await client.send("GET", "\(own)/changes/playback?zone=Z")),
-                ("numbers as strings", try await client.post("records/query", query.setting("numbersAsStrings", to: true))),
+                (
+                    "numbers as strings",
+                    try await client.post("records/query", query.setting("numbersAsStrings", to: true))
+                ),
             ]
             for (name, answer) in answers {
                 let urls = answer.text.matches(of: #/"downloadURL":"(http:[^"]*)"/#).map { String($0.output.1) }
                 #expect(answer.status == 200 && urls.count == 1, "\(name): \(answer.text)")
                 guard let url = urls.first else { continue }
-                #expect(url.hasPrefix("http://localhost:\(server.port)/assets/iCloud.com.example.Test/development/download/"), "\(name)")
+                #expect(
+                    url.hasPrefix(
+                        "http://localhost:\(server.port)/assets/iCloud.com.example.Test/development/download/"),
+                    "\(name)")
                 #expect(try await client.send("GET", url.withoutOrigin).body == Self.bytes, "\(name)")
-                #expect(answer.text.contains("wrappingKey") && answer.text.contains("referenceChecksum") && !answer.text.contains("receipt"), "\(name)")
+                #expect(
+                    answer.text.contains("wrappingKey") && answer.text.contains("referenceChecksum")
+                        && !answer.text.contains("receipt"), "\(name)")
             }
         }
     }
@@ -198,21 +235,29 @@ struct AssetRecordTests {
         try await TestServer.run(engine) { server in
             let client = AssetClient(server: server)
             let zone: JSONValue = ["zoneName": "Z"]
-            _ = try await client.post("zones/modify", ["operations": [["operationType": "create", "zone": ["zoneID": zone]]]])
-            let token = try await client.send("GET", "/skylight/1/iCloud.com.example.Test/development/private/token/current?zone=Z")
+            _ = try await client.post(
+                "zones/modify", ["operations": [["operationType": "create", "zone": ["zoneID": zone]]]])
+            let token = try await client.send(
+                "GET", "/skylight/1/iCloud.com.example.Test/development/private/token/current?zone=Z")
             let since = try client.string("syncToken", in: try token.json())
-            let slot = try await client.post("assets/upload", ["zoneID": zone, "tokens": [["recordType": "Note", "fieldName": "file", "recordName": "r"]]])
+            let slot = try await client.post(
+                "assets/upload",
+                ["zoneID": zone, "tokens": [["recordType": "Note", "fieldName": "file", "recordName": "r"]]])
             let path = try client.string("tokens[0].url", in: try slot.json()).withoutOrigin
             let asset = try await client.upload(Self.bytes, to: AssetClient.Slot(recordName: "r", path: path))
             let record: JSONValue = ["recordType": "Note", "recordName": "r", "fields": Self.field(asset)]
-            _ = try await client.post("records/modify", ["zoneID": zone, "operations": [["operationType": "create", "record": record]]])
+            _ = try await client.post(
+                "records/modify", ["zoneID": zone, "operations": [["operationType": "create", "record": record]]])
             let target = "/skylight/1/iCloud.com.example.Test/development/private/changes/follow?zone=Z&since=\(since)"
-            let text = try await server.client.beginning(of: "GET \(target) HTTP/1.1\r\nHost: localhost:\(server.port)\r\n\r\n", until: "downloadURL")
+            let text = try await server.client.beginning(
+                of: "GET \(target) HTTP/1.1\r\nHost: localhost:\(server.port)\r\n\r\n", until: "downloadURL")
             #expect(text.contains("event: changes"))
         }
     }
 
-    @Test("The address begins with the host that the request was sent to", arguments: ["127.0.0.1:99", "localhost", "[::1]:8080"])
+    @Test(
+        "The address begins with the host that the request was sent to",
+        arguments: ["127.0.0.1:99", "localhost", "[::1]:8080"])
     func origins(host: String) async throws {
         try await TestServer.run { server in
             let client = AssetClient(server: server)
@@ -231,8 +276,13 @@ struct AssetRecordTests {
             let client = AssetClient(server: server, database: "public")
             _ = try await client.store(Self.bytes)
             let read = try await client.post("records/lookup", ["records": [["recordName": "r"]]])
-            let asset: JSONValue = ["fileChecksum": "<any>", "size": 11, "downloadURL": "<any>", "wrappingKey": "<absent>", "referenceChecksum": "<absent>"]
-            #expect(Subset.differences(["records": [["fields": ["file": ["value": asset, "type": "ASSETID"]]]]], try read.json()) == [])
+            let asset: JSONValue = [
+                "fileChecksum": "<any>", "size": 11, "downloadURL": "<any>", "wrappingKey": "<absent>",
+                "referenceChecksum": "<absent>",
+            ]
+            #expect(
+                Subset.differences(
+                    ["records": [["fields": ["file": ["value": asset, "type": "ASSETID"]]]]], try read.json()) == [])
         }
     }
 
@@ -260,7 +310,9 @@ extension JSONValue {
 extension String {
     /// The path of a URL.
     var withoutOrigin: String {
-        firstRange(of: "://").map { scheme in String(self[(self[scheme.upperBound...].firstIndex(of: "/") ?? endIndex)...]) } ?? self
+        firstRange(of: "://").map { scheme in
+            String(self[(self[scheme.upperBound...].firstIndex(of: "/") ?? endIndex)...])
+        } ?? self
     }
 }
 

@@ -30,7 +30,8 @@ struct AssetServiceTests {
             let answer = try await client.send("GET", "\(Self.root)/facts?fileChecksum=\(checksum)")
             #expect(answer.status == 200, "\(answer.text)")
             let expected: JSONValue = [
-                "fileChecksum": .string(checksum), "size": .integer(Int64(Self.text.count)), "compressedSize": "<any>", "mediaType": "<has text/plain>",
+                "fileChecksum": .string(checksum), "size": .integer(Int64(Self.text.count)), "compressedSize": "<any>",
+                "mediaType": "<has text/plain>",
                 "preview": "text", "useCount": 1,
             ]
             #expect(Subset.differences(expected, try answer.json()) == [])
@@ -46,18 +47,23 @@ struct AssetServiceTests {
             let client = AssetClient(server: server)
             let checksum = String(repeating: "0", count: 64)
             for (method, path) in [("GET", "facts?fileChecksum=\(checksum)"), ("GET", "verify"), ("POST", "sweep")] {
-                let answer = try await client.send(method, "\(Self.root)/\(path)", body: method == "POST" ? Array("{}".utf8) : nil)
+                let answer = try await client.send(
+                    method, "\(Self.root)/\(path)", body: method == "POST" ? Array("{}".utf8) : nil)
                 #expect(answer.status == 404 && answer.text.contains("There is no container"), "\(answer.text)")
             }
             #expect(try await server.engine.containers() == [])
             _ = try await client.store(Self.text)
             #expect(try await client.send("GET", "\(Self.root)/facts?fileChecksum=\(checksum)").status == 404)
-            for query in ["", "?fileChecksum=", "?fileChecksum=xyz", "?fileChecksum=\(String(repeating: "A", count: 64))"] {
+            for query in [
+                "", "?fileChecksum=", "?fileChecksum=xyz", "?fileChecksum=\(String(repeating: "A", count: 64))",
+            ] {
                 let answer = try await client.send("GET", "\(Self.root)/facts\(query)")
                 #expect(answer.status == 400 && answer.text.contains("64 hexadecimal digits"), "\(answer.text)")
             }
             for (method, path) in [("POST", "facts"), ("POST", "verify"), ("GET", "sweep")] {
-                #expect(try await client.send(method, "\(Self.root)/\(path)", body: method == "POST" ? [] : nil).status == 405)
+                #expect(
+                    try await client.send(method, "\(Self.root)/\(path)", body: method == "POST" ? [] : nil).status
+                        == 405)
             }
             let unknown = try await client.send("GET", "\(Self.root)/all")
             #expect(unknown.status == 400 || unknown.status == 404)
@@ -75,10 +81,14 @@ struct AssetServiceTests {
             let anna = AssetClient(server: server, user: "anna")
             _ = try await anna.store(Self.text)
             let body: JSONValue = ["fileChecksum": .string(try Tool.sha256(Self.text))]
-            let answer = try await client.post("/skylight/1/iCloud.com.example.Test/development/private/assets/uses", body)
+            let answer = try await client.post(
+                "/skylight/1/iCloud.com.example.Test/development/private/assets/uses", body)
             let expected: JSONValue = [
                 "visible": [
-                    ["database": "private", "zoneID": ["zoneName": "_defaultZone"], "recordName": "r", "recordType": "Note", "fieldName": "file"],
+                    [
+                        "database": "private", "zoneID": ["zoneName": "_defaultZone"], "recordName": "r",
+                        "recordType": "Note", "fieldName": "file",
+                    ],
                     ["recordName": "s"],
                 ], "total": 3,
             ]
@@ -100,35 +110,47 @@ struct AssetServiceTests {
             let found = try lines(clean)
             #expect(Subset.differences(["verification": "started"], found.first) == [])
             let expected: JSONValue = [
-                "verification": "finished", "filesDone": 1, "filesTotal": 1, "bytesDone": .integer(Int64(Self.text.count)), "referencesDone": 1, "problems": [],
+                "verification": "finished", "filesDone": 1, "filesTotal": 1,
+                "bytesDone": .integer(Int64(Self.text.count)), "referencesDone": 1, "problems": [],
             ]
             #expect(Subset.differences(expected, found.last) == [], "\(clean.text)")
             let name = try #require(try AssetFiles.stored(in: server.folder).first { !$0.hasSuffix(".gz") })
             try Data(Self.text.reversed()).write(to: server.folder.appending(path: name))
             let changed = try lines(try await client.send("GET", "\(Self.root)/verify"))
-            let problem: JSONValue = ["problem": "changed", "fileChecksum": .string(try Tool.sha256(Self.text)), "explanation": "<any>"]
+            let problem: JSONValue = [
+                "problem": "changed", "fileChecksum": .string(try Tool.sha256(Self.text)), "explanation": "<any>",
+            ]
             #expect(Subset.differences(["verification": "finished", "problems": [problem]], changed.last) == [])
         }
     }
 
-    @Test("A failure of the store ends the lines with its words", arguments: [("GET", "verify", "verification"), ("POST", "sweep", "sweep")])
+    @Test(
+        "A failure of the store ends the lines with its words",
+        arguments: [("GET", "verify", "verification"), ("POST", "sweep", "sweep")])
     func failing(method: String, action: String, subject: String) async throws {
-        try await TestServer.run(keeping: KeepingEngine(failure: RecordError(.internalError, "The disk failed"))) { server in
-            let response = try await AssetClient(server: server).send(method, "\(Self.root)/\(action)", body: method == "POST" ? [] : nil)
+        try await TestServer.run(keeping: KeepingEngine(failure: RecordError(.internalError, "The disk failed"))) {
+            server in
+            let response = try await AssetClient(server: server).send(
+                method, "\(Self.root)/\(action)", body: method == "POST" ? [] : nil)
             #expect(response.status == 200)
             let failed: JSONValue = ["serverErrorCode": "INTERNAL_ERROR", "reason": "The disk failed"]
             #expect(Subset.differences(failed.setting(Name(subject), to: "failed"), try lines(response).last) == [])
         }
     }
 
-    @Test("An unexpected error also ends the lines", arguments: [("GET", "verify", "verification"), ("POST", "sweep", "sweep")])
+    @Test(
+        "An unexpected error also ends the lines",
+        arguments: [("GET", "verify", "verification"), ("POST", "sweep", "sweep")])
     func failingOddly(method: String, action: String, subject: String) async throws {
         struct Unforeseen: Error {}
         try await TestServer.run(keeping: KeepingEngine(failure: Unforeseen())) { server in
-            let response = try await AssetClient(server: server).send(method, "\(Self.root)/\(action)", body: method == "POST" ? [] : nil)
+            let response = try await AssetClient(server: server).send(
+                method, "\(Self.root)/\(action)", body: method == "POST" ? [] : nil)
             #expect(response.status == 200)
             let failed: JSONValue = ["serverErrorCode": "INTERNAL_ERROR", "reason": "<has the server's log>"]
-            #expect(Subset.differences(failed.setting(Name(subject), to: "failed"), try lines(response).last) == [], "\(response.text)")
+            #expect(
+                Subset.differences(failed.setting(Name(subject), to: "failed"), try lines(response).last) == [],
+                "\(response.text)")
         }
     }
 
@@ -142,9 +164,15 @@ struct AssetServiceTests {
             let free = try #require(["00", "01"].first { !name.contains("/\($0)/") })
             try Data().write(to: assets.appending(path: free))
             let sweep = try await client.post("\(Self.root)/sweep", [:])
-            #expect(Subset.differences(["sweep": "failed", "serverErrorCode": "INTERNAL_ERROR", "reason": "<has list the folder>"], try lines(sweep).last) == [], "\(sweep.text)")
+            #expect(
+                Subset.differences(
+                    ["sweep": "failed", "serverErrorCode": "INTERNAL_ERROR", "reason": "<has list the folder>"],
+                    try lines(sweep).last) == [], "\(sweep.text)")
             let verified = try await client.send("GET", "\(Self.root)/verify")
-            let expected: JSONValue = ["verification": "finished", "filesDone": 1, "problems": [["problem": "unreadable", "fileChecksum": .string(free)]]]
+            let expected: JSONValue = [
+                "verification": "finished", "filesDone": 1,
+                "problems": [["problem": "unreadable", "fileChecksum": .string(free)]],
+            ]
             #expect(Subset.differences(expected, try lines(verified).last) == [], "\(verified.text)")
         }
     }
@@ -163,44 +191,59 @@ struct AssetServiceTests {
                 let answer = try await client.post("\(Self.root)/sweep", body)
                 #expect(answer.status == 200)
                 #expect(Subset.differences(["sweep": "started"], try lines(answer).first) == [])
-                #expect(Subset.differences(expected.setting("sweep", to: "finished"), try lines(answer).last) == [], "\(answer.text)")
+                #expect(
+                    Subset.differences(expected.setting("sweep", to: "finished"), try lines(answer).last) == [],
+                    "\(answer.text)")
             }
             try await sweep([:], ["dryRun": false, "removed": [], "removedBytes": 0])
             clock.advance(by: .seconds(2 * 86_400))
-            let file: JSONValue = ["fileChecksum": .string(try Tool.sha256(Self.text)), "name": "<any>", "bytes": "<any>"]
+            let file: JSONValue = [
+                "fileChecksum": .string(try Tool.sha256(Self.text)), "name": "<any>", "bytes": "<any>",
+            ]
             try await sweep(["dryRun": true], ["dryRun": true, "removed": [file]])
             try await sweep(["graceSeconds": 345_600], ["removed": [], "waiting": 1])
             #expect(try AssetFiles.stored(in: server.folder).filter { !$0.hasSuffix(".gz") }.count == 2)
             try await sweep(["graceSeconds": 0], ["dryRun": false, "removed": [file]])
             #expect(try AssetFiles.stored(in: server.folder).filter { !$0.hasSuffix(".gz") }.count == 1)
             for body in [
-                ["dryRun": 1], ["graceSeconds": -1], ["graceSeconds": "x"], ["graceSeconds": .integer(.max)], ["graceSeconds": 3_155_760_001],
+                ["dryRun": 1], ["graceSeconds": -1], ["graceSeconds": "x"], ["graceSeconds": .integer(.max)],
+                ["graceSeconds": 3_155_760_001],
             ] as [JSONValue] {
                 let refused = try await client.post("\(Self.root)/sweep", body)
-                #expect(refused.status == 400 && (refused.text.contains("graceSeconds") || refused.text.contains("dryRun")), "\(refused.text)")
+                #expect(
+                    refused.status == 400 && (refused.text.contains("graceSeconds") || refused.text.contains("dryRun")),
+                    "\(refused.text)")
             }
             try await sweep(["graceSeconds": 3_155_760_000], ["removed": []])
         }
     }
 
-    @Test("Both stop when the client hangs up", arguments: [("GET", "verify", ""), ("POST", "sweep", #"{"dryRun":true}"#)])
+    @Test(
+        "Both stop when the client hangs up",
+        arguments: [("GET", "verify", ""), ("POST", "sweep", #"{"dryRun":true}"#)])
     func hangingUp(method: String, action: String, body: String) async throws {
         let engine = KeepingEngine(failure: nil)
         try await TestServer.run(keeping: engine) { server in
-            let request = "\(method) \(Self.root)/\(action) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-            try await server.client.hangUp(after: Array(request.utf8)) { try await eventually { engine.waiting.withLock { $0 } == 1 } }
+            let request =
+                "\(method) \(Self.root)/\(action) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+            try await server.client.hangUp(after: Array(request.utf8)) {
+                try await eventually { engine.waiting.withLock { $0 } == 1 }
+            }
             try await eventually { engine.waiting.withLock { $0 } == 0 }
         }
     }
 
     // MARK: Guards
 
-    @Test("Pages of other sites look at nothing and remove nothing", arguments: [("GET", "verify"), ("POST", "sweep"), ("GET", "facts")])
+    @Test(
+        "Pages of other sites look at nothing and remove nothing",
+        arguments: [("GET", "verify"), ("POST", "sweep"), ("GET", "facts")])
     func foreignOrigin(method: String, action: String) async throws {
         try await TestServer.run { server in
             let client = AssetClient(server: server)
             for header in ["Origin: https://evil.example", "Sec-Fetch-Site: cross-site"] {
-                let response = try await client.send(method, "\(Self.root)/\(action)", [header], body: method == "POST" ? Array("{}".utf8) : nil)
+                let response = try await client.send(
+                    method, "\(Self.root)/\(action)", [header], body: method == "POST" ? Array("{}".utf8) : nil)
                 #expect(response.status == 403)
             }
         }
@@ -221,11 +264,17 @@ private final class KeepingEngine: ForwardingEngine {
             throw CancellationError()
         }
 
-        func enter(_ checksum: FileChecksum, size: Int64, inUseUntil until: Timestamp) async throws { let _: Int = try await answer() }
+        func enter(_ checksum: FileChecksum, size: Int64, inUseUntil until: Timestamp) async throws {
+            let _: Int = try await answer()
+        }
         func entry(of checksum: FileChecksum) async throws -> AssetEntry? { try await answer() }
         func entries(after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry] { try await answer() }
-        func entries(unusedSince moment: Timestamp, after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry] { try await answer() }
-        func strike(_ checksums: [FileChecksum], unusedSince moment: Timestamp) async throws -> Set<FileChecksum> { try await answer() }
+        func entries(unusedSince moment: Timestamp, after checksum: FileChecksum?, limit: Int) async throws
+            -> [AssetEntry]
+        { try await answer() }
+        func strike(_ checksums: [FileChecksum], unusedSince moment: Timestamp) async throws -> Set<FileChecksum> {
+            try await answer()
+        }
         func recordedAssets(after place: Int64?) async throws -> RecordedAssetsPage { try await answer() }
     }
 
@@ -239,6 +288,8 @@ private final class KeepingEngine: ForwardingEngine {
         self.failure = failure
     }
 
-    func assetLedger(_ container: ContainerID, _ environment: Records.Environment) async throws -> any AssetLedger { Ledger(engine: self) }
+    func assetLedger(_ container: ContainerID, _ environment: Records.Environment) async throws -> any AssetLedger {
+        Ledger(engine: self)
+    }
     func containers() async throws -> [ContainerID] { [ContainerID(ScenarioRunner.container)].compactMap(\.self) }
 }

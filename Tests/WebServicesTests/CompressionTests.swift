@@ -24,7 +24,9 @@ struct CompressionTests {
         throw RawResponse.Malformed(text: "no answer")
     }
 
-    @Test("Long text is compressed for those who take gzip", arguments: ["gzip", "gzip, deflate, br", "br;q=1.0, GZIP;q=0.5", "*"])
+    @Test(
+        "Long text is compressed for those who take gzip",
+        arguments: ["gzip", "gzip, deflate, br", "br;q=1.0, GZIP;q=0.5", "*"])
     func compressed(codings: String) async throws {
         let response = try await response("/long", accepting: codings)
         #expect(response.headers["content-encoding"] == "gzip")

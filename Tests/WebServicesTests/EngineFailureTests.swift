@@ -9,14 +9,19 @@ struct EngineFailureTests {
     @Test(
         "Each code has its status",
         arguments: [
-            (ServerErrorCode.accessDenied, 403), (.atomicError, 400), (.authenticationFailed, 401), (.authenticationRequired, 421), (.badRequest, 400),
-            (.conflict, 409), (.exists, 409), (.internalError, 500), (.notFound, 404), (.quotaExceeded, 413), (.throttled, 429),
+            (ServerErrorCode.accessDenied, 403), (.atomicError, 400), (.authenticationFailed, 401),
+            (.authenticationRequired, 421), (.badRequest, 400),
+            (.conflict, 409), (.exists, 409), (.internalError, 500), (.notFound, 404), (.quotaExceeded, 413),
+            (.throttled, 429),
             (.tryAgainLater, 503), (.validatingReferenceError, 412), (.zoneBusy, 503), (.zoneNotFound, 404),
         ])
     func statuses(code: ServerErrorCode, status: Int) async throws {
         let response = try await response(to: RecordError(code, "the reason"))
         #expect(response.status == status)
-        let expected: JSONValue = ["serverErrorCode": .string(code.rawValue), "reason": "the reason", "uuid": "<any>", "retryAfter": "<absent>"]
+        let expected: JSONValue = [
+            "serverErrorCode": .string(code.rawValue), "reason": "the reason", "uuid": "<any>",
+            "retryAfter": "<absent>",
+        ]
         #expect(Subset.differences(expected, try response.json()) == [])
     }
 

@@ -25,45 +25,107 @@ struct GuardTests {
             ("a tunnel", "CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
             ("half an escape", "GET \(path)?a=%4 HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
             ("no escape", "GET \(path)?a=%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
-            ("a long target", "GET \(path)?a=\(String(repeating: "a", count: 20_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
-            ("a large header", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nX-Large: \(String(repeating: "a", count: 100_000))\r\n\r\n", 400),
-            ("many headers", "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(String(repeating: "X-A: b\r\n", count: 300))\r\n", 400),
+            (
+                "a long target",
+                "GET \(path)?a=\(String(repeating: "a", count: 20_000)) HTTP/1.1\r\nHost: localhost\r\n\r\n", 414
+            ),
+            (
+                "a large header",
+                "GET \(path) HTTP/1.1\r\nHost: localhost\r\nX-Large: \(String(repeating: "a", count: 100_000))\r\n\r\n",
+                400
+            ),
+            (
+                "many headers",
+                "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(String(repeating: "X-A: b\r\n", count: 300))\r\n", 400
+            ),
             ("an empty part at the start of the path", "GET /\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
             ("an empty part within the path", "GET /skylight//1/health HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
             ("an empty part at the end of the path", "GET \(path)//?a=b HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
             (
                 "an empty part that hides a link on a foreign page",
-                "GET /\(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n\r\n", 400
+                "GET /\(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n\r\n",
+                400
             ),
             ("no HTTP", "hello\r\n\r\n", 400),
             ("a space in the target", "GET /a b HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
-            ("two lengths", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400),
-            ("a length and chunks", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
-            ("a foreign origin", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\nContent-Length: 2\r\n\r\n{}", 403),
-            ("a foreign origin that reads", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\n\r\n", 403),
-            ("an origin that only starts well", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost.evil.example\r\n\r\n", 403),
-            ("no origin's change", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\nContent-Length: 2\r\n\r\n{}", 403),
-            ("two origins", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nOrigin: http://localhost\r\n\r\n", 403),
-            ("an image on a foreign page", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n\r\n", 403),
+            (
+                "two lengths",
+                "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400
+            ),
+            (
+                "a length and chunks",
+                "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+                400
+            ),
+            (
+                "a foreign origin",
+                "POST \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\nContent-Length: 2\r\n\r\n{}",
+                403
+            ),
+            (
+                "a foreign origin that reads",
+                "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\n\r\n", 403
+            ),
+            (
+                "an origin that only starts well",
+                "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost.evil.example\r\n\r\n", 403
+            ),
+            (
+                "no origin's change",
+                "POST \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\nContent-Length: 2\r\n\r\n{}", 403
+            ),
+            (
+                "two origins",
+                "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nOrigin: http://localhost\r\n\r\n",
+                403
+            ),
+            (
+                "an image on a foreign page",
+                "GET \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: no-cors\r\n\r\n",
+                403
+            ),
             (
                 "a link on a foreign page",
-                "GET \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n\r\n", 403
+                "GET \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n\r\n",
+                403
             ),
             (
                 "a link on a foreign page with an encoded letter in its path",
                 "GET /%64atabase\(path.dropFirst("/database".count)) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nSec-Fetch-Site: cross-site\r\n"
                     + "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n\r\n", 404
             ),
-            ("a change from elsewhere that hides its origin", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nContent-Length: 2\r\n\r\n{}", 403),
-            ("a change from another port that hides its origin", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-site\r\nContent-Length: 2\r\n\r\n{}", 403),
+            (
+                "a change from elsewhere that hides its origin",
+                "POST \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nContent-Length: 2\r\n\r\n{}",
+                403
+            ),
+            (
+                "a change from another port that hides its origin",
+                "POST \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-site\r\nContent-Length: 2\r\n\r\n{}",
+                403
+            ),
             (
                 "a form of a foreign page that hides its origin",
-                "POST /containers HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n\r\n", 403
+                "POST /containers HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n\r\n",
+                403
             ),
-            ("a deletion from somewhere", "DELETE /containers HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: somewhere\r\n\r\n", 403),
-            ("a change from a sandbox", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\nSec-Fetch-Site: same-origin\r\nContent-Length: 2\r\n\r\n{}", 403),
-            ("a sandboxed frame on a foreign page", "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\nSec-Fetch-Site: cross-site\r\n\r\n", 403),
-            ("a body that says it is too large", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n{", 413),
+            (
+                "a deletion from somewhere",
+                "DELETE /containers HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: somewhere\r\n\r\n", 403
+            ),
+            (
+                "a change from a sandbox",
+                "POST \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\nSec-Fetch-Site: same-origin\r\nContent-Length: 2\r\n\r\n{}",
+                403
+            ),
+            (
+                "a sandboxed frame on a foreign page",
+                "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\nSec-Fetch-Site: cross-site\r\n\r\n", 403
+            ),
+            (
+                "a body that says it is too large",
+                "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n{", 413
+            ),
         ])
     func refused(what: String, request: String, status: Int) async throws {
         try await TestServer.run { server in
@@ -71,17 +133,24 @@ struct GuardTests {
             let responses = try await server.client.exchange(request)
             #expect(responses.map(\.status) == [status], "\(what)")
             if let response = responses.first, response.headers["content-type"]?.hasPrefix("application/json") == true {
-                #expect(Subset.differences(["uuid": "<any>", "serverErrorCode": "<any>", "reason": "<any>"], try response.json()).isEmpty, "\(what)")
+                #expect(
+                    Subset.differences(
+                        ["uuid": "<any>", "serverErrorCode": "<any>", "reason": "<any>"], try response.json()
+                    ).isEmpty, "\(what)")
             }
         }
     }
 
     @Test(
         "The machine's own names are answered, with any port",
-        arguments: ["localhost", "LOCALHOST:8080", "127.0.0.1", "127.0.0.1:1", "127.1.2.3:8080", "[::1]", "[::1]:8080", "skylight.example", "box.example:8080"])
+        arguments: [
+            "localhost", "LOCALHOST:8080", "127.0.0.1", "127.0.0.1:1", "127.1.2.3:8080", "[::1]", "[::1]:8080",
+            "skylight.example", "box.example:8080",
+        ])
     func answered(host: String) async throws {
         try await TestServer.run(trusting: TrustedSites(hosts: ["skylight.example", "box.example:8080"])) { server in
-            let responses = try await server.client.exchange("GET \(Self.path) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n")
+            let responses = try await server.client.exchange(
+                "GET \(Self.path) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n")
             #expect(responses.map(\.status) == [200])
         }
     }
@@ -89,7 +158,8 @@ struct GuardTests {
     @Test("Slashes in a query string are no path")
     func slashesInQueries() async throws {
         try await TestServer.run { server in
-            let responses = try await server.client.exchange("GET \(Self.path)?a=//b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            let responses = try await server.client.exchange(
+                "GET \(Self.path)?a=//b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
             #expect(responses.map(\.status) == [200])
         }
     }
@@ -97,14 +167,21 @@ struct GuardTests {
     @Test("Nothing hides behind a refused request")
     func pipelined() async throws {
         try await TestServer.run { server in
-            let create = #"{"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"hidden"}}]}"#
+            let create =
+                #"{"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"hidden"}}]}"#
             let modify = "/database/1/iCloud.com.example.Test/development/public/records/modify"
-            let second = "POST \(modify) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(create.utf8.count)\r\n\r\n\(create)"
-            let responses = try await server.client.exchange("GET \(Self.path) HTTP/1.1\r\nHost: evil.example\r\n\r\n" + second)
+            let second =
+                "POST \(modify) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(create.utf8.count)\r\n\r\n\(create)"
+            let responses = try await server.client.exchange(
+                "GET \(Self.path) HTTP/1.1\r\nHost: evil.example\r\n\r\n" + second)
             #expect(responses.map(\.status) == [403])
             var runner = ScenarioRunner(server)
             try await runner.play(
-                Scenario("not saved", post("public/records/lookup", #"{"records":[{"recordName":"hidden"}]}"#, 200, #"{"records":[{"serverErrorCode":"NOT_FOUND"}]}"#)))
+                Scenario(
+                    "not saved",
+                    post(
+                        "public/records/lookup", #"{"records":[{"recordName":"hidden"}]}"#, 200,
+                        #"{"records":[{"serverErrorCode":"NOT_FOUND"}]}"#)))
         }
     }
 
@@ -112,8 +189,10 @@ struct GuardTests {
     func endlessBody() async throws {
         try await TestServer.run { server in
             let chunk = "100000\r\n" + String(repeating: " ", count: 0x100000) + "\r\n"
-            let head = "POST /database/1/iCloud.com.example.Test/development/public/records/modify HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
-            let responses = try await server.client.exchange(Array(head.utf8) + Array(String(repeating: chunk, count: 40).utf8))
+            let head =
+                "POST /database/1/iCloud.com.example.Test/development/public/records/modify HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+            let responses = try await server.client.exchange(
+                Array(head.utf8) + Array(String(repeating: chunk, count: 40).utf8))
             #expect(responses.map(\.status) == [413])
             #expect(try responses.first?.json() != nil)
         }
@@ -151,7 +230,9 @@ struct GuardTests {
             #expect(text.hasPrefix("HTTP/1.1 404"))
             #expect(text.hasSuffix("\r\n\r\n"))
             #expect(text.components(separatedBy: "\r\n\r\nHTTP/1.1 200").count == 2)
-            let refused = try await String(decoding: server.client.send(Array("HEAD / HTTP/1.1\r\nHost: evil.example\r\n\r\n".utf8)), as: UTF8.self)
+            let refused = try await String(
+                decoding: server.client.send(Array("HEAD / HTTP/1.1\r\nHost: evil.example\r\n\r\n".utf8)), as: UTF8.self
+            )
             #expect(refused.hasPrefix("HTTP/1.1 403"))
             #expect(refused.hasSuffix("\r\n\r\n"))
         }
@@ -161,7 +242,8 @@ struct GuardTests {
     func headers() async throws {
         try await TestServer.run { server in
             for request in [
-                "GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+                "GET \(Self.path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+                "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
                 "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n",
             ] {
                 let response = try #require(try await server.client.exchange(request).first)

@@ -22,7 +22,8 @@ struct KeyValueWaitTests {
         let (looks, looked) = AsyncStream.makeStream(of: Look.self)
         let engine = WatchedEngine(base: InMemoryRecordEngine(), looked: looked)
         try await TestServer.run(on: engine) { server in
-            guard case .string(let token)? = Subset.value(at: "syncToken", in: try await Self.changes(server, "")) else {
+            guard case .string(let token)? = Subset.value(at: "syncToken", in: try await Self.changes(server, ""))
+            else {
                 throw RecordError(.internalError, "The answer has no token")
             }
             var seen = looks.makeAsyncIterator()
@@ -45,12 +46,15 @@ struct KeyValueWaitTests {
     @Test("It is answered without changes when its time is over")
     func late() async throws {
         try await TestServer.run { server in
-            guard case .string(let token)? = Subset.value(at: "syncToken", in: try await Self.changes(server, "")) else {
+            guard case .string(let token)? = Subset.value(at: "syncToken", in: try await Self.changes(server, ""))
+            else {
                 throw RecordError(.internalError, "The answer has no token")
             }
             let answer = try await Self.changes(server, "?wait=1&syncToken=\(token)")
             #expect(server.log.latest(2).map(\.hasWaited).sorted { !$0 && $1 } == [false, true])
-            #expect(Subset.value(at: "changes", in: answer) == .array([]) && Subset.value(at: "syncToken", in: answer) == .string(token))
+            #expect(
+                Subset.value(at: "changes", in: answer) == .array([])
+                    && Subset.value(at: "syncToken", in: answer) == .string(token))
         }
     }
 }

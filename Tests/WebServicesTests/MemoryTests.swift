@@ -15,17 +15,23 @@ struct MemoryTests {
 
     private static func request(names: [String]) -> [UInt8] {
         let body = "{\"records\":[\(names.map { "{\"recordName\":\"\($0)\"}" }.joined(separator: ","))]}"
-        return Array(NotedClient.head("POST", "\(NotedClient.root)/records/lookup", [], length: body.utf8.count).utf8) + Array(body.utf8)
+        return Array(NotedClient.head("POST", "\(NotedClient.root)/records/lookup", [], length: body.utf8.count).utf8)
+            + Array(body.utf8)
     }
 
-    private static func run(_ kind: EngineKind, _ body: @Sendable (TestServer, MemoryBudget) async throws -> Void) async throws {
+    private static func run(_ kind: EngineKind, _ body: @Sendable (TestServer, MemoryBudget) async throws -> Void)
+        async throws
+    {
         let budget = MemoryBudget(limit: limit)
         try await TestServer.run(kind, memory: budget) { server in
             let client = NotedClient(server: server)
             let text = String(repeating: "x", count: 900_000)
             func save(_ name: String, _ text: String) async throws {
                 let record = #"{"recordType":"N","recordName":"\#(name)","fields":{"x":{"value":"\#(text)"}}}"#
-                #expect(try await client.post("records/modify", #"{"operations":[{"operationType":"create","record":\#(record)}]}"#).status == 200)
+                #expect(
+                    try await client.post(
+                        "records/modify", #"{"operations":[{"operationType":"create","record":\#(record)}]}"#
+                    ).status == 200)
             }
             for number in 0..<count { try await save("large\(number)", text) }
             try await save("small", "x")
@@ -39,7 +45,9 @@ struct MemoryTests {
         try await eventually { budget.takenBytes == 0 }
     }
 
-    @Test("Answers that nobody reads take so much and no more, and small ones find room beside them", arguments: EngineKind.allCases)
+    @Test(
+        "Answers that nobody reads take so much and no more, and small ones find room beside them",
+        arguments: EngineKind.allCases)
     func unread(kind: EngineKind) async throws {
         try await Self.run(kind) { server, budget in
             let answerSize = try #require(try await server.client.exchange(Self.lookup).first).body.count
@@ -49,7 +57,13 @@ struct MemoryTests {
             try await server.client.withoutReading(Self.lookup, times: 3, isTaken) {
                 let refused = try #require(try await server.client.exchange(Self.lookup).first)
                 #expect(refused.status == 503 && refused.headers["retry-after"] != nil)
-                #expect(Subset.differences(["serverErrorCode": "TRY_AGAIN_LATER", "retryAfter": "<any>", "reason": "<has --transfer-memory>"], try refused.json()).isEmpty)
+                #expect(
+                    Subset.differences(
+                        [
+                            "serverErrorCode": "TRY_AGAIN_LATER", "retryAfter": "<any>",
+                            "reason": "<has --transfer-memory>",
+                        ], try refused.json()
+                    ).isEmpty)
                 #expect(budget.takenBytes == 3 * answerSize)
                 #expect(try await server.client.exchange(Self.request(names: ["small"])).map(\.status) == [200])
             }
@@ -75,7 +89,9 @@ struct MemoryTests {
                     group.addTask {
                         var status: Int?
                         // The waiting time depends on the load of the machine.
-                        repeat { status = try await server.client.exchange(Self.lookup).first?.status } while status == 503
+                        repeat {
+                            status = try await server.client.exchange(Self.lookup).first?.status
+                        } while status == 503
                         #expect(status == 200)
                         answers.count.add(1, ordering: .relaxed)
                     }
@@ -93,11 +109,13 @@ struct MemoryTests {
     func notedOnce() async throws {
         try await Self.run(.inMemory) { server, budget in
             let client = NotedClient(server: server)
-            try await client.post("zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#)
+            try await client.post(
+                "zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#)
             let text = String(repeating: "x", count: 100_000)
             let record = #"{"recordType":"N","recordName":"large","fields":{"t":{"value":"\#(text)"}}}"#
             let operations = #"[{"operationType":"create","record":\#(record)}]"#
-            let saved = try await client.post("records/modify", #"{"zoneID":{"zoneName":"Z"},"operations":\#(operations)}"#)
+            let saved = try await client.post(
+                "records/modify", #"{"zoneID":{"zoneName":"Z"},"operations":\#(operations)}"#)
             #expect(saved.status == 200 && saved.text.contains("recordChangeTag"), "\(saved.text.prefix(300))")
             try await Self.isGivenBack(budget)
             let zone = #"{"zoneID":{"zoneName":"Z"}}"#
@@ -134,8 +152,9 @@ struct MemoryTests {
                 let text = String(repeating: "x", count: 100_000)
                 let record = #"{"recordType":"N","recordName":"large","fields":{"t":{"value":"\#(text)"}}}"#
                 let operations = #"[{"operationType":"create","record":\#(record)}]"#
-                let saved = try await client.post("records/modify", #"{"zoneID":{"zoneName":"Z"},"operations":\#(operations)}"#)
-            #expect(saved.status == 200 && saved.text.contains("recordChangeTag"), "\(saved.text.prefix(300))")
+                let saved = try await client.post(
+                    "records/modify", #"{"zoneID":{"zoneName":"Z"},"operations":\#(operations)}"#)
+                #expect(saved.status == 200 && saved.text.contains("recordChangeTag"), "\(saved.text.prefix(300))")
             }
             try await Self.isGivenBack(budget)
         }

@@ -12,7 +12,9 @@ import Testing
 @Suite("OpenAPI")
 struct OpenAPITests {
     private static let document: JSONObject = {
-        guard case .object(let document)? = try? JSONReader.value(of: OpenAPIDocument.bytes) else { return JSONObject() }
+        guard case .object(let document)? = try? JSONReader.value(of: OpenAPIDocument.bytes) else {
+            return JSONObject()
+        }
         return document
     }()
 
@@ -33,7 +35,8 @@ struct OpenAPITests {
     /// A path with its parameters filled in.
     private static func target(_ path: some StringProtocol) -> String {
         let values = [
-            "container": "iCloud.com.example.Test", "environment": "development", "database": "private", "id": "none", "ticket": "none", "name": "none",
+            "container": "iCloud.com.example.Test", "environment": "development", "database": "private", "id": "none",
+            "ticket": "none", "name": "none",
         ]
         return values.reduce(String(path)) { $0.replacing("{\($1.key)}", with: $1.value) }
     }
@@ -42,9 +45,11 @@ struct OpenAPITests {
     func tables() {
         let described = Set(Self.operations.keys)
         var expected: Set<String> = [
-            "GET /aps", "GET /health", "GET /metrics", "GET /openapi.json", "GET /skylight/1/rehearsals", "POST /skylight/1/rehearsals",
+            "GET /aps", "GET /health", "GET /metrics", "GET /openapi.json", "GET /skylight/1/rehearsals",
+            "POST /skylight/1/rehearsals",
             "GET /skylight/1/requests/{id}", "POST /assets/{container}/{environment}/upload/{ticket}",
-            "PUT /assets/{container}/{environment}/upload/{ticket}", "GET /assets/{container}/{environment}/download/{ticket}/{name}",
+            "PUT /assets/{container}/{environment}/upload/{ticket}",
+            "GET /assets/{container}/{environment}/download/{ticket}/{name}",
         ]
         func add(_ root: String, _ table: [String: any Endpoint.Type]) {
             for (action, endpoint) in table {
@@ -56,7 +61,9 @@ struct OpenAPITests {
         add("/device/1/{container}/{environment}/", EndpointTable.device)
         add("/skylight/1/{container}/{environment}/{database}/", SkylightServices.endpoints)
         add("/skylight/1/{container}/{environment}/{database}/", SkylightServices.ofUsers)
-        for action in SkylightServices.streams.keys { expected.insert("GET /skylight/1/{container}/{environment}/{database}/\(action)") }
+        for action in SkylightServices.streams.keys {
+            expected.insert("GET /skylight/1/{container}/{environment}/{database}/\(action)")
+        }
         for (action, service) in SkylightServices.ofEnvironments {
             expected.insert("\(service.method) /skylight/1/{container}/{environment}/\(action)")
         }
@@ -77,7 +84,9 @@ struct OpenAPITests {
             #expect(!own.isEmpty)
             let described = Set(Self.operations.keys.map { String($0.drop { $0 != "/" }) })
             // Other methods have their own routes, which refuse them.
-            for route in own { #expect(described.contains(String(route.drop { $0 != "/" })), "\(route) is not described") }
+            for route in own {
+                #expect(described.contains(String(route.drop { $0 != "/" })), "\(route) is not described")
+            }
         }
     }
 
@@ -99,7 +108,9 @@ struct OpenAPITests {
                         #expect(response.status != 405, "\(method) \(path): \(response.text.prefix(300))")
                         #expect(response.status < 500, "\(method) \(path): \(response.text.prefix(300))")
                     } else {
-                        #expect(response.status == 405, "\(method) \(path): \(response.status) \(response.text.prefix(300))")
+                        #expect(
+                            response.status == 405, "\(method) \(path): \(response.status) \(response.text.prefix(300))"
+                        )
                         #expect(response.headers["allow"] != nil, "\(method) \(path)")
                     }
                     if response.status >= 400 {
@@ -117,9 +128,13 @@ struct OpenAPITests {
     func words() throws {
         var paths: [String: Set<String>] = [:]
         for (operation, description) in Self.operations {
-            guard case .string(let summary)? = description["summary"] else { throw RecordError(.notFound, "\(operation) has no summary") }
+            guard case .string(let summary)? = description["summary"] else {
+                throw RecordError(.notFound, "\(operation) has no summary")
+            }
             #expect(summary.first?.isUppercase == true && !summary.hasSuffix("."), "\(operation)")
-            if case .string(let details)? = description["description"] { #expect(details.hasSuffix("."), "\(operation)") }
+            if case .string(let details)? = description["description"] {
+                #expect(details.hasSuffix("."), "\(operation)")
+            }
             paths[summary, default: []].insert(String(operation.drop { $0 != "/" }))
         }
         #expect(paths.removeValue(forKey: "Get the server's health") == ["/health", "/skylight/1/health"])
@@ -129,12 +144,14 @@ struct OpenAPITests {
     @Test("The enumerations are those of the code")
     func enumerations() throws {
         func check(_ name: Name, _ words: [String]) throws {
-            guard case .object(let components)? = Self.document["components"], case .object(let schemas)? = components["schemas"],
+            guard case .object(let components)? = Self.document["components"],
+                case .object(let schemas)? = components["schemas"],
                 case .object(let schema)? = schemas[name]
             else { throw RecordError(.notFound, "There is no schema \(name)") }
             #expect(schema["enum"] == .array(words.map(JSONValue.string)), "\(name)")
         }
-        func check<Word: RawRepresentable & CaseIterable>(_ name: Name, _ type: Word.Type) throws where Word.RawValue == String {
+        func check<Word: RawRepresentable & CaseIterable>(_ name: Name, _ type: Word.Type) throws
+        where Word.RawValue == String {
             try check(name, type.allCases.map(\.rawValue))
         }
         try check("AssetProblem", AssetVerification.Problem.Kind.self)
@@ -152,9 +169,13 @@ struct OpenAPITests {
         try check("SharePermission", ZoneParticipant.Permission.self)
         try check("Warning", RequestWarning.self)
         let fieldTypes = ValueType.allCases.flatMap { type in
-            [false, true].flatMap { isEncrypted in [false, true].map { FieldType(type, isList: $0, isEncrypted: isEncrypted) } }
+            [false, true].flatMap { isEncrypted in
+                [false, true].map { FieldType(type, isList: $0, isEncrypted: isEncrypted) }
+            }
         }
-        try check("FieldType", fieldTypes.filter { !$0.isEncrypted || $0.canBeEncrypted }.map(\.wireName)
-            + ["ASSET", "ASSET_LIST", "NUMBER_INT64", "NUMBER_INT64_LIST", "NUMBER_DOUBLE", "NUMBER_DOUBLE_LIST"])
+        try check(
+            "FieldType",
+            fieldTypes.filter { !$0.isEncrypted || $0.canBeEncrypted }.map(\.wireName)
+                + ["ASSET", "ASSET_LIST", "NUMBER_INT64", "NUMBER_INT64_LIST", "NUMBER_DOUBLE", "NUMBER_DOUBLE_LIST"])
     }
 }

@@ -5,7 +5,8 @@ import RecordStore
 import Records
 import Testing
 
-/// The rehearsals whose faults outlast a request, as clients meet them: a sign-in that is over, and the address of a file that is gone.
+/// The rehearsals whose faults outlast a request, as clients meet them: a sign-in that is over, and the address of a
+/// file that is gone.
 @Suite("Rehearsals")
 struct RehearsalTests {
     private static let lookup = "/database/1/\(CredentialStage.container)/development/private/records/lookup"
@@ -27,7 +28,8 @@ struct RehearsalTests {
                 named: "app", container: container, environment: .development, allowedOrigins: [], callback: nil)
             let request = SignInRequest(container: container, environment: .development, apiTokenID: made.token.id)
             func signIn() async throws -> String {
-                try await server.accounts.signIn(user.userRecordName, with: request, keepSignedIn: false, now: Date()).token
+                try await server.accounts.signIn(user.userRecordName, with: request, keepSignedIn: false, now: Date())
+                    .token
             }
             func ask(_ token: String, _ headers: [String] = []) async throws -> RawResponse {
                 let target = "\(Self.lookup)?ckAPIToken=\(made.secret)&ckWebAuthToken=\(PercentEncoding.encoded(token))"
@@ -41,10 +43,12 @@ struct RehearsalTests {
             #expect(refused.status == 421 && refused.headers["x-skylight-rehearsal"] == "sign-in-expired")
             #expect(refused.headers["x-apple-cloudkit-web-auth-token"] == nil)
             let expected: JSONValue = [
-                "serverErrorCode": "AUTHENTICATION_REQUIRED", "reason": "request needs authorization", "redirectURL": "<has /sign-in?ticket=>",
+                "serverErrorCode": "AUTHENTICATION_REQUIRED", "reason": "request needs authorization",
+                "redirectURL": "<has /sign-in?ticket=>",
             ]
             #expect(Subset.differences(expected, try refused.json()) == [])
-            // To repeat the request does not help, with either token. Other sign-ins of the user go on, and a new one works.
+            // To repeat the request does not help, with either token. Other sign-ins of the user go on, and a new one
+            // works.
             for token in [first, newer] { #expect(try await ask(token).status == 421) }
             for token in [second, try await signIn()] { #expect(try await ask(token).status == 200) }
         }
@@ -59,7 +63,9 @@ struct RehearsalTests {
             #expect(try await client.post("records/lookup", ["records": [["recordName": "a"]]]).status == 200)
             #expect(try await client.post("records/modify", ["operations": []]).status == 421)
             client.database = "private"
-            for status in [421, 200] { #expect(try await client.post("records/lookup", ["records": [["recordName": "a"]]]).status == status) }
+            for status in [421, 200] {
+                #expect(try await client.post("records/lookup", ["records": [["recordName": "a"]]]).status == status)
+            }
         }
     }
 
@@ -68,7 +74,8 @@ struct RehearsalTests {
         try await TestServer.run(requiring: .required) { server in
             let stage = try await CredentialStage(server)
             let target = "/database/1/\(CredentialStage.container)/development/public/records/lookup"
-            let headers = try stage.signer.headers(target, body: Self.records) + ["X-Skylight-Rehearse: sign-in-expired"]
+            let headers =
+                try stage.signer.headers(target, body: Self.records) + ["X-Skylight-Rehearse: sign-in-expired"]
             let sent = NotedClient.head("POST", target, headers, length: Self.records.utf8.count) + Self.records
             let answer = try #require(try await server.client.exchange(sent).first)
             #expect(answer.status == 200 && answer.headers["x-skylight-rehearsal"] == nil, "\(answer.text)")
@@ -77,13 +84,18 @@ struct RehearsalTests {
 
     // MARK: Files
 
-    @Test("The address of a file that is gone stays gone, and the record has another one", arguments: [[], ["X-Skylight-Rehearse: asset-gone"]])
+    @Test(
+        "The address of a file that is gone stays gone, and the record has another one",
+        arguments: [[], ["X-Skylight-Rehearse: asset-gone"]])
     func fileGone(headers: [String]) async throws {
         try await TestServer.run { server in
             let client = AssetClient(server: server)
             let bytes = Array("content".utf8)
             let path = try await client.store(bytes, named: "a.txt")
-            if headers.isEmpty { try await Self.rehearse(client, ["start": "asset-gone", "container": .string(CredentialStage.container)]) }
+            if headers.isEmpty {
+                try await Self.rehearse(
+                    client, ["start": "asset-gone", "container": .string(CredentialStage.container)])
+            }
             let gone = try await client.send("GET", path, headers)
             #expect(gone.status == 410 && gone.headers["x-skylight-rehearsal"] == "asset-gone")
             let expected: JSONValue = ["serverErrorCode": "BAD_REQUEST", "reason": "<has Fetch the record again>"]

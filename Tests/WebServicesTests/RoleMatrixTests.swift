@@ -5,7 +5,8 @@ import RecordStore
 import Records
 import Testing
 
-/// Access by roles over HTTP: access mode × credentials × grants × operations. The expected results are computed here, after docs/roles.md.
+/// Access by roles over HTTP: access mode × credentials × grants × operations. The expected results are computed here,
+/// after docs/roles.md.
 @Suite("What roles let whom do")
 struct RoleMatrixTests {
     /// The callers, with their credentials.
@@ -15,7 +16,8 @@ struct RoleMatrixTests {
 
     enum Operation: String, CaseIterable, Sendable {
         case query, lookup, rereference, uploadAbsent, uploadThere
-        case create, forceUpdateAbsent, forceReplaceAbsent, update, forceUpdate, replace, forceReplace, delete, forceDelete, forceDeleteAbsent
+        case create, forceUpdateAbsent, forceReplaceAbsent, update, forceUpdate, replace, forceReplace, delete,
+            forceDelete, forceDeleteAbsent
 
         var permission: Grant.Permission? {
             switch self {
@@ -56,7 +58,9 @@ struct RoleMatrixTests {
         let type: Name
         let grants: [Grant]
 
-        static let all: [Granted] = (nothing + single + [Grant.defaults] + combined).enumerated().map { Granted(type: "T\($0.offset)", grants: $0.element) }
+        static let all: [Granted] = (nothing + single + [Grant.defaults] + combined).enumerated().map {
+            Granted(type: "T\($0.offset)", grants: $0.element)
+        }
 
         // A type must have a grant.
         private static let nothing = [[Grant(role: "Readers", permissions: [.read, .create, .write])]]
@@ -86,7 +90,9 @@ struct RoleMatrixTests {
         }
     }
 
-    private static func expected(_ operation: Operation, _ asker: Asker, _ mode: AccessControl.Mode, _ granted: Granted) -> Outcome {
+    private static func expected(_ operation: Operation, _ asker: Asker, _ mode: AccessControl.Mode, _ granted: Granted)
+        -> Outcome
+    {
         if asker == .mixed { return .refused(400, "BAD_REQUEST") }
         if mode == .required {
             if asker == .nobody || asker == .namedCreator { return .refused(401, "AUTHENTICATION_FAILED") }
@@ -107,8 +113,12 @@ struct RoleMatrixTests {
         return isForCreator && isCreator ? .done : .denied("\(permission.rawValue) operation not permitted")
     }
 
-    private static func name(of operation: Operation, _ granted: Granted) -> Name { "\(granted.type)-\(operation.rawValue)" }
-    private static func names(_ granted: Granted) -> Set<Name> { Set(Operation.allCases.filter(\.isOnRecord).map { name(of: $0, granted) }) }
+    private static func name(of operation: Operation, _ granted: Granted) -> Name {
+        "\(granted.type)-\(operation.rawValue)"
+    }
+    private static func names(_ granted: Granted) -> Set<Name> {
+        Set(Operation.allCases.filter(\.isOnRecord).map { name(of: $0, granted) })
+    }
     private static func otherNames(_ granted: Granted) -> Set<Name> { ["\(granted.type)-others"] }
 
     // MARK: The matrix
@@ -124,7 +134,8 @@ struct RoleMatrixTests {
                     let expected = Self.expected(operation, asker, mode, granted)
                     #expect(
                         found[granted.type]?[operation] == expected,
-                        "\(mode.rawValue): \(asker.rawValue) does \(operation.rawValue), \(granted.grants.map { "\($0.role) \($0.permissions)" })")
+                        "\(mode.rawValue): \(asker.rawValue) does \(operation.rawValue), \(granted.grants.map { "\($0.role) \($0.permissions)" })"
+                    )
                     cells += 1
                 }
             }
@@ -138,11 +149,19 @@ struct RoleMatrixTests {
         try await TestServer.run(.sql, requiring: .required) { server in
             let stage = try await Stage(server, .required)
             for granted in Granted.all {
-                let operation = #"{"operationType":"forceUpdate","record":{"recordType":"\#(granted.type)","recordName":"mine"}}"#
-                let answer = try await stage.send(asker, "records/modify", #"{"operations":[\#(operation)]}"#, scope: "private")
-                #expect(try answer.status == 200 && Subset.differences(["records": [["recordName": "mine", "recordChangeTag": "<any>"]]], try answer.json()) == [])
+                let operation =
+                    #"{"operationType":"forceUpdate","record":{"recordType":"\#(granted.type)","recordName":"mine"}}"#
+                let answer = try await stage.send(
+                    asker, "records/modify", #"{"operations":[\#(operation)]}"#, scope: "private")
+                #expect(
+                    try answer.status == 200
+                        && Subset.differences(
+                            ["records": [["recordName": "mine", "recordChangeTag": "<any>"]]], try answer.json()) == []
+                )
                 let gone = #"{"operationType":"forceDelete","record":{"recordName":"mine"}}"#
-                #expect(try await stage.send(asker, "records/modify", #"{"operations":[\#(gone)]}"#, scope: "private").status == 200)
+                #expect(
+                    try await stage.send(asker, "records/modify", #"{"operations":[\#(gone)]}"#, scope: "private")
+                        .status == 200)
             }
         }
     }
@@ -161,47 +180,73 @@ struct RoleMatrixTests {
         init(_ server: TestServer, _ mode: AccessControl.Mode) async throws {
             self.server = server
             credentials = try await CredentialStage(server)
-            let address = DatabaseAddress(container: ScenarioRunner.address.container, environment: .development, scope: .public)
+            let address = DatabaseAddress(
+                container: ScenarioRunner.address.container, environment: .development, scope: .public)
             let owner = try await server.engine.database(address, as: ScenarioRunner.developer)
             _ = try await owner.edit(
                 [.addRole("Editors"), .addRole("Readers")]
                     + Granted.all.map { granted in
-                        let fields: [Name: FieldDefinition] = ["n": FieldDefinition(type: FieldType(.int64)), "file": FieldDefinition(type: FieldType(.asset))]
-                        return .addType(RecordType(name: granted.type, fields: fields, systemIndexes: [.recordID: .queryable], grants: granted.grants))
+                        let fields: [Name: FieldDefinition] = [
+                            "n": FieldDefinition(type: FieldType(.int64)),
+                            "file": FieldDefinition(type: FieldType(.asset)),
+                        ]
+                        return .addType(
+                            RecordType(
+                                name: granted.type, fields: fields, systemIndexes: [.recordID: .queryable],
+                                grants: granted.grants))
                     })
             for asker in [Asker.other, .editor] {
                 let user = try await server.accounts.makeUser(displayName: asker.rawValue, emailAddress: nil)
                 let request = SignInRequest(container: address.container, environment: .development, apiTokenID: nil)
-                tokens[asker] = try await server.accounts.signIn(user.userRecordName, with: request, keepSignedIn: false, now: Date()).token
+                tokens[asker] = try await server.accounts.signIn(
+                    user.userRecordName, with: request, keepSignedIn: false, now: Date()
+                ).token
                 let theirs = try await server.engine.database(address, as: Caller(userRecordName: user.userRecordName))
                 if asker == .editor {
                     let roles = FieldInput(.list([.int64(CustomRole.number(of: "Editors"))], of: .int64))
-                    try await save([RecordOperation(.forceUpdate, recordName: user.userRecordName, recordType: "Users", fields: ["roles": roles])], in: theirs)
+                    try await save(
+                        [
+                            RecordOperation(
+                                .forceUpdate, recordName: user.userRecordName, recordType: "Users",
+                                fields: ["roles": roles])
+                        ], in: theirs)
                 } else {
-                    try await save(Granted.all.map { RecordOperation(.create, recordName: "\($0.type)-others", recordType: $0.type) }, in: theirs)
+                    try await save(
+                        Granted.all.map {
+                            RecordOperation(.create, recordName: "\($0.type)-others", recordType: $0.type)
+                        }, in: theirs)
                 }
             }
-            let anna = try await server.engine.database(address, as: Caller(userRecordName: credentials.anna.userRecordName))
+            let anna = try await server.engine.database(
+                address, as: Caller(userRecordName: credentials.anna.userRecordName))
             for granted in Granted.all {
                 var operations: [RecordOperation] = []
                 for name in names(granted).sorted() {
                     let hasFile = name == RoleMatrixTests.name(of: .rereference, granted)
-                    let fields: [Name: FieldInput] = hasFile ? ["file": try await file(for: name, granted, in: anna)] : [:]
-                    operations.append(RecordOperation(.create, recordName: name, recordType: granted.type, fields: fields))
+                    let fields: [Name: FieldInput] =
+                        hasFile ? ["file": try await file(for: name, granted, in: anna)] : [:]
+                    operations.append(
+                        RecordOperation(.create, recordName: name, recordType: granted.type, fields: fields))
                 }
-                for record in try await save(operations, in: anna) { tags[record.recordID.recordName] = record.recordChangeTag }
+                for record in try await save(operations, in: anna) {
+                    tags[record.recordID.recordName] = record.recordChangeTag
+                }
             }
         }
 
         @discardableResult
-        private func save(_ operations: [RecordOperation], in database: any RecordDatabase) async throws -> [StoredRecord] {
+        private func save(_ operations: [RecordOperation], in database: any RecordDatabase) async throws
+            -> [StoredRecord]
+        {
             try await database.modify(ModifyRequest(operations)).compactMap { outcome in
                 if case .saved(let record) = try outcome.get() { record } else { nil }
             }
         }
 
         /// An asset as an upload would return it, without bytes.
-        private func file(for name: Name, _ granted: Granted, in database: any RecordDatabase) async throws -> FieldInput {
+        private func file(for name: Name, _ granted: Granted, in database: any RecordDatabase) async throws
+            -> FieldInput
+        {
             let ledger = try await server.engine.assetLedger(database.address.container, .development)
             let slot = AssetSlot(recordType: granted.type, fieldName: "file", recordName: name)
             let grant = try await database.grantUploads([slot], in: .default)[0].get()
@@ -212,16 +257,20 @@ struct RoleMatrixTests {
             return FieldInput(.asset(Asset(fileChecksum: checksum.description, size: 3, receipt: receipt)))
         }
 
-        func send(_ asker: Asker, _ service: String, _ body: String, scope: String = "public") async throws -> RawResponse {
+        func send(_ asker: Asker, _ service: String, _ body: String, scope: String = "public") async throws
+            -> RawResponse
+        {
             let path = "\(Self.root)/\(scope)/\(service)"
             let sent: CredentialStage.Sent =
                 switch asker {
                 case .nobody: try credentials.sent(.nothing, path, body: body)
                 case .apiToken: try credentials.sent(.apiToken, path, body: body)
-                case .namedCreator: CredentialStage.Sent(target: path, headers: ["X-Skylight-User: \(credentials.anna.handle)"])
+                case .namedCreator:
+                    CredentialStage.Sent(target: path, headers: ["X-Skylight-User: \(credentials.anna.handle)"])
                 case .creator: try credentials.sent(.sessionWithToken, path, body: body)
                 case .other, .editor:
-                    CredentialStage.Sent(target: "\(path)?ckWebAuthToken=\(PercentEncoding.encoded(tokens[asker] ?? ""))", headers: [])
+                    CredentialStage.Sent(
+                        target: "\(path)?ckWebAuthToken=\(PercentEncoding.encoded(tokens[asker] ?? ""))", headers: [])
                 case .key: try credentials.sent(.serverKey, path, body: body)
                 case .mixed: try credentials.sent(.mixed, path, body: body)
                 case .owner: try credentials.sent(.ownerWithInstanceSecret, path, body: body)
@@ -234,24 +283,35 @@ struct RoleMatrixTests {
             var outcomes: [Name: [Operation: Outcome]] = [:]
             for granted in Granted.all {
                 let answer = try await send(asker, "records/query", #"{"query":{"recordType":"\#(granted.type)"}}"#)
-                outcomes[granted.type] = [.query: try whole(answer) ?? .found(Set(items("records", of: answer).compactMap { $0.name("recordName") }))]
+                outcomes[granted.type] = [
+                    .query: try whole(answer)
+                        ?? .found(Set(items("records", of: answer).compactMap { $0.name("recordName") }))
+                ]
             }
             let changes = Operation.allCases.filter { $0.operationType != nil }
-            try await ask(asker, [.lookup], "records/lookup", "records", "records", &outcomes) { #"{"recordName":"\#($0)"}"# }
-            try await ask(asker, [.rereference], "assets/rereference", "assets", "assets", &outcomes) { #"{"recordName":"\#($0)","fieldName":"file"}"# }
-            try await ask(asker, [.uploadAbsent, .uploadThere], "assets/upload", "tokens", "tokens", &outcomes) { name, _, granted in
+            try await ask(asker, [.lookup], "records/lookup", "records", "records", &outcomes) {
+                #"{"recordName":"\#($0)"}"#
+            }
+            try await ask(asker, [.rereference], "assets/rereference", "assets", "assets", &outcomes) {
+                #"{"recordName":"\#($0)","fieldName":"file"}"#
+            }
+            try await ask(asker, [.uploadAbsent, .uploadThere], "assets/upload", "tokens", "tokens", &outcomes) {
+                name, _, granted in
                 #"{"recordType":"\#(granted.type)","fieldName":"file","recordName":"\#(name)"}"#
             }
-            try await ask(asker, changes, "records/modify", "operations", "records", &outcomes) { name, operation, granted in
+            try await ask(asker, changes, "records/modify", "operations", "records", &outcomes) {
+                name, operation, granted in
                 let tag = tags[name].map { #","recordChangeTag":"\#($0)""# } ?? ""
-                let record = #"{"recordType":"\#(granted.type)","recordName":"\#(name)","fields":{"n":{"value":1}}\#(tag)}"#
+                let record =
+                    #"{"recordType":"\#(granted.type)","recordName":"\#(name)","fields":{"n":{"value":1}}\#(tag)}"#
                 return #"{"operationType":"\#(operation.operationType ?? "")","record":\#(record)}"#
             }
             return outcomes
         }
 
         private func ask(
-            _ asker: Asker, _ operations: [Operation], _ service: String, _ list: String, _ answered: Name, _ outcomes: inout [Name: [Operation: Outcome]],
+            _ asker: Asker, _ operations: [Operation], _ service: String, _ list: String, _ answered: Name,
+            _ outcomes: inout [Name: [Operation: Outcome]],
             item: (Name, Operation, Granted) -> String
         ) async throws {
             let cells = Granted.all.flatMap { granted in operations.map { (granted, $0) } }
@@ -266,12 +326,14 @@ struct RoleMatrixTests {
             for ((granted, operation), result) in zip(cells, results) {
                 let isDenied = result.text("serverErrorCode") == "ACCESS_DENIED"
                 let other = result.text("serverErrorCode").map { "\($0): \(result.text("reason") ?? "")" }
-                outcomes[granted.type]?[operation] = isDenied ? .denied(result.text("reason") ?? "") : other.map { .denied($0) } ?? .done
+                outcomes[granted.type]?[operation] =
+                    isDenied ? .denied(result.text("reason") ?? "") : other.map { .denied($0) } ?? .done
             }
         }
 
         private func ask(
-            _ asker: Asker, _ operations: [Operation], _ service: String, _ list: String, _ answered: Name, _ outcomes: inout [Name: [Operation: Outcome]],
+            _ asker: Asker, _ operations: [Operation], _ service: String, _ list: String, _ answered: Name,
+            _ outcomes: inout [Name: [Operation: Outcome]],
             item: (Name) -> String
         ) async throws {
             try await ask(asker, operations, service, list, answered, &outcomes) { name, _, _ in item(name) }
@@ -284,7 +346,9 @@ struct RoleMatrixTests {
         }
 
         private func items(_ list: Name, of answer: RawResponse) throws -> [JSONObject] {
-            guard case .object(let object) = try answer.json(), case .array(let items)? = object[list] else { return [] }
+            guard case .object(let object) = try answer.json(), case .array(let items)? = object[list] else {
+                return []
+            }
             return items.compactMap { if case .object(let item) = $0 { item } else { nil } }
         }
 

@@ -21,7 +21,9 @@ struct ShutdownTests {
         let router = Routes()
         router.addGuards(trusting: .loopback)
         let (folder, engine) = (try TemporaryFolder(), InMemoryRecordEngine())
-        WebServices(engine: engine, accounts: try Accounts(file: nil), assets: AssetStores(folder: folder.url, engine: engine)).addRoutes(to: router)
+        WebServices(
+            engine: engine, accounts: try Accounts(file: nil), assets: AssetStores(folder: folder.url, engine: engine)
+        ).addRoutes(to: router)
         let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
         let (endings, end) = AsyncStream.makeStream(of: Void.self)
         router.get("quick") { _, _ in
@@ -44,7 +46,9 @@ struct ShutdownTests {
         var requests = arrivals.makeAsyncIterator()
         for _ in 0..<2 { _ = await requests.next() }
         // Another exchange gives the first connection the time to become idle.
-        #expect(try await client.exchange("GET /quick HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").map(\.status) == [200])
+        #expect(
+            try await client.exchange("GET /quick HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").map(
+                \.status) == [200])
         let start = ContinuousClock.now
         await group.triggerGracefulShutdown()
         end.finish()
@@ -61,13 +65,17 @@ struct ShutdownTests {
         router.addGuards(trusting: .loopback)
         let (folder, engine, accounts) = (try TemporaryFolder(), InMemoryRecordEngine(), try Accounts(file: nil))
         let notifier = Notifier(engine: engine, accounts: accounts, patience: .seconds(600))
-        WebServices(engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine), notifier: notifier).addRoutes(to: router)
+        WebServices(
+            engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine),
+            notifier: notifier
+        ).addRoutes(to: router)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let group = Self.server(router, port)
         async let running: Void = group.run()
         var iterator = ports.makeAsyncIterator()
         let client = RawClient(port: try #require(await iterator.next()))
-        let place = Notifier.Place(container: try #require(ContainerID(ScenarioRunner.container)), environment: .development)
+        let place = Notifier.Place(
+            container: try #require(ContainerID(ScenarioRunner.container)), environment: .development)
         let token = try await notifier.makeToken(for: ScenarioRunner.developer.userRecordName, clientID: nil, at: place)
         let courier = try #require(notifier.courier(of: token))
         async let held = client.exchange("GET /aps?tok=\(token) HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -83,7 +91,8 @@ struct ShutdownTests {
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let application = Application(
-            responder: router.buildResponder(), server: .guardedHTTP1(idleTimeout: .minutes(10)), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+            responder: router.buildResponder(), server: .guardedHTTP1(idleTimeout: .minutes(10)),
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
             onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: logger)
         return ServiceGroup(configuration: ServiceGroupConfiguration(services: [application], logger: logger))
     }

@@ -88,7 +88,9 @@ import Testing
             ]
         }
 
-        func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase { throw RecordError.recordNotFound }
+        func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+            throw RecordError.recordNotFound
+        }
         func close() async {}
     }
 }

@@ -22,7 +22,9 @@ struct ThrottleTests {
         }
     }
 
-    @Test("A second's worth of requests may come at once, and then no faster than the limit", arguments: [1, 3, 7, 100, 1000])
+    @Test(
+        "A second's worth of requests may come at once, and then no faster than the limit",
+        arguments: [1, 3, 7, 100, 1000])
     func burst(limit: Int) {
         let throttle = Throttle(limit: limit)
         let anna = Throttle.Spender.user("_anna")
@@ -54,7 +56,9 @@ struct ThrottleTests {
     func rate() {
         let throttle = Throttle(limit: 10)
         var admitted = 0
-        for step in 0..<20_000 where wait(throttle, .address("127.0.0.1"), after: .milliseconds(step)) == nil { admitted += 1 }
+        for step in 0..<20_000 where wait(throttle, .address("127.0.0.1"), after: .milliseconds(step)) == nil {
+            admitted += 1
+        }
         #expect((209...210).contains(admitted))
     }
 
@@ -62,7 +66,8 @@ struct ThrottleTests {
     func spenders() {
         let throttle = Throttle(limit: 1)
         let spenders: [Throttle.Spender] = [
-            .user("_anna"), .user("_bert"), .apiToken("_anna"), .apiToken("b"), .serverKey("k", peer: "10.0.0.1"), .serverKey("k", peer: "10.0.0.2"),
+            .user("_anna"), .user("_bert"), .apiToken("_anna"), .apiToken("b"), .serverKey("k", peer: "10.0.0.1"),
+            .serverKey("k", peer: "10.0.0.2"),
             .serverKey("l", peer: "10.0.0.1"), .address("10.0.0.1"), .address("10.0.0.2"),
         ]
         for spender in spenders { #expect(wait(throttle, spender) == nil) }
@@ -98,7 +103,9 @@ struct ThrottleTests {
     func wire() async throws {
         // The clock stands still, so that nothing depends on the speed of the requests.
         try await TestServer.run(throttle: Throttle(limit: 2, clock: { Self.start })) { server in
-            func ask(as user: String, _ path: String = "/database/1/iCloud.com.example.Test/development/private/zones/list") async throws -> RawResponse {
+            func ask(
+                as user: String, _ path: String = "/database/1/iCloud.com.example.Test/development/private/zones/list"
+            ) async throws -> RawResponse {
                 try #require(
                     try await server.client.exchange(
                         "GET \(path) HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost:3000\r\nX-Skylight-User: \(user)\r\nConnection: close\r\n\r\n"
@@ -124,7 +131,8 @@ struct ThrottleTests {
     @Test("A throttled request is refused before its body is read")
     func unread() async throws {
         try await TestServer.run(throttle: Throttle(limit: 1, clock: { Self.start })) { server in
-            let head = "POST /database/1/iCloud.com.example.Test/development/private/zones/list HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+            let head =
+                "POST /database/1/iCloud.com.example.Test/development/private/zones/list HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
             let whole = head + "Content-Length: 2\r\n\r\n{}"
             let first = try await server.client.exchange(whole).first?.status
             #expect(first == 200)
@@ -156,7 +164,8 @@ struct ThrottleTests {
     func tokenOfRefusedDevice() async throws {
         try await TestServer.run(requiring: .required) { server in
             let stage = try await CredentialStage(server)
-            var sent = try stage.sent(.session, "/database/1/\(CredentialStage.container)/development/private/zones/list", body: "")
+            var sent = try stage.sent(
+                .session, "/database/1/\(CredentialStage.container)/development/private/zones/list", body: "")
             sent.headers.append("X-Skylight-Device: \(String(repeating: "d", count: 300))")
             let refused = try await stage.send("GET", sent, "")
             #expect(refused.status == 400 && refused.headers["x-apple-cloudkit-web-auth-token"] != nil)

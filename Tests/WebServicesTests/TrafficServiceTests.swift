@@ -40,17 +40,23 @@ import Testing
             let rest = try await anna.send("GET", "/skylight/1/requests?resultsLimit=3&after=\(all[2])")
             #expect(try Self.ids(rest) == [all[3]] && Self.json(rest, "last") == nil)
             for (query, expected) in [
-                ("user=anna", Array(all[2...])), ("user=ben&operation=zones/list", [all[1]]), ("errors=1", [all[0]]), ("errors=0&client=Chat", Array(all[..<2])),
-                ("text=nothing", [all[0]]), ("environment=production", []), ("container=\(ScenarioRunner.container)&database=private", all), ("warnings=1", []),
+                ("user=anna", Array(all[2...])), ("user=ben&operation=zones/list", [all[1]]), ("errors=1", [all[0]]),
+                ("errors=0&client=Chat", Array(all[..<2])),
+                ("text=nothing", [all[0]]), ("environment=production", []),
+                ("container=\(ScenarioRunner.container)&database=private", all), ("warnings=1", []),
                 ("user=nobody", []), ("database=public", []),
             ] {
-                #expect(try Self.ids(try await anna.send("GET", "/skylight/1/requests?\(query)")) == expected, "\(query)")
+                #expect(
+                    try Self.ids(try await anna.send("GET", "/skylight/1/requests?\(query)")) == expected, "\(query)")
             }
             for wrong in ["resultsLimit=0", "errors=maybe", "database=mine", "environment=test", "container=x"] {
                 #expect(try await anna.send("GET", "/skylight/1/requests?\(wrong)").status == 400, "\(wrong)")
             }
             #expect(try await anna.post("/skylight/1/requests", "{}").status == 405)
-            #expect(try Self.ids(try await anna.send("GET", "/skylight/1/requests?after=\(all[2].uppercased())")) == [all[3]])
+            #expect(
+                try Self.ids(try await anna.send("GET", "/skylight/1/requests?after=\(all[2].uppercased())")) == [
+                    all[3]
+                ])
             let gone = try await anna.send("GET", "/skylight/1/requests?after=00000000-0000-0000-0000-000000000000")
             #expect(gone.status == 404 && gone.text.contains("start again without 'after'"))
             #expect(try await anna.send("GET", "/skylight/1/requests?after=\(all[3])").text == #"{"requests":[]}"#)
@@ -67,14 +73,19 @@ import Testing
             let id = try client.noted(answer).id
             let plain = try await client.send("GET", "/skylight/1/requests/\(id)")
             let expected: JSONValue = [
-                "id": .string(id), "operation": "records/lookup", "status": 200, "database": "private", "environment": "development",
-                "client": ["id": "Notes", "name": "Notes"], "itemErrors": [["name": "ä", "serverErrorCode": "NOT_FOUND", "reason": "<any>"]],
-                "requestBody": "<absent>", "responseBody": "<absent>", "warnings": "<absent>", "milliseconds": "<any>", "zoneIDs": "<any>",
+                "id": .string(id), "operation": "records/lookup", "status": 200, "database": "private",
+                "environment": "development",
+                "client": ["id": "Notes", "name": "Notes"],
+                "itemErrors": [["name": "ä", "serverErrorCode": "NOT_FOUND", "reason": "<any>"]],
+                "requestBody": "<absent>", "responseBody": "<absent>", "warnings": "<absent>", "milliseconds": "<any>",
+                "zoneIDs": "<any>",
             ]
             #expect(Subset.differences(expected, try plain.json()) == [])
             let bodies = try await client.send("GET", "/skylight/1/requests/\(id.uppercased())?bodies=1")
             #expect(try Self.json(bodies, "requestBody.text") == #"{"records":[{"recordName":"ä"}]}"#)
-            #expect(try Self.json(bodies, "responseBody.text") == .string(answer.text) && Self.json(bodies, "responseBody.cut") == false)
+            #expect(
+                try Self.json(bodies, "responseBody.text") == .string(answer.text)
+                    && Self.json(bodies, "responseBody.cut") == false)
             let unknown = try await client.send("GET", "/skylight/1/requests/00000000-0000-0000-0000-000000000000")
             #expect(unknown.status == 404)
         }
@@ -85,11 +96,14 @@ import Testing
         try await TestServer.run { server in
             let client = NotedClient(server: server)
             func stream(_ query: String = "", _ headers: [String] = [], until mark: String) async throws -> String {
-                try await server.client.beginning(of: NotedClient.head("GET", "/skylight/1/requests/live\(query)", headers, length: 0), until: mark)
+                try await server.client.beginning(
+                    of: NotedClient.head("GET", "/skylight/1/requests/live\(query)", headers, length: 0), until: mark)
             }
             try await client.send("GET", "zones/list")
             async let live = stream(until: "users/current")
-            try await eventually { try await client.send("GET", "users/caller").status == 200 && server.log.latest(.max).count > 3 }
+            try await eventually {
+                try await client.send("GET", "users/caller").status == 200 && server.log.latest(.max).count > 3
+            }
             try await client.send("GET", "users/current")
             let text = try await live
             #expect(text.lowercased().contains("content-type: text/event-stream"))
@@ -111,7 +125,8 @@ import Testing
         try await TestServer.run { server in
             let client = NotedClient(server: server)
             func stream(_ headers: [String] = [], until mark: String) async throws -> String {
-                try await server.client.beginning(of: NotedClient.head("GET", "/skylight/1/requests/live", headers, length: 0), until: mark)
+                try await server.client.beginning(
+                    of: NotedClient.head("GET", "/skylight/1/requests/live", headers, length: 0), until: mark)
             }
             let empty = try #require(Self.eventIDs(try await stream(until: "id: ")).first)
             try await client.send("GET", "zones/list")
@@ -132,7 +147,9 @@ import Testing
             let head = "HEAD /skylight/1/requests/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
             let text = try await String(decoding: server.client.send(Array(head.utf8)), as: UTF8.self)
             // The answer ends with the connection. In HTTP/1.1 it would have an empty final chunk.
-            #expect(text.hasPrefix("HTTP/1.0 200") && text.lowercased().contains("content-type: text/event-stream") && text.hasSuffix("\r\n\r\n"))
+            #expect(
+                text.hasPrefix("HTTP/1.0 200") && text.lowercased().contains("content-type: text/event-stream")
+                    && text.hasSuffix("\r\n\r\n"))
             #expect(text.components(separatedBy: "\r\n\r\n").count == 2)
         }
     }
@@ -144,14 +161,18 @@ import Testing
             try await client.save(["a"])
             let root = "/skylight/1/\(ScenarioRunner.container)/development/private"
             let paths = [
-                "/health", "/openapi.json", "/metrics", "/skylight/1/health", "/skylight/1/containers", "/skylight/1/requests", "/skylight/1/accounts/tokens",
+                "/health", "/openapi.json", "/metrics", "/skylight/1/health", "/skylight/1/containers",
+                "/skylight/1/requests", "/skylight/1/accounts/tokens",
                 "/skylight/1/rehearsals", "\(root)/schema", "\(root)/schema/text", "\(root)/token/current?zone=Z",
-                "/database/1/\(ScenarioRunner.container)/development/public/users/caller", "/database/1/\(ScenarioRunner.container)/development/private/records/query",
+                "/database/1/\(ScenarioRunner.container)/development/public/users/caller",
+                "/database/1/\(ScenarioRunner.container)/development/private/records/query",
             ]
             for path in paths {
                 let (get, head) = (try await client.send("GET", path), try await client.send("HEAD", path))
                 #expect(head.status == get.status && head.body.isEmpty, "\(path)")
-                for name in ["content-type", "content-encoding", "etag", "allow", "vary"] { #expect(head.headers[name] == get.headers[name], "\(path) \(name)") }
+                for name in ["content-type", "content-encoding", "etag", "allow", "vary"] {
+                    #expect(head.headers[name] == get.headers[name], "\(path) \(name)")
+                }
             }
             #expect(server.log.latest(1, where: { $0.operation == "records/query" }).map(\.method) == ["HEAD"])
         }
@@ -169,8 +190,18 @@ import Testing
                 "clients": [
                     [
                         "client": ["id": "Notes"], "database": "private", "requests": 4, "failures": 0,
-                        "warnings": [["warning": "restartedFromNothing", "count": 1, "request": .string(again.id), "sentence": "<any>"]],
-                        "feeds": [["zoneID": ["zoneName": "Z"], "pulls": 2, "changes": 2, "sent": "<absent>", "given": .string(token), "moreComing": false]],
+                        "warnings": [
+                            [
+                                "warning": "restartedFromNothing", "count": 1, "request": .string(again.id),
+                                "sentence": "<any>",
+                            ]
+                        ],
+                        "feeds": [
+                            [
+                                "zoneID": ["zoneName": "Z"], "pulls": 2, "changes": 2, "sent": "<absent>",
+                                "given": .string(token), "moreComing": false,
+                            ]
+                        ],
                     ]
                 ]
             ]
@@ -186,7 +217,8 @@ import Testing
             try await client.save(["a", "b"])
             try await client.post("records/query", #"{"query":{"recordType":"Nothing"}}"#)
             let answer = try await client.send("GET", "/metrics")
-            #expect(answer.status == 200 && answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+            #expect(
+                answer.status == 200 && answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
             let lines = answer.text.split(separator: "\n").map(String.init)
             let stores = try await server.engine.storage(limit: 10)
             let amount = try #require(stores.first?.total)
@@ -194,7 +226,8 @@ import Testing
             let type = try #require(stores.first?.types.keys.first)
             let store = #"container="iCloud.com.example.Test",environment="development",database="private""#
             for line in [
-                "skylight_records{\(store),type=\"\(type)\"} 2", "skylight_record_bytes{\(store),type=\"\(type)\"} \(amount.bytes)",
+                "skylight_records{\(store),type=\"\(type)\"} 2",
+                "skylight_record_bytes{\(store),type=\"\(type)\"} \(amount.bytes)",
                 "skylight_asset_bytes{\(store),type=\"\(type)\"} 0", "skylight_database_records{\(store)} 2",
                 "skylight_database_record_bytes{\(store)} \(amount.bytes)", "skylight_database_asset_bytes{\(store)} 0",
             ] {
@@ -208,7 +241,8 @@ import Testing
                 #expect(Set(labels) == [4], "\(metric)")
             }
             for line in [
-                #"skylight_requests_total{operation="records/modify",status="200"} 1"#, #"skylight_requests_total{operation="records/query",status="404"} 1"#,
+                #"skylight_requests_total{operation="records/modify",status="200"} 1"#,
+                #"skylight_requests_total{operation="records/query",status="404"} 1"#,
                 #"skylight_records_returned_total{operation="records/modify"} 2"#, "skylight_clients 1",
                 #"skylight_request_duration_seconds_count{operation="zones/modify"} 1"#,
                 #"skylight_store_read_only{container="iCloud.com.example.Test",environment="development"} 0"#,
@@ -224,9 +258,13 @@ import Testing
     @Test("Every warning, service and metric is documented")
     func documentation() throws {
         let docs = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs")
-        let text = try ["requests.md", "services.md"].map { try String(contentsOf: docs.appending(path: $0), encoding: .utf8) }.joined()
+        let text = try ["requests.md", "services.md"].map {
+            try String(contentsOf: docs.appending(path: $0), encoding: .utf8)
+        }.joined()
         for warning in RequestWarning.allCases { #expect(text.contains("`\(warning.rawValue)`"), "\(warning)") }
-        for name in TrafficServices.names { #expect(text.contains("`\(name)`") || text.contains("## \(name)\n"), "\(name)") }
+        for name in TrafficServices.names {
+            #expect(text.contains("`\(name)`") || text.contains("## \(name)\n"), "\(name)")
+        }
         for line in Telemetry().prometheusText.split(separator: "\n") where line.hasPrefix("# TYPE ") {
             let name = String(line.split(separator: " ")[2])
             #expect(text.contains("`\(name)`"), "\(name)")

@@ -25,14 +25,18 @@ struct SignatureDiagnosis {
     /// The body hash that was signed; `nil` if the signature is invalid.
     let signedBodyHash: String?
 
-    init(_ request: SignedRequest, of key: ServerKey, _ publicKey: P256.Signing.PublicKey, knownTargets: [String], now: Date) {
+    init(
+        _ request: SignedRequest, of key: ServerKey, _ publicKey: P256.Signing.PublicKey, knownTargets: [String],
+        now: Date
+    ) {
         self.request = request
         self.key = key
         self.publicKey = publicKey
         self.knownTargets = knownTargets
         self.now = now
         text = SignatureText(request.signature)
-        let right = SignedForm(date: request.date, bodyHash: RequestSignature.bodyHash(request.body), target: request.target)
+        let right = SignedForm(
+            date: request.date, bodyHash: RequestSignature.bodyHash(request.body), target: request.target)
         self.right = right
         signedBodyHash = text.signature.flatMap { signature in
             // For a request without a body clients sign the hash of no bytes or an empty string. CloudKit accepts
@@ -55,7 +59,8 @@ struct SignatureDiagnosis {
         let others = [("body hash", right.bodyHash), ("target", right.target)].map { name, text in
             SignatureProblem.Part(name: name, expected: text, received: text, state: .matches)
         }
-        let date = SignatureProblem.Part(name: "date", expected: problem.expected, received: request.date, state: .differs)
+        let date = SignatureProblem.Part(
+            name: "date", expected: problem.expected, received: request.date, state: .differs)
         return problem.with(parts: [date] + others)
     }
 
@@ -66,16 +71,19 @@ struct SignatureDiagnosis {
     /// - earlier: messages of the key accepted recently.
     /// - mayTry: returns `true` if trials, which take some milliseconds, are allowed. Called only if they are needed.
     func problem(
-        remembered: SignatureMemory.Message?, otherKeys: [OtherKey], earlier: [SignatureMemory.Message], mayTry: () -> Bool
+        remembered: SignatureMemory.Message?, otherKeys: [OtherKey], earlier: [SignatureMemory.Message],
+        mayTry: () -> Bool
     ) -> SignatureProblem {
         let problem = signatureProblem(remembered, otherKeys, earlier, mayTry)
         guard let date = problemOfDate else { return problem }
         // A rejected date is certain, whereas other problems may be guesses.
-        return problem.isCertain ? problem.adding("Also: \(date.sentence)") : date.adding("The signature also matches no expected message.")
+        return problem.isCertain
+            ? problem.adding("Also: \(date.sentence)") : date.adding("The signature also matches no expected message.")
     }
 
     private func signatureProblem(
-        _ remembered: SignatureMemory.Message?, _ otherKeys: [OtherKey], _ earlier: [SignatureMemory.Message], _ mayTry: () -> Bool
+        _ remembered: SignatureMemory.Message?, _ otherKeys: [OtherKey], _ earlier: [SignatureMemory.Message],
+        _ mayTry: () -> Bool
     ) -> SignatureProblem {
         if text.readings.isEmpty { return text.problem }
         if let remembered, let problem = problem(comparedWith: remembered, otherKeys) { return problem }
@@ -84,13 +92,16 @@ struct SignatureDiagnosis {
                 .undetermined,
                 "The signature does not match the request. The difference was not searched: there were more wrong signatures than \(Int(DiagnosisBudgets.limitOfKey)) a "
                     + "second for this key, or \(Int(DiagnosisBudgets.limit)) in total.",
-                expected: right.message, received: "a signature of another message", remedy: "Send the request again by itself.", isCertain: false)
+                expected: right.message, received: "a signature of another message",
+                remedy: "Send the request again by itself.", isCertain: false)
         }
         var trials = SignatureTrials(
             right, of: text.readings, publicKey: publicKey, otherKeys: otherKeys.map(\.publicKey), limit: Self.limit)
         var work = BodyWork()
         // Other bodies are computed only if nothing cheaper explains the signature.
-        let found = trials.find(cheap: variations(otherKeys, earlier)) { SignatureVariation.rewrittenBodies(insteadOf: request.body, &work) }
+        let found = trials.find(cheap: variations(otherKeys, earlier)) {
+            SignatureVariation.rewrittenBodies(insteadOf: request.body, &work)
+        }
         if let found { return problem(found, otherKeys) }
         return problem(afterTrying: trials.count, wereAll: !trials.wasCut && !work.wasCut)
     }
@@ -99,11 +110,14 @@ struct SignatureDiagnosis {
         let keys = otherKeys.enumerated().map { index, other in
             SignatureVariation(
                 change: .key(index), what: "the key '\(other.key.name)', \(other.key.keyID)",
-                remedy: "Send the ID of the key that signs, or sign with the key whose ID is sent.", isCommon: index < 3)
+                remedy: "Send the ID of the key that signs, or sign with the key whose ID is sent.", isCommon: index < 3
+            )
         }
         return SignatureVariation.targets(insteadOf: request.target, known: knownTargets, origin: request.origin)
-            + SignatureVariation.bodies(insteadOf: request.body, hash: right.bodyHash) + SignatureVariation.parts(of: earlier, insteadOf: right)
-            + SignatureVariation.layouts + SignatureVariation.digests + keys + SignatureVariation.dates(insteadOf: request.date)
+            + SignatureVariation.bodies(insteadOf: request.body, hash: right.bodyHash)
+            + SignatureVariation.parts(of: earlier, insteadOf: right)
+            + SignatureVariation.layouts + SignatureVariation.digests + keys
+            + SignatureVariation.dates(insteadOf: request.date)
     }
 
     // MARK: A signature that was accepted before
@@ -115,15 +129,24 @@ struct SignatureDiagnosis {
             let index = otherKeys.firstIndex { $0.key.keyID == message.keyID }
             guard let index else { return nil }
             differences.append(
-                SignatureVariation(change: .key(index), what: "the key '\(otherKeys[index].key.name)', \(message.keyID)", remedy: again))
+                SignatureVariation(
+                    change: .key(index), what: "the key '\(otherKeys[index].key.name)', \(message.keyID)", remedy: again
+                ))
         }
-        if message.date != right.date { differences.append(SignatureVariation(change: .date(message.date), what: "the date \(message.date)", remedy: again)) }
+        if message.date != right.date {
+            differences.append(
+                SignatureVariation(change: .date(message.date), what: "the date \(message.date)", remedy: again))
+        }
         let isEmptyBody = request.body.isEmpty && message.bodyHash.isEmpty
         if message.bodyHash != right.bodyHash, !isEmptyBody {
-            differences.append(SignatureVariation(change: .bodyHash(message.bodyHash), what: "the hash of another body", remedy: again))
+            differences.append(
+                SignatureVariation(change: .bodyHash(message.bodyHash), what: "the hash of another body", remedy: again)
+            )
         }
         if message.target != right.target {
-            differences.append(SignatureVariation(change: .target(message.target), what: "the target \(message.target)", remedy: again))
+            differences.append(
+                SignatureVariation(change: .target(message.target), what: "the target \(message.target)", remedy: again)
+            )
         }
         guard !differences.isEmpty else { return nil }
         let form = differences.reduce(right) { $0.changed(by: $1.change) }
@@ -140,8 +163,11 @@ struct SignatureDiagnosis {
         var kinds = found.variations.map(\.change.kind)
         if let form = found.writtenDown {
             let written = "it is written \(form)"
-            sentences.append(sentences.isEmpty ? "The signature is correct, but \(written)." : "Also, the signature: \(written).")
-            remedies.append("Send the signature as ASN.1 DER in base64, on one line: openssl dgst -sha256 -sign eckey.pem | base64 -w0.")
+            sentences.append(
+                sentences.isEmpty ? "The signature is correct, but \(written)." : "Also, the signature: \(written).")
+            remedies.append(
+                "Send the signature as ASN.1 DER in base64, on one line: openssl dgst -sha256 -sign eckey.pem | base64 -w0."
+            )
             kinds.append(.form)
         }
         let kind = kinds.count == 1 ? kinds[0] : .several
@@ -157,7 +183,8 @@ struct SignatureDiagnosis {
         default: break
         }
         return SignatureProblem(
-            kind, sentences.joined(separator: " "), expected: expected, received: received, remedy: Self.unique(remedies).joined(separator: " "),
+            kind, sentences.joined(separator: " "), expected: expected, received: received,
+            remedy: Self.unique(remedies).joined(separator: " "),
             parts: parts(found, otherKeys))
     }
 
@@ -178,11 +205,14 @@ struct SignatureDiagnosis {
 
     private func parts(_ found: SignatureTrials.Found, _ otherKeys: [OtherKey]) -> [SignatureProblem.Part] {
         func part(_ name: String, _ expected: String, _ received: String) -> SignatureProblem.Part {
-            SignatureProblem.Part(name: name, expected: expected, received: received, state: expected == received ? .matches : .differs)
+            SignatureProblem.Part(
+                name: name, expected: expected, received: received, state: expected == received ? .matches : .differs)
         }
         var parts = [
             part("date", right.date, found.form.date),
-            part("body hash", right.bodyHash, found.form.bodyHash.isEmpty && request.body.isEmpty ? right.bodyHash : found.form.bodyHash),
+            part(
+                "body hash", right.bodyHash,
+                found.form.bodyHash.isEmpty && request.body.isEmpty ? right.bodyHash : found.form.bodyHash),
             part("target", right.target, found.form.target),
         ]
         for variation in found.variations {
@@ -233,7 +263,8 @@ struct SignatureDiagnosis {
         let state: (SignatureProblem.Kind) -> SignatureProblem.Part.State = { $0 == kind ? .differs : .unknown }
         return SignatureProblem(
             kind, sentence, expected: right.message, received: "a signature that is not of this message",
-            remedy: "\(remedy)registered key? Then sign the expected message by hand to see: \(command)", isCertain: false,
+            remedy: "\(remedy)registered key? Then sign the expected message by hand to see: \(command)",
+            isCertain: false,
             parts: [
                 .init(name: "date", expected: right.date, received: nil, state: .unknown),
                 .init(name: "body hash", expected: right.bodyHash, received: nil, state: state(.body)),
@@ -251,7 +282,8 @@ extension SignatureProblem {
     /// The problem with an additional sentence.
     fileprivate func adding(_ more: String) -> SignatureProblem {
         SignatureProblem(
-            kind, "\(sentence) \(more)", expected: expected, received: received, remedy: remedy, isCertain: isCertain, parts: parts)
+            kind, "\(sentence) \(more)", expected: expected, received: received, remedy: remedy, isCertain: isCertain,
+            parts: parts)
     }
 }
 
@@ -278,7 +310,8 @@ struct SignatureTrials {
     private(set) var wasCut = false
 
     init(
-        _ right: SignedForm, of readings: [SignatureText.Reading], publicKey: P256.Signing.PublicKey, otherKeys: [P256.Signing.PublicKey], limit: Int
+        _ right: SignedForm, of readings: [SignatureText.Reading], publicKey: P256.Signing.PublicKey,
+        otherKeys: [P256.Signing.PublicKey], limit: Int
     ) {
         self.right = right
         self.readings = readings
@@ -340,7 +373,9 @@ extension SignatureVariation {
     /// True if both variations change the same part and can't be combined.
     fileprivate func isSameThing(as other: SignatureVariation) -> Bool {
         switch (change, other.change) {
-        case (.date, .date), (.bodyHash, .bodyHash), (.target, .target), (.layout, .layout), (.digest, .digest), (.key, .key): true
+        case (.date, .date), (.bodyHash, .bodyHash), (.target, .target), (.layout, .layout), (.digest, .digest),
+            (.key, .key):
+            true
         default: false
         }
     }

@@ -59,13 +59,16 @@ struct SignatureText {
                 reason = "it has \(text.utf8.count) bytes"
             } else if let index = text.utf8.enumerated().first(where: { !Self.isDigit($0.element) }) {
                 let byte = index.element
-                let character = byte > 0x20 && byte < 0x7F ? "'\(Unicode.Scalar(byte))'" : "the byte 0x\(Hexadecimal.text(of: [byte]))"
+                let character =
+                    byte > 0x20 && byte < 0x7F
+                    ? "'\(Unicode.Scalar(byte))'" : "the byte 0x\(Hexadecimal.text(of: [byte]))"
                 reason = "\(character) at position \(index.offset + 1) is not base64"
             } else {
                 reason = "its end was cut off, or its padding with = is wrong"
             }
             return SignatureProblem(
-                .encoding, "The signature is not base64: \(reason).", expected: expected, received: shown, remedy: remedy)
+                .encoding, "The signature is not base64: \(reason).", expected: expected, received: shown,
+                remedy: remedy)
         }
         let start = Hexadecimal.text(of: bytes.prefix(4))
         let guess =
@@ -75,11 +78,13 @@ struct SignatureText {
             case 256, 384, 512: "it has \(bytes.count) bytes, the size of an RSA signature"
             case 64: "it has 64 bytes, but they are not r and s: one of them is out of range"
             case 96, 102...104: "it has \(bytes.count) bytes, the size of a P-384 signature"
-            case 68...74 where bytes[0] == 0x30: "it has \(bytes.count) bytes that begin like one, \(start)…, but its lengths or numbers are wrong"
+            case 68...74 where bytes[0] == 0x30:
+                "it has \(bytes.count) bytes that begin like one, \(start)…, but its lengths or numbers are wrong"
             default: "it has \(bytes.count) bytes that begin with \(start)"
             }
         return SignatureProblem(
-            .form, "The signature is base64, but not an ECDSA signature: \(guess).", expected: expected, received: shown, remedy: remedy)
+            .form, "The signature is base64, but not an ECDSA signature: \(guess).", expected: expected,
+            received: shown, remedy: remedy)
     }
 
     // MARK: Readings
@@ -100,14 +105,19 @@ struct SignatureText {
             guard isNumber(bytes[..<32]), isNumber(bytes[32...]) else { return [] }
             let swapped = Array(bytes[32...] + bytes[..<32])
             // 64 bytes always parse as r and s. Verification is tried next.
-            return reading(try? P256.Signing.ECDSASignature(rawRepresentation: bytes), "as the 64 bytes of r and s and not as ASN.1 DER")
-                + reading(try? P256.Signing.ECDSASignature(rawRepresentation: swapped), "as the 64 bytes of s and r and not as ASN.1 DER")
+            return reading(
+                try? P256.Signing.ECDSASignature(rawRepresentation: bytes),
+                "as the 64 bytes of r and s and not as ASN.1 DER")
+                + reading(
+                    try? P256.Signing.ECDSASignature(rawRepresentation: swapped),
+                    "as the 64 bytes of s and r and not as ASN.1 DER")
         }
         if let signature = signature(der: bytes) { return reading(signature, nil) }
         // Bytes after the sequence, such as a line end that was encoded too.
         if bytes.count > 2, bytes[0] == 0x30, bytes[1] < 0x80, bytes.count > Int(bytes[1]) + 2 {
             let end = Int(bytes[1]) + 2
-            return reading(signature(der: Array(bytes[..<end])), "with \(bytes.count - end) more bytes behind the ASN.1 DER")
+            return reading(
+                signature(der: Array(bytes[..<end])), "with \(bytes.count - end) more bytes behind the ASN.1 DER")
         }
         return []
     }
@@ -129,14 +139,24 @@ struct SignatureText {
             decodings.append((base64, nil))
             let inner = String(decoding: base64, as: UTF8.self).trimmingWhiteSpace
             if let bytes = Data(base64Encoded: inner) { decodings.append((Array(bytes), "in base64 twice")) }
-            if let bytes = Hexadecimal.bytes(of: inner.utf8), !bytes.isEmpty { decodings.append((bytes, "in base64 of hexadecimal digits")) }
+            if let bytes = Hexadecimal.bytes(of: inner.utf8), !bytes.isEmpty {
+                decodings.append((bytes, "in base64 of hexadecimal digits"))
+            }
         }
-        if let bytes = Hexadecimal.bytes(of: text.utf8) { decodings.append((bytes, "in hexadecimal digits and not in base64")) }
+        if let bytes = Hexadecimal.bytes(of: text.utf8) {
+            decodings.append((bytes, "in hexadecimal digits and not in base64"))
+        }
         let isURLForm = text.utf8.contains { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
         let standard = text.replacing("-", with: "+").replacing("_", with: "/")
-        if isURLForm, let bytes = padded(standard) { decodings.append((bytes, "in base64 for URLs, with - and _ for + and /")) }
-        if !isURLForm, base64 == nil, let bytes = padded(text) { decodings.append((bytes, "in base64 without its padding or with other padding")) }
-        if let decoded = PercentEncoding.decoded(text), decoded.utf8.count != text.utf8.count, let bytes = padded(decoded) {
+        if isURLForm, let bytes = padded(standard) {
+            decodings.append((bytes, "in base64 for URLs, with - and _ for + and /"))
+        }
+        if !isURLForm, base64 == nil, let bytes = padded(text) {
+            decodings.append((bytes, "in base64 without its padding or with other padding"))
+        }
+        if let decoded = PercentEncoding.decoded(text), decoded.utf8.count != text.utf8.count,
+            let bytes = padded(decoded)
+        {
             decodings.append((bytes, "percent-encoded, as in a URL"))
         }
         if text.utf8.contains(where: { $0 == 0x20 }), let bytes = padded(text.replacing(" ", with: "+")) {
@@ -155,7 +175,8 @@ struct SignatureText {
 
     private static func isDigit(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"),
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"),
             UInt8(ascii: "/"), UInt8(ascii: "="):
             true
         default: false
@@ -181,15 +202,20 @@ struct DateDiagnosis {
         let right = RequestSignature.date(of: Int64(moment.rounded(.down)))
         guard let signed = RequestSignature.moment(of: date) else {
             return SignatureProblem(
-                .date, "The date is not of the form yyyy-MM-ddTHH:mm:ssZ: \(flaw).", expected: "such as \(right)", received: String(date.prefix(100)),
-                remedy: "Write the date in UTC, to the second, as in \(right): date -u +%Y-%m-%dT%H:%M:%SZ. Use the same text in the message.")
+                .date, "The date is not of the form yyyy-MM-ddTHH:mm:ssZ: \(flaw).", expected: "such as \(right)",
+                received: String(date.prefix(100)),
+                remedy:
+                    "Write the date in UTC, to the second, as in \(right): date -u +%Y-%m-%dT%H:%M:%SZ. Use the same text in the message."
+            )
         }
         let distance = moment - Double(signed)
         guard abs(distance) > Double(RequestSignature.window) else { return nil }
         let way = distance > 0 ? "behind" : "ahead of"
         return SignatureProblem(
-            .clock, "The date is \(Self.text(abs(distance))) \(way) this server's clock; \(RequestSignature.window / 60) minutes are allowed.",
-            expected: "\(right), within \(RequestSignature.window / 60) minutes", received: date, remedy: remedy(abs(distance)))
+            .clock,
+            "The date is \(Self.text(abs(distance))) \(way) this server's clock; \(RequestSignature.window / 60) minutes are allowed.",
+            expected: "\(right), within \(RequestSignature.window / 60) minutes", received: date,
+            remedy: remedy(abs(distance)))
     }
 
     private func remedy(_ distance: Double) -> String {
@@ -204,14 +230,23 @@ struct DateDiagnosis {
     private var flaw: String {
         let bytes = Array(date.utf8)
         let digits = bytes.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        if digits, bytes.count == 10 || bytes.count == 13 { return "this is a number of \(bytes.count == 10 ? "seconds" : "milliseconds") since 1970" }
-        if bytes.count > 25, bytes.first.map({ $0 >= UInt8(ascii: "A") }) == true { return "this is the form of the HTTP header Date" }
-        if bytes.count > 20, bytes[19] == UInt8(ascii: "."), bytes.last == UInt8(ascii: "Z") { return "it has fractions of a second" }
-        if bytes.count > 19, bytes[19] == UInt8(ascii: "+") || bytes[19] == UInt8(ascii: "-") { return "it has the offset of a time zone in place of Z" }
+        if digits, bytes.count == 10 || bytes.count == 13 {
+            return "this is a number of \(bytes.count == 10 ? "seconds" : "milliseconds") since 1970"
+        }
+        if bytes.count > 25, bytes.first.map({ $0 >= UInt8(ascii: "A") }) == true {
+            return "this is the form of the HTTP header Date"
+        }
+        if bytes.count > 20, bytes[19] == UInt8(ascii: "."), bytes.last == UInt8(ascii: "Z") {
+            return "it has fractions of a second"
+        }
+        if bytes.count > 19, bytes[19] == UInt8(ascii: "+") || bytes[19] == UInt8(ascii: "-") {
+            return "it has the offset of a time zone in place of Z"
+        }
         if bytes.count == 19 { return "the Z is missing" }
         if bytes.count == 20, bytes[10] == 0x20 { return "there is a space instead of the T" }
         if bytes.count == 16 || bytes.count == 15 { return "it is written without - and :" }
-        return bytes.count == 20 ? "there is no such time, or a character is wrong" : "it has \(bytes.count) bytes, and should have 20"
+        return bytes.count == 20
+            ? "there is no such time, or a character is wrong" : "it has \(bytes.count) bytes, and should have 20"
     }
 
     /// `11 minutes`, `2 hours 5 minutes`, `3 days`.

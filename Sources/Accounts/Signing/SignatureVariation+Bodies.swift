@@ -11,11 +11,17 @@ extension SignatureVariation {
         var bodies = BodyVariations(except: hash)
         bodies.addHashes(of: body, base64: hash)
         if body.isEmpty {
-            for (text, what) in [("{}", "{}"), ("null", "null"), ("\n", "a line end"), ("\"\"", "\"\""), ("undefined", "undefined")] {
-                bodies.add(Array(text.utf8), "the hash of \(what)", "The request has no body: hash the empty body, or leave the hash empty.", isCommon: text == "{}")
+            for (text, what) in [
+                ("{}", "{}"), ("null", "null"), ("\n", "a line end"), ("\"\"", "\"\""), ("undefined", "undefined"),
+            ] {
+                bodies.add(
+                    Array(text.utf8), "the hash of \(what)",
+                    "The request has no body: hash the empty body, or leave the hash empty.", isCommon: text == "{}")
             }
             for text in ["null", "undefined", "None", "nil"] {
-                bodies.add(hash: text, "the word '\(text)' in place of the body hash", "The request has no body: hash the empty body, or leave the hash empty.")
+                bodies.add(
+                    hash: text, "the word '\(text)' in place of the body hash",
+                    "The request has no body: hash the empty body, or leave the hash empty.")
             }
             return bodies.variations
         }
@@ -93,11 +99,15 @@ private struct BodyVariations {
         let inBase64 = "Write the body's hash in base64: openssl dgst -sha256 -binary | base64."
         add(hash: digits, "the body hash in hexadecimal digits and not in base64", inBase64, isCommon: true)
         add(hash: digits.uppercased(), "the body hash in hexadecimal digits and not in base64", inBase64)
-        let ofDigits = "Encode the 32 bytes of the hash, not their hexadecimal digits: openssl dgst -sha256 -binary | base64."
-        let printed = ["SHA2-256(stdin)= \(digits)\n", "SHA256(stdin)= \(digits)\n", "(stdin)= \(digits)\n", "\(digits)  -\n"]
+        let ofDigits =
+            "Encode the 32 bytes of the hash, not their hexadecimal digits: openssl dgst -sha256 -binary | base64."
+        let printed = [
+            "SHA2-256(stdin)= \(digits)\n", "SHA256(stdin)= \(digits)\n", "(stdin)= \(digits)\n", "\(digits)  -\n",
+        ]
         for text in [digits, digits + "\n", digits.uppercased()] + printed {
             add(
-                hash: Data(text.utf8).base64EncodedString(), "the base64 of the body hash's hexadecimal digits", ofDigits,
+                hash: Data(text.utf8).base64EncodedString(), "the base64 of the body hash's hexadecimal digits",
+                ofDigits,
                 isCommon: text == digits)
         }
         let forURLs = base64.replacing("+", with: "-").replacing("/", with: "_")
@@ -107,10 +117,16 @@ private struct BodyVariations {
         }
         add(hash: base64 + "\n", "the body hash with a line end behind it", "Leave the line end of base64 out.")
         add(hash: "\"\(base64)\"", "the body hash in quotation marks", "Leave the quotation marks out.")
-        add(hash: Data(SHA256.hash(data: hash)).base64EncodedString(), "the body hash, hashed once more", "Hash the body once.")
-        add(hash: Data(SHA256.hash(data: Array(digits.utf8))).base64EncodedString(), "the hash of the body hash's digits", "Hash the body once.")
+        add(
+            hash: Data(SHA256.hash(data: hash)).base64EncodedString(), "the body hash, hashed once more",
+            "Hash the body once.")
+        add(
+            hash: Data(SHA256.hash(data: Array(digits.utf8))).base64EncodedString(),
+            "the hash of the body hash's digits", "Hash the body once.")
         guard !body.isEmpty, body.count <= SignatureVariation.wholeLimit else { return }
-        add(hash: String(decoding: body, as: UTF8.self), "the body itself in place of its hash", Self.sha256, isCommon: true)
+        add(
+            hash: String(decoding: body, as: UTF8.self), "the body itself in place of its hash", Self.sha256,
+            isCommon: true)
         add(hash: Data(body).base64EncodedString(), "the base64 of the body itself", Self.sha256)
     }
 
@@ -143,7 +159,8 @@ private struct BodyVariations {
             }
             add(returned, "the body with CR LF for LF", asSent)
             add(
-                body.filter { $0 != 0x0A && $0 != 0x0D }, "the body without line ends (curl -d takes them out of a file; use --data-binary)", asSent,
+                body.filter { $0 != 0x0A && $0 != 0x0D },
+                "the body without line ends (curl -d takes them out of a file; use --data-binary)", asSent,
                 isCommon: true)
         }
         if body.starts(with: [0xEF, 0xBB, 0xBF]) {
@@ -155,7 +172,8 @@ private struct BodyVariations {
 
     /// Adds the same JSON in the format of other programs.
     mutating func addRewritings(of body: [UInt8]) {
-        let asSent = "Serialize the JSON once, and hash and send the same bytes: don't pass the object to the HTTP library."
+        let asSent =
+            "Serialize the JSON once, and hash and send the same bytes: don't pass the object to the HTTP library."
         let text = String(decoding: body, as: UTF8.self)
         var units: [UInt8] = []
         for unit in text.utf16 {
@@ -197,18 +215,29 @@ struct JSONStyle {
             styles.append(JSONStyle(what: "without spaces\(order)", isCommon: true, isSorted: isSorted))
             styles.append(
                 JSONStyle(
-                    what: "with spaces after commas and colons, as Python's json.dumps does\(order)", isCommon: !isSorted, afterComma: " ", colon: ": ",
+                    what: "with spaces after commas and colons, as Python's json.dumps does\(order)",
+                    isCommon: !isSorted, afterComma: " ", colon: ": ",
                     isSorted: isSorted, escapesUnicode: true))
             styles.append(
-                JSONStyle(what: "with spaces after commas and colons\(order)", afterComma: " ", colon: ": ", isSorted: isSorted))
-            styles.append(JSONStyle(what: "with \\/ for /, as Foundation does\(order)", isSorted: isSorted, escapesSlashes: true))
-            styles.append(JSONStyle(what: "without spaces, with \\u for what is not ASCII\(order)", isSorted: isSorted, escapesUnicode: true))
+                JSONStyle(
+                    what: "with spaces after commas and colons\(order)", afterComma: " ", colon: ": ",
+                    isSorted: isSorted))
+            styles.append(
+                JSONStyle(what: "with \\/ for /, as Foundation does\(order)", isSorted: isSorted, escapesSlashes: true))
+            styles.append(
+                JSONStyle(
+                    what: "without spaces, with \\u for what is not ASCII\(order)", isSorted: isSorted,
+                    escapesUnicode: true))
             for spaces in [2, 4] {
-                styles.append(JSONStyle(what: "on many lines, indented by \(spaces)\(order)", colon: ": ", indentation: spaces, isSorted: isSorted))
+                styles.append(
+                    JSONStyle(
+                        what: "on many lines, indented by \(spaces)\(order)", colon: ": ", indentation: spaces,
+                        isSorted: isSorted))
             }
             styles.append(
                 JSONStyle(
-                    what: "on many lines, as Foundation does\(order)", colon: " : ", indentation: 2, isSorted: isSorted, escapesSlashes: true))
+                    what: "on many lines, as Foundation does\(order)", colon: " : ", indentation: 2, isSorted: isSorted,
+                    escapesSlashes: true))
         }
         return styles
     }()
@@ -231,7 +260,9 @@ struct JSONStyle {
                 write(member.value, level: level + 1, limit, into: &bytes)
             }
         case .array(let elements):
-            list("[", "]", elements, level, limit, into: &bytes) { element, bytes in write(element, level: level + 1, limit, into: &bytes) }
+            list("[", "]", elements, level, limit, into: &bytes) { element, bytes in
+                write(element, level: level + 1, limit, into: &bytes)
+            }
         case .string(let string): writeString(string, into: &bytes)
         default: bytes += JSONWriter.bytes(of: value)
         }
@@ -252,7 +283,9 @@ struct JSONStyle {
             }
             write(element, &bytes)
         }
-        if let indentation, !elements.isEmpty { bytes += ("\n" + String(repeating: " ", count: indentation * (level - 1))).utf8 }
+        if let indentation, !elements.isEmpty {
+            bytes += ("\n" + String(repeating: " ", count: indentation * (level - 1))).utf8
+        }
         bytes += end.utf8
     }
 

@@ -24,13 +24,20 @@ extension SignatureVariation {
         let same = "Create the date once, and use the same text in the header and in the message."
         if let moment = RequestSignature.moment(of: date) {
             let bare = String(date.unicodeScalars.dropLast())
-            add("\(bare).000Z", "the date with milliseconds", "Sign the date without milliseconds, as in the header.", isCommon: true)
+            add(
+                "\(bare).000Z", "the date with milliseconds", "Sign the date without milliseconds, as in the header.",
+                isCommon: true)
             for seconds in [-1, 1, -2, 2, -3, 3] as [Int64] {
-                let distance = "\(abs(seconds)) second\(abs(seconds) == 1 ? "" : "s") \(seconds < 0 ? "earlier" : "later")"
-                add(RequestSignature.date(of: moment + seconds), "a date \(distance)", same, isCommon: abs(seconds) == 1)
+                let distance =
+                    "\(abs(seconds)) second\(abs(seconds) == 1 ? "" : "s") \(seconds < 0 ? "earlier" : "later")"
+                add(
+                    RequestSignature.date(of: moment + seconds), "a date \(distance)", same, isCommon: abs(seconds) == 1
+                )
             }
             for end in ["+00:00", "+0000", "", "+00", " UTC", "-00:00", ".0Z", ".000000Z"] {
-                add(bare + end, "the date with '\(end)' in place of 'Z'", "End the date with Z in the message, too.", isCommon: end == "+00:00")
+                add(
+                    bare + end, "the date with '\(end)' in place of 'Z'", "End the date with Z in the message, too.",
+                    isCommon: end == "+00:00")
             }
             add(String(moment), "the date as seconds since 1970", "Sign the text of the header.")
             add(String(moment * 1000), "the date as milliseconds since 1970", "Sign the text of the header.")
@@ -41,7 +48,9 @@ extension SignatureVariation {
             add("\"\(date)\"", "the date in quotation marks", "Sign the text of the header.")
             for hours in -12...14 as ClosedRange<Int64> where hours != 0 {
                 let local = RequestSignature.date(of: moment + hours * 3600)
-                add(local, "the date of another time zone, \(abs(hours)) h \(hours < 0 ? "earlier" : "later")", "Use UTC in both places.")
+                add(
+                    local, "the date of another time zone, \(abs(hours)) h \(hours < 0 ? "earlier" : "later")",
+                    "Use UTC in both places.")
             }
         }
         add("", "no date", "Begin the message with the date of the header.")
@@ -57,14 +66,20 @@ extension SignatureVariation {
             var variations: [SignatureVariation] = []
             if message.bodyHash != right.bodyHash, !message.bodyHash.isEmpty {
                 variations.append(
-                    SignatureVariation(change: .bodyHash(message.bodyHash), what: "the hash of an earlier request's body", remedy: anew, isCommon: true))
+                    SignatureVariation(
+                        change: .bodyHash(message.bodyHash), what: "the hash of an earlier request's body",
+                        remedy: anew, isCommon: true))
             }
             if message.target != right.target {
                 variations.append(
-                    SignatureVariation(change: .target(message.target), what: "the target of an earlier request, \(message.target)", remedy: anew))
+                    SignatureVariation(
+                        change: .target(message.target), what: "the target of an earlier request, \(message.target)",
+                        remedy: anew))
             }
             if message.date != right.date {
-                variations.append(SignatureVariation(change: .date(message.date), what: "the date of an earlier request", remedy: anew))
+                variations.append(
+                    SignatureVariation(
+                        change: .date(message.date), what: "the date of an earlier request", remedy: anew))
             }
             return variations
         }
@@ -75,7 +90,8 @@ extension SignatureVariation {
     static let layouts: [SignatureVariation] = {
         var variations: [SignatureVariation] = []
         func add(_ layout: SignedForm.Layout, _ what: String, _ remedy: String, isCommon: Bool = false) {
-            variations.append(SignatureVariation(change: .layout(layout), what: what, remedy: remedy, isCommon: isCommon))
+            variations.append(
+                SignatureVariation(change: .layout(layout), what: what, remedy: remedy, isCommon: isCommon))
         }
         let noEnd = "Sign the message alone: printf '%s' and not echo, and no line end from a file."
         add(.init(end: "\n"), "the message with a line end behind it", noEnd, isCommon: true)
@@ -87,34 +103,58 @@ extension SignatureVariation {
                 "The order is date, body hash, target.", isCommon: order == [0, 2, 1])
         }
         let separators = [
-            ("\n", "line ends"), ("", "nothing"), (" ", "spaces"), (",", "commas"), (";", "semicolons"), ("|", "|"), (" : ", "' : '"), (": ", "': '"),
+            ("\n", "line ends"), ("", "nothing"), (" ", "spaces"), (",", "commas"), (";", "semicolons"), ("|", "|"),
+            (" : ", "' : '"), (": ", "': '"),
             ("::", "two colons"),
         ]
         for (separator, name) in separators {
-            add(.init(separator: separator), "the parts with \(name) between them", "Put one colon between the parts, and nothing else.")
+            add(
+                .init(separator: separator), "the parts with \(name) between them",
+                "Put one colon between the parts, and nothing else.")
         }
-        add(.init(end: ":"), "the message with one more colon behind it", "Put one colon between the parts, and none after them.")
-        add(.init(start: ":"), "the message with a colon before it", "Put one colon between the parts, and none before them.")
-        add(.init(start: "\"", end: "\""), "the message in quotation marks", "Sign the message without quotation marks.")
+        add(
+            .init(end: ":"), "the message with one more colon behind it",
+            "Put one colon between the parts, and none after them.")
+        add(
+            .init(start: ":"), "the message with a colon before it",
+            "Put one colon between the parts, and none before them.")
+        add(
+            .init(start: "\"", end: "\""), "the message in quotation marks", "Sign the message without quotation marks."
+        )
         add(.init(start: "'", end: "'"), "the message in quotation marks", "Sign the message without quotation marks.")
         add(.init(end: " "), "the message with a space behind it", "Sign the message alone.")
         add(.init(start: " "), "the message with a space before it", "Sign the message alone.")
-        add(.init(order: [0, 1]), "a message without the target", "The message has three parts: date, body hash, target.")
-        add(.init(order: [0, 2]), "a message without the body hash", "The message has three parts: date, body hash, target.")
-        add(.init(order: [1, 2]), "a message without the date", "The message has three parts: date, body hash, target.")
+        add(
+            .init(order: [0, 1]), "a message without the target",
+            "The message has three parts: date, body hash, target.")
+        add(
+            .init(order: [0, 2]), "a message without the body hash",
+            "The message has three parts: date, body hash, target.")
+        add(
+            .init(order: [1, 2]), "a message without the date", "The message has three parts: date, body hash, target.")
         return variations
     }()
 
     static let digests: [SignatureVariation] = {
         let once = "Pass the message itself to the signing function, which hashes it."
         return [
-            SignatureVariation(change: .digest(.sha256Twice), what: "the message was hashed before it was signed, and so twice", remedy: once, isCommon: true),
-            SignatureVariation(change: .digest(.hexadecimal), what: "the hexadecimal digits of the message's hash were signed", remedy: once, isCommon: true),
-            SignatureVariation(change: .digest(.base64), what: "the base64 of the message's hash was signed", remedy: once),
             SignatureVariation(
-                change: .digest(.sha1), what: "the message was hashed with SHA-1", remedy: "Sign with SHA-256: openssl dgst -sha256.", isCommon: true),
-            SignatureVariation(change: .digest(.sha384), what: "the message was hashed with SHA-384", remedy: "Sign with SHA-256: openssl dgst -sha256."),
-            SignatureVariation(change: .digest(.sha512), what: "the message was hashed with SHA-512", remedy: "Sign with SHA-256: openssl dgst -sha256."),
+                change: .digest(.sha256Twice), what: "the message was hashed before it was signed, and so twice",
+                remedy: once, isCommon: true),
+            SignatureVariation(
+                change: .digest(.hexadecimal), what: "the hexadecimal digits of the message's hash were signed",
+                remedy: once, isCommon: true),
+            SignatureVariation(
+                change: .digest(.base64), what: "the base64 of the message's hash was signed", remedy: once),
+            SignatureVariation(
+                change: .digest(.sha1), what: "the message was hashed with SHA-1",
+                remedy: "Sign with SHA-256: openssl dgst -sha256.", isCommon: true),
+            SignatureVariation(
+                change: .digest(.sha384), what: "the message was hashed with SHA-384",
+                remedy: "Sign with SHA-256: openssl dgst -sha256."),
+            SignatureVariation(
+                change: .digest(.sha512), what: "the message was hashed with SHA-512",
+                remedy: "Sign with SHA-256: openssl dgst -sha256."),
         ]
     }()
 }
@@ -192,8 +232,10 @@ struct SignedForm {
         case .sha384: key.isValidSignature(signature, for: SHA384.hash(data: message))
         case .sha512: key.isValidSignature(signature, for: SHA512.hash(data: message))
         case .sha256Twice: key.isValidSignature(signature, for: Array(SHA256.hash(data: message)))
-        case .hexadecimal: key.isValidSignature(signature, for: Array(Hexadecimal.text(of: SHA256.hash(data: message)).utf8))
-        case .base64: key.isValidSignature(signature, for: Array(Data(SHA256.hash(data: message)).base64EncodedString().utf8))
+        case .hexadecimal:
+            key.isValidSignature(signature, for: Array(Hexadecimal.text(of: SHA256.hash(data: message)).utf8))
+        case .base64:
+            key.isValidSignature(signature, for: Array(Data(SHA256.hash(data: message)).base64EncodedString().utf8))
         }
     }
 }
@@ -261,7 +303,9 @@ private struct TargetVariations {
             add("\(path)?", "the path with a ? behind it")
             return
         }
-        add(path, "the path without its query", "Sign the query, too: the message ends with path?query exactly as it is sent.", isCommon: true)
+        add(
+            path, "the path without its query",
+            "Sign the query, too: the message ends with path?query exactly as it is sent.", isCommon: true)
         let parameters = query.split(separator: "&", omittingEmptySubsequences: false).map(String.init)
         add("\(path)?\(parameters.sorted().joined(separator: "&"))", "the query with its parameters sorted")
         add("\(path)?\(parameters.reversed().joined(separator: "&"))", "the query in another order")
@@ -272,7 +316,9 @@ private struct TargetVariations {
                 add("\(path)?\(others.joined(separator: "&"))", "the query without its parameter '\(name.prefix(40))'")
             }
             for count in 2..<max(2, min(parameters.count, 8)) {
-                add("\(path)?\(parameters.prefix(count).joined(separator: "&"))", "the first \(count) parameters of the query alone")
+                add(
+                    "\(path)?\(parameters.prefix(count).joined(separator: "&"))",
+                    "the first \(count) parameters of the query alone")
             }
         }
         add("\(path)&\(query)", "the path and the query with & between them")
@@ -299,7 +345,9 @@ private struct TargetVariations {
         let whole = "Sign the path from its first / on, /database/1/{container}/{environment}/{database}/… and all."
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         if parts.count > 2, parts[0].isEmpty, parts[1] == "database" {
-            add(path: "/" + parts.dropFirst(3).joined(separator: "/"), "the path without /database/1", whole, isCommon: true)
+            add(
+                path: "/" + parts.dropFirst(3).joined(separator: "/"), "the path without /database/1", whole,
+                isCommon: true)
             for first in 4..<max(4, parts.count) {
                 let rest = parts.dropFirst(first).joined(separator: "/")
                 add(path: "/\(rest)", "only the end of the path, /\(rest)", whole)
@@ -307,7 +355,9 @@ private struct TargetVariations {
             }
             add(path: "/" + parts.dropFirst(2).joined(separator: "/"), "the path without /database", whole)
         }
-        add(path: String(path.unicodeScalars.dropFirst()), "the path without the / before it", whole, isCommon: query == nil)
+        add(
+            path: String(path.unicodeScalars.dropFirst()), "the path without the / before it", whole,
+            isCommon: query == nil)
         if path.hasSuffix("/") {
             add(path: String(path.unicodeScalars.dropLast()), "the path without the / behind it")
         } else {
@@ -323,11 +373,15 @@ private struct TargetVariations {
         for other in DatabaseScope.allCases.map(\.rawValue) where other != scope {
             add(path: replaced(parts, [5: other]), "the path of the \(other) database", place, isCommon: true)
             for environment in Environment.allCases.map(\.rawValue) where environment != parts[4] {
-                add(path: replaced(parts, [4: environment, 5: other]), "the path of the \(other) database of '\(environment)'", place)
+                add(
+                    path: replaced(parts, [4: environment, 5: other]),
+                    "the path of the \(other) database of '\(environment)'", place)
             }
         }
         if parts[3].hasPrefix("iCloud.") {
-            add(path: replaced(parts, [3: String(parts[3].dropFirst(7))]), "the path with the container without 'iCloud.'", place)
+            add(
+                path: replaced(parts, [3: String(parts[3].dropFirst(7))]),
+                "the path with the container without 'iCloud.'", place)
         }
         add(path: replaced(parts, [3: parts[3].lowercased()]), "the path with the container in small letters", place)
     }
@@ -346,24 +400,38 @@ private struct TargetVariations {
         add(Self.percentCodes(target) { $0.lowercased() }, "the target with small letters in its percent codes")
         for allowed in ["-._~/?&=", "-._~/", "-._~"] {
             add(PercentEncoding.encoded(target, keeping: allowed), "the target percent-encoded")
-            if let query { add("\(path)?\(PercentEncoding.encoded(query, keeping: allowed))", "the target with its query percent-encoded") }
+            if let query {
+                add(
+                    "\(path)?\(PercentEncoding.encoded(query, keeping: allowed))",
+                    "the target with its query percent-encoded")
+            }
         }
         add(target.lowercased(), "the target in small letters")
         for method in ["GET", "POST"] {
-            for space in [" ", ""] { add("\(method)\(space)\(target)", "the method before the path", "Sign only the path with its query, without the method.") }
+            for space in [" ", ""] {
+                add(
+                    "\(method)\(space)\(target)", "the method before the path",
+                    "Sign only the path with its query, without the method.")
+            }
         }
         add("\(target)#", "the target with a # behind it")
     }
 
     mutating func addKnown(_ known: ArraySlice<String>) {
         for path in known {
-            if let query { add("\(path)?\(query)", "the path of another service, \(path)", "Sign the path that the request is sent to.") }
+            if let query {
+                add(
+                    "\(path)?\(query)", "the path of another service, \(path)",
+                    "Sign the path that the request is sent to.")
+            }
             add(path, "the path of another service, \(path)", "Sign the path that the request is sent to.")
         }
     }
 
     private static func percentCodes(_ text: String, _ change: (String) -> String) -> String {
         let parts = text.split(separator: "%", omittingEmptySubsequences: false).map(String.init)
-        return parts.enumerated().map { $0.offset == 0 ? $0.element : "%" + change(String($0.element.prefix(2))) + $0.element.dropFirst(2) }.joined()
+        return parts.enumerated().map {
+            $0.offset == 0 ? $0.element : "%" + change(String($0.element.prefix(2))) + $0.element.dropFirst(2)
+        }.joined()
     }
 }

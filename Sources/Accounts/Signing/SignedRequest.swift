@@ -21,7 +21,8 @@ public struct SignedRequest: Sendable, Hashable {
     public var origin: String?
 
     public init(
-        keyID: String, date: String, signature: String, body: [UInt8], target: String, container: ContainerID, environment: Environment,
+        keyID: String, date: String, signature: String, body: [UInt8], target: String, container: ContainerID,
+        environment: Environment,
         origin: String? = nil
     ) {
         self.keyID = keyID
@@ -77,7 +78,9 @@ public enum RequestSignature {
         }
         let (year, month, day) = (numbers[0], numbers[1], numbers[2])
         let (hour, minute, second) = (numbers[3], numbers[4], numbers[5])
-        guard year >= 1, let days = CivilDate(year: year, month: month, day: day)?.daysSince1970, hour < 24, minute < 60, second < 60 else { return nil }
+        guard year >= 1, let days = CivilDate(year: year, month: month, day: day)?.daysSince1970, hour < 24,
+            minute < 60, second < 60
+        else { return nil }
         return days * 86_400 + hour * 3600 + minute * 60 + second
     }
 
@@ -100,13 +103,16 @@ extension Accounts {
     ///   and environment.
     /// - now: the time with which the request's date is compared.
     /// - isUse: `true` for a real request. Its key then counts as used, and its signature is remembered.
-    public func verify(_ request: SignedRequest, knownTargets: [String], now: Date, isUse: Bool = true) -> SignatureVerdict {
+    public func verify(_ request: SignedRequest, knownTargets: [String], now: Date, isUse: Bool = true)
+        -> SignatureVerdict
+    {
         verify(request, knownTargets: knownTargets, now: now, isUse: isUse, at: .now)
     }
 
     /// - Parameter moment: time on the monotonic clock, for limiting diagnoses.
     func verify(
-        _ request: SignedRequest, knownTargets: [String], now: Date, isUse: Bool = true, at moment: ContinuousClock.Instant
+        _ request: SignedRequest, knownTargets: [String], now: Date, isUse: Bool = true,
+        at moment: ContinuousClock.Instant
     ) -> SignatureVerdict {
         let (key, problem) = knownKey(of: request)
         guard let key, let publicKey = signatures.withLock({ $0.publicKey(of: key) }) else {
@@ -116,7 +122,8 @@ extension Accounts {
         if let signature = diagnosis.signature, let bodyHash = diagnosis.signedBodyHash {
             if let problem = diagnosis.problemOfDateAlone { return .refused(problem) }
             guard isUse else { return .accepted(key) }
-            let message = SignatureMemory.Message(keyID: key.keyID, date: request.date, bodyHash: bodyHash, target: request.target)
+            let message = SignatureMemory.Message(
+                keyID: key.keyID, date: request.date, bodyHash: bodyHash, target: request.target)
             signatures.withLock { $0.accepted(signature, message) }
             credentials.withLock { $0.keys[key.keyID]?.lastUsed = Timestamp(now) }
             noteUse(.key(key.keyID))
@@ -124,7 +131,8 @@ extension Accounts {
         }
         let keys = serverKeys()
         let (remembered, others, earlier) = signatures.withLock { memory in
-            let others = keys.filter { $0.keyID != key.keyID }.prefix(SignatureDiagnosis.otherKeyLimit).compactMap { other in
+            let others = keys.filter { $0.keyID != key.keyID }.prefix(SignatureDiagnosis.otherKeyLimit).compactMap {
+                other in
                 memory.publicKey(of: other).map { (other, $0) }
             }
             return (diagnosis.signature.flatMap { memory.message(of: $0) }, others, memory.latest(of: key.keyID))
@@ -138,9 +146,13 @@ extension Accounts {
     /// The key of a request, or the reason why there is none.
     private func knownKey(of request: SignedRequest) -> (ServerKey?, SignatureProblem?) {
         if let problem = SignatureProblem.incomplete(request) { return (nil, problem) }
-        guard let key = serverKey(request.keyID) else { return (nil, .unknownKey(request.keyID, of: serverKeys(), for: request)) }
+        guard let key = serverKey(request.keyID) else {
+            return (nil, .unknownKey(request.keyID, of: serverKeys(), for: request))
+        }
         guard key.isLive else { return (nil, .revokedKey(key)) }
-        guard key.container == request.container, key.environment == request.environment else { return (nil, .otherPlace(key, request)) }
+        guard key.container == request.container, key.environment == request.environment else {
+            return (nil, .otherPlace(key, request))
+        }
         return (key, nil)
     }
 }
@@ -218,7 +230,8 @@ struct DiagnosisBudgets {
     enum All { case all }
 
     private var all = Budget<All>(atOnce: limit, interval: .seconds(1) / limit, keyLimit: 1)
-    private var ofKeys = Budget<String>(atOnce: limitOfKey, interval: .seconds(1) / limitOfKey, keyLimit: 2 * ServerKey.countLimit)
+    private var ofKeys = Budget<String>(
+        atOnce: limitOfKey, interval: .seconds(1) / limitOfKey, keyLimit: 2 * ServerKey.countLimit)
 
     /// - Returns: `true` if another diagnosis is allowed.
     mutating func take(keyID: String, at now: ContinuousClock.Instant) -> Bool {

@@ -53,20 +53,28 @@ struct ConnectView: Page {
         rows = console.accounts.connections().map { connection in
             let scope: DatabaseScope = connection.reach.contains(.private) ? .private : .public
             let place = Place(
-                address: DatabaseAddress(container: connection.container, environment: connection.environment, scope: scope), user: nil, zone: .unspecified)
+                address: DatabaseAddress(
+                    container: connection.container, environment: connection.environment, scope: scope), user: nil,
+                zone: .unspecified)
             return Row(
-                container: connection.container.description, environment: connection.environment.rawValue, query: place.link(Tab.query.rawValue),
+                container: connection.container.description, environment: connection.environment.rawValue,
+                query: place.link(Tab.query.rawValue),
                 credentials: connection.credentials.description,
-                reach: DatabaseScope.allCases.filter { connection.reach.contains($0) }.map(\.rawValue).joined(separator: ", "),
-                user: connection.userRecordName?.string, rights: connection.isReadOnly ? "read-only" : "writable", server: connection.address,
+                reach: DatabaseScope.allCases.filter { connection.reach.contains($0) }.map(\.rawValue).joined(
+                    separator: ", "),
+                user: connection.userRecordName?.string, rights: connection.isReadOnly ? "read-only" : "writable",
+                server: connection.address,
                 made: ValueView(.time(connection.made)), mirror: place.link(Tab.mirror.rawValue),
                 forget: FormFields.url(
                     ConnectActions.forgetPath,
-                    [("container", connection.container.description), ("environment", connection.environment.rawValue)]))
+                    [("container", connection.container.description), ("environment", connection.environment.rawValue)])
+            )
         }
         let fields = draft.fields
         container = fields["container"] ?? ""
-        environments = Records.Environment.allCases.map { Choice($0.rawValue, $0.rawValue, isSelected: $0.rawValue == fields["environment"]) }
+        environments = Records.Environment.allCases.map {
+            Choice($0.rawValue, $0.rawValue, isSelected: $0.rawValue == fields["environment"])
+        }
         keyID = fields["keyID"] ?? ""
         isWritable = fields["writable"] != nil
         server = fields.text("server")
@@ -101,7 +109,8 @@ struct SignInWaitView: Page {
     }
 }
 
-/// The page to which a sign-in at iCloud comes back. The session's cookie does not come with it, so it leads on to the console.
+/// The page to which a sign-in at iCloud comes back. The session's cookie does not come with it, so it leads on to the
+/// console.
 struct SignInReturnView: Page {
     static let template = "connect_return"
     static let tab = Tab.home
@@ -145,20 +154,27 @@ struct ConnectActions: Sendable {
     func connect(_ fields: FormFields, origin: String) async throws -> Step {
         do {
             guard let container = ContainerID(fields["container"]?.trimmingSpaces ?? "") else {
-                throw RecordError(.badRequest, "A container name starts with iCloud. and has only letters, digits, dots and hyphens: iCloud.com.example.App")
+                throw RecordError(
+                    .badRequest,
+                    "A container name starts with iCloud. and has only letters, digits, dots and hyphens: iCloud.com.example.App"
+                )
             }
             guard let environment = fields["environment"].flatMap({ Records.Environment(rawValue: $0) }) else {
                 throw RecordError(.badRequest, "Choose an environment")
             }
             try await checkName(container)
             let attempt = ConnectionAttempt(
-                container, environment, address: fields.text("server")?.trimmingSpaces, isWritable: fields["writable"] != nil)
+                container, environment, address: fields.text("server")?.trimmingSpaces,
+                isWritable: fields["writable"] != nil)
             if let apiToken = fields.text("apiToken")?.trimmingSpaces, !apiToken.isEmpty {
-                let address = try await asking(container) { try await attempt.signInURL(apiToken: apiToken, origin: origin) }
+                let address = try await asking(container) {
+                    try await attempt.signInURL(apiToken: apiToken, origin: origin)
+                }
                 return .signIn(signIns.begin(attempt, apiToken: apiToken, origin: origin, signInURL: address))
             }
             // A chosen file takes precedence over the text.
-            guard let keyID = fields.text("keyID")?.trimmingSpaces, let pem = fields.text("file") ?? fields.text("pem") else {
+            guard let keyID = fields.text("keyID")?.trimmingSpaces, let pem = fields.text("file") ?? fields.text("pem")
+            else {
                 throw RecordError(.badRequest, "Give an API token, or a key ID with its private key")
             }
             let connection = try await asking(container) { try await attempt.connection(keyID: keyID, pem: pem) }
@@ -193,7 +209,9 @@ struct ConnectActions: Sendable {
 
     func confirmForgetting(_ fields: FormFields) throws -> ConfirmationView {
         let (container, environment) = try Self.place(fields)
-        guard let connection = console.accounts.connections(of: container).first(where: { $0.environment == environment }) else {
+        guard
+            let connection = console.accounts.connections(of: container).first(where: { $0.environment == environment })
+        else {
             throw RecordError(.notFound, "\(container) is not connected in \(environment.rawValue)")
         }
         return ConfirmationView(
@@ -204,7 +222,8 @@ struct ConnectActions: Sendable {
             ],
             action: Self.forgetPath,
             fields: [
-                Frame.Hidden(name: "container", value: container.description), Frame.Hidden(name: "environment", value: environment.rawValue),
+                Frame.Hidden(name: "container", value: container.description),
+                Frame.Hidden(name: "environment", value: environment.rawValue),
             ],
             button: "Forget", cancel: Self.path)
     }
@@ -225,7 +244,9 @@ struct ConnectActions: Sendable {
 
     private func checkName(_ container: ContainerID) async throws {
         let isConnected = !console.accounts.connections(of: container).isEmpty
-        guard let engine = console.connections else { throw RecordError(.badRequest, "This console can't connect containers") }
+        guard let engine = console.connections else {
+            throw RecordError(.badRequest, "This console can't connect containers")
+        }
         try await ConnectionAttempt.checkName(container, isConnected: isConnected, in: engine)
     }
 
@@ -282,7 +303,8 @@ final class SignInsUnderWay: Sendable {
 
     func begin(_ attempt: ConnectionAttempt, apiToken: String, origin: String, signInURL: String) -> SignIn {
         let signIn = SignIn(
-            id: Self.random(), secret: Self.random(), attempt: attempt, apiToken: apiToken, origin: origin, signInURL: signInURL, began: .now)
+            id: Self.random(), secret: Self.random(), attempt: attempt, apiToken: apiToken, origin: origin,
+            signInURL: signInURL, began: .now)
         signIns.withLock { signIns in
             signIns.removeAll { $0.began + Self.lifetime < .now }
             signIns.append(signIn)
@@ -298,7 +320,10 @@ final class SignInsUnderWay: Sendable {
 
     func signIn(withSecret secrets: [String]) -> SignIn? {
         signIns.withLock { signIns in
-            signIns.last { signIn in signIn.began + Self.lifetime > .now && secrets.contains { Array($0.utf8).isSame(as: Array(signIn.secret.utf8)) } }
+            signIns.last { signIn in
+                signIn.began + Self.lifetime > .now
+                    && secrets.contains { Array($0.utf8).isSame(as: Array(signIn.secret.utf8)) }
+            }
         }
     }
 

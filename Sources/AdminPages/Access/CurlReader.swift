@@ -23,7 +23,8 @@ struct CurlReader: Sendable, Hashable {
     private(set) var variables: [String] = []
 
     static func == (left: CurlReader, right: CurlReader) -> Bool {
-        left.method == right.method && left.address == right.address && left.body == right.body && left.variables == right.variables
+        left.method == right.method && left.address == right.address && left.body == right.body
+            && left.variables == right.variables
             && left.headers.elementsEqual(right.headers) { $0.name == $1.name && $0.value == $1.value }
     }
 
@@ -38,11 +39,16 @@ struct CurlReader: Sendable, Hashable {
 
     /// Options that take a value and do not affect the signature.
     private static let skipped: Set<String> = [
-        "-o", "--output", "--output-dir", "-u", "--user", "-A", "--user-agent", "-e", "--referer", "-b", "--cookie", "-c", "--cookie-jar", "-m", "--max-time",
-        "--connect-timeout", "-w", "--write-out", "--cacert", "--capath", "-E", "--cert", "--cert-type", "--key", "--key-type", "--pass", "--ciphers",
-        "--resolve", "--connect-to", "--interface", "--unix-socket", "-x", "--proxy", "-U", "--proxy-user", "--noproxy", "--retry", "--retry-delay",
-        "--retry-max-time", "-D", "--dump-header", "--max-redirs", "--max-filesize", "--limit-rate", "-r", "--range", "-C", "--continue-at", "-z",
-        "--time-cond", "-y", "--speed-time", "-Y", "--speed-limit", "--keepalive-time", "--oauth2-bearer", "--trace", "--trace-ascii", "--stderr", "-P",
+        "-o", "--output", "--output-dir", "-u", "--user", "-A", "--user-agent", "-e", "--referer", "-b", "--cookie",
+        "-c", "--cookie-jar", "-m", "--max-time",
+        "--connect-timeout", "-w", "--write-out", "--cacert", "--capath", "-E", "--cert", "--cert-type", "--key",
+        "--key-type", "--pass", "--ciphers",
+        "--resolve", "--connect-to", "--interface", "--unix-socket", "-x", "--proxy", "-U", "--proxy-user", "--noproxy",
+        "--retry", "--retry-delay",
+        "--retry-max-time", "-D", "--dump-header", "--max-redirs", "--max-filesize", "--limit-rate", "-r", "--range",
+        "-C", "--continue-at", "-z",
+        "--time-cond", "-y", "--speed-time", "-Y", "--speed-limit", "--keepalive-time", "--oauth2-bearer", "--trace",
+        "--trace-ascii", "--stderr", "-P",
         "--ftp-port", "-Q", "--quote", "-t", "--telnet-option",
     ]
     /// Options that read a body or further options from elsewhere, or encode them anew.
@@ -98,7 +104,11 @@ struct CurlReader: Sendable, Hashable {
         case "-H", "--header":
             let header = value()
             if let colon = header.firstIndex(of: ":") {
-                headers.append((String(header[..<colon]).trimmingSpaces, String(header[header.index(after: colon)...]).trimmingSpaces))
+                headers.append(
+                    (
+                        String(header[..<colon]).trimmingSpaces,
+                        String(header[header.index(after: colon)...]).trimmingSpaces
+                    ))
             }
         case "-d", "--data", "--data-ascii", "--data-binary", "--data-raw", "--json":
             let data = value()
@@ -142,7 +152,9 @@ struct CurlReader: Sendable, Hashable {
             return String(view)
         }
         func noteVariable() {
-            let name = scalars[(index + 1)...].prefix { $0.properties.isAlphabetic || $0 == "_" || $0 == "{" || $0 == "(" }
+            let name = scalars[(index + 1)...].prefix {
+                $0.properties.isAlphabetic || $0 == "_" || $0 == "{" || $0 == "("
+            }
             if !name.isEmpty { variables.append("$" + string(name.filter { $0 != "{" && $0 != "(" })) }
         }
         while index < scalars.count {
@@ -167,7 +179,9 @@ struct CurlReader: Sendable, Hashable {
                 isWord = true
                 index += 1
                 while index < scalars.count, scalars[index] != "\"" {
-                    if scalars[index] == "\\", index + 1 < scalars.count, "\"\\$`\n".unicodeScalars.contains(scalars[index + 1]) {
+                    if scalars[index] == "\\", index + 1 < scalars.count,
+                        "\"\\$`\n".unicodeScalars.contains(scalars[index + 1])
+                    {
                         index += 1
                         if scalars[index] != "\n" { word.append(scalars[index]) }
                     } else {

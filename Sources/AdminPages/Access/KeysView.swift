@@ -103,23 +103,32 @@ struct KeysView: Page {
         let keys = accounts.serverKeys().filter { $0.container == container && $0.environment == environment }
         let sessions = accounts.webAuthSessions().filter { $0.container == container && $0.environment == environment }
         // Valid credentials come first, then the newest.
-        func sorted<Item>(_ items: [Item], _ isLive: (Item) -> Bool) -> [Item] { items.filter(isLive) + items.filter { !isLive($0) } }
+        func sorted<Item>(_ items: [Item], _ isLive: (Item) -> Bool) -> [Item] {
+            items.filter(isLive) + items.filter { !isLive($0) }
+        }
         let now = Timestamp.now()
         let tokenNames = Dictionary(tokens.map { ($0.id, $0.name) }, uniquingKeysWith: { first, _ in first })
         let token = draft.flatMap { $0.form == .token ? $0 : nil }
         let key = draft.flatMap { $0.form == .key ? $0 : nil }
         return KeysView(
-            status: draft == nil ? .ok : .badRequest, notice: Notice.text(visit.fields["notice"]), container: container.description,
+            status: draft == nil ? .ok : .badRequest, notice: Notice.text(visit.fields["notice"]),
+            container: container.description,
             environment: environment.rawValue, isRequired: access.mode == .required,
-            tokens: sorted(tokens, \.isLive).prefix(limit).map { TokenRow($0, visit) }, keys: sorted(keys, \.isLive).prefix(limit).map { KeyRow($0, visit) },
-            sessions: sorted(sessions) { $0.isLive(at: now) }.prefix(limit).map { SessionRow($0, at: now, tokenNames, visit) },
+            tokens: sorted(tokens, \.isLive).prefix(limit).map { TokenRow($0, visit) },
+            keys: sorted(keys, \.isLive).prefix(limit).map { KeyRow($0, visit) },
+            sessions: sorted(sessions) { $0.isLive(at: now) }.prefix(limit).map {
+                SessionRow($0, at: now, tokenNames, visit)
+            },
             moreTokens: more(tokens.count, "skylight token list"), moreKeys: more(keys.count, "skylight key list"),
             moreSessions: more(sessions.count, "skylight token list --web-auth"),
             tokenForm: TokenForm(
-                action: place.link("keys/token"), isOpen: token != nil || tokens.isEmpty && draft == nil, complaint: token?.complaint,
-                name: token?.fields["name"] ?? "", origins: token?.fields["origins"] ?? "", callback: token?.fields["callback"] ?? ""),
+                action: place.link("keys/token"), isOpen: token != nil || tokens.isEmpty && draft == nil,
+                complaint: token?.complaint,
+                name: token?.fields["name"] ?? "", origins: token?.fields["origins"] ?? "",
+                callback: token?.fields["callback"] ?? ""),
             keyForm: KeyForm(
-                action: place.link("keys/key"), isOpen: key != nil, complaint: key?.complaint, name: key?.fields["name"] ?? "",
+                action: place.link("keys/key"), isOpen: key != nil, complaint: key?.complaint,
+                name: key?.fields["name"] ?? "",
                 pem: key?.fields["pem"].flatMap { isPublic($0) ? $0 : nil } ?? ""),
             signature: place.link("keys/signature"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
@@ -190,13 +199,19 @@ enum KeyActions {
     static func makeToken(_ visit: Visit, _ access: AccessControl) async throws -> Answer {
         let address = visit.place.address
         do {
-            let origins = (visit.fields["origins"] ?? "").formLines.flatMap { $0.split(whereSeparator: { $0 == " " || $0 == "," }).map(String.init) }
+            let origins = (visit.fields["origins"] ?? "").formLines.flatMap {
+                $0.split(whereSeparator: { $0 == " " || $0 == "," }).map(String.init)
+            }
             let (token, secret) = try await visit.accounts.makeAPIToken(
-                named: visit.fields["name"]?.trimmingSpaces ?? "", container: address.container, environment: address.environment,
+                named: visit.fields["name"]?.trimmingSpaces ?? "", container: address.container,
+                environment: address.environment,
                 allowedOrigins: origins, callback: visit.fields.text("callback")?.trimmingSpaces)
             return .page(TokenMadeView(token, secret, visit))
         } catch let error as RecordError where error.code == .badRequest {
-            return .page(try KeysView.load(visit, access, draft: KeysView.Draft(form: .token, complaint: PageError(error), fields: visit.fields)))
+            return .page(
+                try KeysView.load(
+                    visit, access,
+                    draft: KeysView.Draft(form: .token, complaint: PageError(error), fields: visit.fields)))
         }
     }
 
@@ -205,12 +220,18 @@ enum KeyActions {
         do {
             // A chosen file takes precedence over the text.
             let pem = visit.fields.text("file") ?? visit.fields["pem"] ?? ""
-            guard !pem.trimmingSpaces.isEmpty else { throw RecordError(.badRequest, "Paste the public key, or choose its file") }
+            guard !pem.trimmingSpaces.isEmpty else {
+                throw RecordError(.badRequest, "Paste the public key, or choose its file")
+            }
             let key = try await visit.accounts.registerServerKey(
-                pem: pem, named: visit.fields["name"]?.trimmingSpaces ?? "", container: address.container, environment: address.environment)
+                pem: pem, named: visit.fields["name"]?.trimmingSpaces ?? "", container: address.container,
+                environment: address.environment)
             return .page(KeyMadeView(key, visit))
         } catch let error as RecordError where error.code == .badRequest {
-            return .page(try KeysView.load(visit, access, draft: KeysView.Draft(form: .key, complaint: PageError(error), fields: visit.fields)))
+            return .page(
+                try KeysView.load(
+                    visit, access, draft: KeysView.Draft(form: .key, complaint: PageError(error), fields: visit.fields))
+            )
         }
     }
 
@@ -228,16 +249,24 @@ enum KeyActions {
             func isHere(_ container: ContainerID, _ environment: Records.Environment) -> Bool {
                 container == address.container && environment == address.environment
             }
-            if let id = fields.text("token"), let token = accounts.apiTokens().first(where: { $0.id == id && isHere($0.container, $0.environment) }) {
+            if let id = fields.text("token"),
+                let token = accounts.apiTokens().first(where: { $0.id == id && isHere($0.container, $0.environment) })
+            {
                 self = .token(token)
-            } else if let id = fields.text("key"), let key = accounts.serverKey(id), isHere(key.container, key.environment) {
+            } else if let id = fields.text("key"), let key = accounts.serverKey(id),
+                isHere(key.container, key.environment)
+            {
                 self = .key(key)
             } else if let id = fields.text("session"),
-                let session = accounts.webAuthSessions().first(where: { $0.id == id && isHere($0.container, $0.environment) })
+                let session = accounts.webAuthSessions().first(where: {
+                    $0.id == id && isHere($0.container, $0.environment)
+                })
             {
                 self = .session(session)
             } else {
-                throw RecordError(.notFound, "There is no such token, key or session in \(address.container), \(address.environment.rawValue)")
+                throw RecordError(
+                    .notFound,
+                    "There is no such token, key or session in \(address.container), \(address.environment.rawValue)")
             }
         }
     }
@@ -256,15 +285,20 @@ enum KeyActions {
             field = ("token", token.id)
         case .key(let key):
             title = "Revoke the server key ‘\(key.name)’?"
-            lines = ["Requests signed with it will fail with 401 AUTHENTICATION_FAILED. Records that it saved stay unchanged."]
+            lines = [
+                "Requests signed with it will fail with 401 AUTHENTICATION_FAILED. Records that it saved stay unchanged."
+            ]
             field = ("key", key.keyID)
         case .session(let session):
             title = "Sign \(visit.people.name(of: session.user)) out?"
-            lines = ["Requests with the web auth tokens of this session will fail with 421 AUTHENTICATION_REQUIRED, and the app must sign in again."]
+            lines = [
+                "Requests with the web auth tokens of this session will fail with 421 AUTHENTICATION_REQUIRED, and the app must sign in again."
+            ]
             field = ("session", session.id)
         }
         return ConfirmationView(
-            on: .keys, title: title, lines: lines, action: visit.place.link("keys/revoke"), fields: [Frame.Hidden(name: field.name, value: field.value)],
+            on: .keys, title: title, lines: lines, action: visit.place.link("keys/revoke"),
+            fields: [Frame.Hidden(name: field.name, value: field.value)],
             button: field.name == "session" ? "Sign out" : "Revoke", cancel: visit.place.link("keys"))
     }
 

@@ -44,7 +44,8 @@ struct SignatureView: Page {
             let length = fields.pairs.reduce(0) { $0 + $1.value.utf8.count }
             let form = try await WorkPool.prompt.run(on: length) { try SignatureForm(fields) }
             guard form.target.hasPrefix("/") else {
-                throw RecordError(.badRequest, "The path of the request is missing; enter it from /database on, with its query")
+                throw RecordError(
+                    .badRequest, "The path of the request is missing; enter it from /database on, with its query")
             }
             return SignatureView(form, try await Result.of(form, visit), nil, visit)
         } catch let error as RecordError where error.code == .badRequest {
@@ -74,34 +75,50 @@ extension SignatureView.Result {
         let date = form.date.isEmpty ? RequestSignature.date(of: Int64(now.timeIntervalSince1970)) : form.date
         let parts = [
             SignatureView.Part(
-                name: "date", text: date, note: form.date.isEmpty ? "the current time, because the request has none; \(SignatureForm.dateHeader) must have the same value" : nil),
+                name: "date", text: date,
+                note: form.date.isEmpty
+                    ? "the current time, because the request has none; \(SignatureForm.dateHeader) must have the same value"
+                    : nil),
             SignatureView.Part(
                 name: "body hash", text: hash,
-                note: body.isEmpty ? "SHA-256 of no bytes, in base64; for an empty body this part may also be empty" : "SHA-256 of \(Digits.count(body.count, "byte")), in base64"),
+                note: body.isEmpty
+                    ? "SHA-256 of no bytes, in base64; for an empty body this part may also be empty"
+                    : "SHA-256 of \(Digits.count(body.count, "byte")), in base64"),
             SignatureView.Part(name: "target", text: form.target, note: nil),
         ]
-        func result(_ verdict: String?, _ tone: String, _ diagnosis: Diagnosis? = nil, remarks: [String] = []) -> SignatureView.Result {
+        func result(_ verdict: String?, _ tone: String, _ diagnosis: Diagnosis? = nil, remarks: [String] = [])
+            -> SignatureView.Result
+        {
             SignatureView.Result(
                 verdict: verdict, tone: tone, diagnosis: diagnosis, isLaidOut: diagnosis?.message == nil, parts: parts,
                 message: RequestSignature.message(date: date, body: body, target: form.target), remarks: remarks)
         }
         if form.keyID.isEmpty || form.signature.isEmpty {
-            let missing = form.keyID.isEmpty && form.signature.isEmpty ? "a key ID and a signature" : form.keyID.isEmpty ? "a key ID" : "a signature"
+            let missing =
+                form.keyID.isEmpty && form.signature.isEmpty
+                ? "a key ID and a signature" : form.keyID.isEmpty ? "a key ID" : "a signature"
             return result("There is no signature to check without \(missing). Below is the message to sign.", "plain")
         }
         let place = form.place ?? (visit.place.address.container, visit.place.address.environment)
         let request = SignedRequest(
-            keyID: form.keyID, date: form.date, signature: form.signature, body: body, target: form.target, container: place.container,
+            keyID: form.keyID, date: form.date, signature: form.signature, body: body, target: form.target,
+            container: place.container,
             environment: place.environment)
         let accounts = visit.accounts
         let targets = Self.knownTargets(place.container)
-        let verdict = try await WorkPool.prompt.run { accounts.verify(request, knownTargets: targets, now: now, isUse: false) }
+        let verdict = try await WorkPool.prompt.run {
+            accounts.verify(request, knownTargets: targets, now: now, isUse: false)
+        }
         switch verdict {
-        case .accepted(let key): return result("The signature is correct: the key ‘\(key.name)’ signed this message.", "good")
-        case .refused(let problem) where problem.kind == .clock && problem.parts.contains { $0.name == "target" && $0.state == .matches }:
+        case .accepted(let key):
+            return result("The signature is correct: the key ‘\(key.name)’ signed this message.", "good")
+        case .refused(let problem)
+        where problem.kind == .clock && problem.parts.contains { $0.name == "target" && $0.state == .matches }:
             return result(
                 "The signature is correct, but its date is too old or in the future.", "plain", Diagnosis(problem),
-                remarks: ["A request is accepted if its date is within \(RequestSignature.window / 60) minutes of this server's clock."])
+                remarks: [
+                    "A request is accepted if its date is within \(RequestSignature.window / 60) minutes of this server's clock."
+                ])
         case .refused(let problem): return result(nil, "bad", Diagnosis(problem))
         }
     }
@@ -109,7 +126,8 @@ extension SignatureView.Result {
     /// Targets that the client may have intended.
     private static func knownTargets(_ container: ContainerID) -> [String] {
         let services = [
-            "records/query", "records/modify", "records/lookup", "records/changes", "zones/list", "zones/lookup", "zones/modify", "changes/database",
+            "records/query", "records/modify", "records/lookup", "records/changes", "zones/list", "zones/lookup",
+            "zones/modify", "changes/database",
             "changes/zone", "assets/upload", "assets/rereference", "users/caller", "users/current",
         ]
         return Records.Environment.allCases.flatMap { environment in
@@ -155,9 +173,14 @@ struct SignatureForm: ViewModel {
         // Browsers submit line ends as CR LF.
         body = (fields["body"] ?? "").replacing("\r\n", with: "\n")
         if !curl.trimmingSpaces.isEmpty { try read(curl.replacing("\r\n", with: "\n")) }
-        if let address = try? CurlReader("curl '\(target.replacing("'", with: "%27"))'"), !target.hasPrefix("/"), !target.isEmpty { target = address.target }
+        if let address = try? CurlReader("curl '\(target.replacing("'", with: "%27"))'"), !target.hasPrefix("/"),
+            !target.isEmpty
+        {
+            target = address.target
+        }
         guard body.utf8.count <= Self.bodyLimit else {
-            throw RecordError(.badRequest, "The body is longer than \(Digits.bytes(Int64(Self.bodyLimit))); paste a shorter one")
+            throw RecordError(
+                .badRequest, "The body is longer than \(Digits.bytes(Int64(Self.bodyLimit))); paste a shorter one")
         }
     }
 
@@ -185,8 +208,12 @@ struct SignatureForm: ViewModel {
         date = command.header(Self.dateHeader) ?? date
         signature = command.header(Self.signatureHeader) ?? signature
         let variables = Set(command.variables).sorted()
-        remarks = variables.isEmpty
-            ? [] : ["The command has shell variables: \(variables.prefix(Self.variableLimit).joined(separator: ", ")). Paste it with their values."]
+        remarks =
+            variables.isEmpty
+            ? []
+            : [
+                "The command has shell variables: \(variables.prefix(Self.variableLimit).joined(separator: ", ")). Paste it with their values."
+            ]
     }
 
     private static func words(_ problem: CurlReader.Problem) -> String {
@@ -194,15 +221,18 @@ struct SignatureForm: ViewModel {
         case .noCommand: "The text has no curl command; enter the parts of the request instead"
         case .noAddress: "The command has no URL"
         case .openQuotation: "A quotation mark in the command is not closed; paste the whole command"
-        case .bodyInFile(let name): "The body is in the file '\(name)', which the console can't read: enter the parts of the request, with the content of the file as the body"
-        case .unreadOption(let option): "The command does not contain what curl sends for \(option): enter the parts of the request instead"
+        case .bodyInFile(let name):
+            "The body is in the file '\(name)', which the console can't read: enter the parts of the request, with the content of the file as the body"
+        case .unreadOption(let option):
+            "The command does not contain what curl sends for \(option): enter the parts of the request instead"
         }
     }
 
     /// The container and the environment in the target.
     var place: (container: ContainerID, environment: Records.Environment)? {
         let parts = target.prefix { $0 != "?" }.split(separator: "/")
-        guard let start = parts.firstIndex(of: "database"), parts.count > start + 3, let container = ContainerID(String(parts[start + 2])),
+        guard let start = parts.firstIndex(of: "database"), parts.count > start + 3,
+            let container = ContainerID(String(parts[start + 2])),
             let environment = Records.Environment(rawValue: String(parts[start + 3]))
         else { return nil }
         return (container, environment)

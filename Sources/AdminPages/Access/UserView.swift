@@ -19,7 +19,8 @@ struct UserView: Page {
         let types: [TypeCount]
         let deletions: String
         let first: ValueView
-        /// True if the first save may be older, because a record that was saved again no longer shows its earlier change.
+        /// True if the first save may be older, because a record that was saved again no longer shows its earlier
+        /// change.
         let mayBeEarlier: Bool
         /// The link that searches all records.
         let lookFirst: String?
@@ -85,35 +86,44 @@ extension UserView {
         let name = visit.fields["name"] ?? ""
         // A container in iCloud has one user here, who need not be one of this server.
         let actor = visit.people.actor
-        guard let user = visit.connection == nil ? visit.people.user(named: name) : actor.handle == name ? actor : nil else {
+        guard let user = visit.connection == nil ? visit.people.user(named: name) : actor.handle == name ? actor : nil
+        else {
             throw RecordError(.notFound, "There is no user '\(name)'; create the user on the page Users")
         }
         let existing = try await UserData.environments(visit)
         var parts: [Part] = []
         for environment in UserData.shown(existing, visit) {
-            let data = try await UserData(of: user, in: environment, zones: zoneLimit, changes: changes, existing: existing, visit: visit)
+            let data = try await UserData(
+                of: user, in: environment, zones: zoneLimit, changes: changes, existing: existing, visit: visit)
             parts.append(try await Part(data, user, visit))
         }
-        let histories = visit.log.clients.histories(in: visit.place.address.container).filter { $0.user == user.userRecordName }
+        let histories = visit.log.clients.histories(in: visit.place.address.container).filter {
+            $0.user == user.userRecordName
+        }
         let theirs = visit.place.with {
             $0.user = user.handle == User.developerHandle ? nil : user.handle
             $0.zone = .unspecified
         }
         let maker = visit.connection == nil ? Self.words(user.maker, visit) : "by Apple"
         return UserView(
-            title: user.displayName, handle: user.handle, emailAddress: user.emailAddress, userRecordName: user.userRecordName.string,
+            title: user.displayName, handle: user.handle, emailAddress: user.emailAddress,
+            userRecordName: user.userRecordName.string,
             maker: maker, wasMade: maker != nil || user.made != nil, made: user.made.map { ValueView(.time($0)) },
-            lastSeen: visit.accounts.lastSeen(user.userRecordName).map { ValueView(.time($0)) }, isActor: user == visit.people.actor,
+            lastSeen: visit.accounts.lastSeen(user.userRecordName).map { ValueView(.time($0)) },
+            isActor: user == visit.people.actor,
             actAs: theirs.link("query"),
-            remove: visit.connection != nil || Self.hasToStay(user, visit) ? nil : visit.place.link("users/remove", [("name", user.handle)]),
+            remove: visit.connection != nil || Self.hasToStay(user, visit)
+                ? nil : visit.place.link("users/remove", [("name", user.handle)]),
             container: visit.place.address.container.description, parts: parts,
             clients: histories.prefix(clientLimit).map { history in
                 ClientRow(
                     name: history.identity.label, href: visit.place.link("clients") + "#" + history.anchor,
                     requests: Digits.count(history.parts.reduce(0) { $0 + $1.requestCount }, "request"),
                     last: ValueView(.time(history.parts.map(\.lastSeen).max() ?? Timestamp(milliseconds: 0))))
-            }, requests: visit.place.link("requests", [("by", user.handle)]), isLogOn: visit.log.isOn, back: visit.place.link("users"),
-            keyValues: visit.connection == nil ? theirs.with { $0.address.scope = .private }.link(Tab.keyvalues.rawValue) : nil,
+            }, requests: visit.place.link("requests", [("by", user.handle)]), isLogOn: visit.log.isOn,
+            back: visit.place.link("users"),
+            keyValues: visit.connection == nil
+                ? theirs.with { $0.address.scope = .private }.link(Tab.keyvalues.rawValue) : nil,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
@@ -133,7 +143,9 @@ extension UserView {
         switch maker {
         case .server: nil
         case .stranger: "by a sign-in without an API token"
-        case .apiToken(let id): "by a sign-in with the API token " + (visit.accounts.apiTokens().first { $0.id == id }.map { "‘\($0.name)’" } ?? id)
+        case .apiToken(let id):
+            "by a sign-in with the API token "
+                + (visit.accounts.apiTokens().first { $0.id == id }.map { "‘\($0.name)’" } ?? id)
         }
     }
 }
@@ -146,7 +158,9 @@ extension UserView.Part {
         isEmpty = data.records == 0 && left == 0 && cell.answer == nil
         nothing = data.isThere ? cell.nothing ?? "" : "no data yet"
         var rows: [UserView.ZoneRow] = []
-        for zone in data.summaries?.zones ?? [] { rows.append(try await UserView.ZoneRow(zone, data.place, user, visit)) }
+        for zone in data.summaries?.zones ?? [] {
+            rows.append(try await UserView.ZoneRow(zone, data.place, user, visit))
+        }
         zones = rows
         more = left > 0 ? "\(Digits.count(left, "more zone")). The page Zones lists all." : nil
     }
@@ -159,32 +173,43 @@ extension UserView.ZoneRow {
         href = there.link("zone")
         records = Digits.grouped(zone.counts.total)
         types = UserData.sorted(zone.counts.records).map { type in
-            UserView.TypeCount(name: type.name.string, count: Digits.grouped(type.count), href: there.link("query", [("type", type.name.string)]))
+            UserView.TypeCount(
+                name: type.name.string, count: Digits.grouped(type.count),
+                href: there.link("query", [("type", type.name.string)]))
         }
         deletions = Digits.grouped(zone.counts.deletions)
         last = zone.lastSave.map { ValueView(.time($0)) } ?? .missing
         let environment = place.address.environment.rawValue
-        let isAsked = visit.fields[UserView.environmentField] == environment && visit.fields.text(UserView.zoneField).map { Name($0) } == zone.zoneID.zoneName
+        let isAsked =
+            visit.fields[UserView.environmentField] == environment
+            && visit.fields.text(UserView.zoneField).map { Name($0) } == zone.zoneID.zoneName
         var first = zone.firstSave
         if isAsked {
             first = try await visit.measure {
-                let database = try await visit.engine.database(place.address, as: Caller(userRecordName: user.userRecordName))
+                let database = try await visit.engine.database(
+                    place.address, as: Caller(userRecordName: user.userRecordName))
                 return try await database.earliestCreation(in: zone.zoneID)
             }
         }
         self.first = first.map { ValueView(.time($0)) } ?? .missing
         let isOpen = !zone.isFirstCertain && !isAsked && zone.counts.total > 0
         mayBeEarlier = isOpen && first != nil
-        lookFirst = isOpen
+        lookFirst =
+            isOpen
             ? visit.place.link(
-                "users/user", [("name", user.handle), (UserView.zoneField, zone.zoneID.zoneName.string), (UserView.environmentField, environment)])
+                "users/user",
+                [
+                    ("name", user.handle), (UserView.zoneField, zone.zoneID.zoneName.string),
+                    (UserView.environmentField, environment),
+                ])
             : nil
     }
 }
 
 // MARK: - Data on a new device
 
-/// The answer to the question of an app that is new on a device: has the user data already? It reads a little of each zone, and no records' fields.
+/// The answer to the question of an app that is new on a device: has the user data already? It reads a little of each
+/// zone, and no records' fields.
 struct DataAnswer: Sendable {
     /// The number of zones that the words name.
     private static let zoneLimit = 3
@@ -233,11 +258,14 @@ struct DataAnswer: Sendable {
                 doubt = "the feed of \(zone.zoneID.zoneName) can't be read: \(error.reason)"
             }
         }
-        (self.zones, self.hasObjects, left, self.doubt, leavesDefaultZone) = (zones, hasObjects, max(0, all.count - limit), doubt, true)
+        (self.zones, self.hasObjects, left, self.doubt, leavesDefaultZone) = (
+            zones, hasObjects, max(0, all.count - limit), doubt, true
+        )
         self.mentionsObjects = mentionsObjects || all.contains { Self.isCoreData($0.zoneID) }
     }
 
-    /// The types of the first records of a feed, none for an empty zone; `nil` if its first pages have no records although more follow.
+    /// The types of the first records of a feed, none for an empty zone; `nil` if its first pages have no records
+    /// although more follow.
     private static func firstTypes(of zoneID: ZoneID, in database: any RecordDatabase) async throws -> [Name]? {
         var request = ZoneChangesRequest(zoneID, desiredKeys: [])
         for _ in 0..<pageLimit {
@@ -251,14 +279,18 @@ struct DataAnswer: Sendable {
 
     /// The first records of Core Data's zone may be pairs, or none of Core Data's own.
     private static func isCoreData(_ zoneID: ZoneID) -> Bool { MirroredNaming.isZone(zoneID) }
-    private static func isCoreData(_ type: Name) -> Bool { MirroredNaming.isEntityType(type) || type == MirroredLink.recordType }
+    private static func isCoreData(_ type: Name) -> Bool {
+        MirroredNaming.isEntityType(type) || type == MirroredLink.recordType
+    }
 
     /// `nil` where there is nothing to say.
     var words: String? {
         if zones.isEmpty {
             if let doubt { return "not known: \(doubt)" }
             if !leavesDefaultZone { return nil }
-            return left > 0 ? "none in the zones read; the default zone has no feed" : "no, except perhaps in the default zone, which has no feed"
+            return left > 0
+                ? "none in the zones read; the default zone has no feed"
+                : "no, except perhaps in the default zone, which has no feed"
         }
         var names = zones.prefix(Self.zoneLimit).map { $0.isDefault ? "the default zone" : $0.zoneName.string }
         if zones.count > names.count { names.append("\(zones.count - names.count) more") }
@@ -266,7 +298,9 @@ struct DataAnswer: Sendable {
         let place = names.isEmpty ? last : "\(names.joined(separator: ", ")) and \(last)"
         if !mentionsObjects, !hasObjects { return "yes, in \(place)" }
         let isOpen = left > 0 || doubt != nil
-        let objects = hasObjects ? "with Core Data objects" : isOpen ? "no Core Data objects in the zones read" : "without Core Data objects"
+        let objects =
+            hasObjects
+            ? "with Core Data objects" : isOpen ? "no Core Data objects in the zones read" : "without Core Data objects"
         return "yes, in \(place), \(objects)"
     }
 }

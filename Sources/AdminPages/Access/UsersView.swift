@@ -67,17 +67,29 @@ struct UsersView: Page {
         let existing = try await UserData.environments(visit)
         let same = SamePage(asked: visit)
         var rows: [Row] = []
-        for user in users.dropFirst((page - 1) * limit).prefix(limit) { rows.append(try await Row(user, chosenFor: same, existing: existing, visit: visit)) }
+        for user in users.dropFirst((page - 1) * limit).prefix(limit) {
+            rows.append(try await Row(user, chosenFor: same, existing: existing, visit: visit))
+        }
         func link(_ number: Int) -> String? {
             guard number >= 1, number <= last else { return nil }
-            return visit.place.link("users", (same?.parameters ?? []) + [(Frame.Find.parameter, found), ("page", String(number))].filter { !$0.1.isEmpty })
+            return visit.place.link(
+                "users",
+                (same?.parameters ?? [])
+                    + [(Frame.Find.parameter, found), ("page", String(number))].filter { !$0.1.isEmpty })
         }
         let start = (page - 1) * limit
         return UsersView(
-            rows: rows, environments: UserData.shown(existing, visit).map(\.rawValue), isOpen: access.mode == .open, action: visit.place.link("users/add"),
-            find: Frame.Find(on: .users, at: visit.place, label: "Find a user", for: same), found: found, chosenFor: same?.title,
-            nothing: rows.isEmpty ? "No user’s name, handle, e-mail address or user record name contains ‘\(found)’." : nil, notice: Notice.text(visit.fields["notice"]), nameLimit: String(Accounts.nameLimit), emailAddressLimit: String(Accounts.emailAddressLimit), container: visit.place.address.container.description,
-            shown: last == 1 ? nil : "Users \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(users.count))",
+            rows: rows, environments: UserData.shown(existing, visit).map(\.rawValue), isOpen: access.mode == .open,
+            action: visit.place.link("users/add"),
+            find: Frame.Find(on: .users, at: visit.place, label: "Find a user", for: same), found: found,
+            chosenFor: same?.title,
+            nothing: rows.isEmpty
+                ? "No user’s name, handle, e-mail address or user record name contains ‘\(found)’." : nil,
+            notice: Notice.text(visit.fields["notice"]), nameLimit: String(Accounts.nameLimit),
+            emailAddressLimit: String(Accounts.emailAddressLimit), container: visit.place.address.container.description,
+            shown: last == 1
+                ? nil
+                : "Users \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(users.count))",
             previous: link(page - 1), next: link(page + 1), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
@@ -104,7 +116,9 @@ struct UsersView: Page {
 }
 
 extension UsersView.Row {
-    fileprivate init(_ user: User, chosenFor page: SamePage?, existing: Set<Records.Environment>, visit: Visit) async throws {
+    fileprivate init(_ user: User, chosenFor page: SamePage?, existing: Set<Records.Environment>, visit: Visit)
+        async throws
+    {
         @Sendable func place(_ scope: DatabaseScope) -> Place {
             visit.place.with {
                 $0.user = user.handle == User.developerHandle ? nil : user.handle
@@ -122,14 +136,17 @@ extension UsersView.Row {
         var data: [UserDataCell] = []
         for environment in UserData.shown(existing, visit) {
             let found = try await UserData(
-                of: user, in: environment, zones: UsersView.zoneLimit, changes: UsersView.changes, existing: existing, visit: visit)
+                of: user, in: environment, zones: UsersView.zoneLimit, changes: UsersView.changes, existing: existing,
+                visit: visit)
             data.append(UserDataCell(found))
         }
         self.data = data
         let environment = visit.place.address.environment
         let shared = try await visit.measure {
             let address = place(.shared).address
-            guard existing.contains(environment), UserData.reaches(address, visit), try await UserData.isKnown(user, in: environment, visit) else { return 0 }
+            guard existing.contains(environment), UserData.reaches(address, visit),
+                try await UserData.isKnown(user, in: environment, visit)
+            else { return 0 }
             let database = try await visit.engine.database(address, as: Caller(userRecordName: user.userRecordName))
             return try await database.zones().count { !$0.zoneID.isDefault }
         }
@@ -157,7 +174,8 @@ struct UserData: Sendable {
     ///   - zones: the number of zones to examine.
     ///   - changes: the number of changes to read at each end of the feeds, in total, for the dates.
     init(
-        of user: User, in environment: Records.Environment, zones: Int, changes: Int, existing: Set<Records.Environment>, visit: Visit
+        of user: User, in environment: Records.Environment, zones: Int, changes: Int,
+        existing: Set<Records.Environment>, visit: Visit
     ) async throws {
         let place = visit.place.with {
             $0.address.environment = environment
@@ -172,9 +190,12 @@ struct UserData: Sendable {
             return
         }
         (summaries, answer) = try await visit.measure {
-            guard try await Self.isKnown(user, in: environment, visit) else { return (ZoneSummaries(zones: [], left: 0), nil) }
+            guard try await Self.isKnown(user, in: environment, visit) else {
+                return (ZoneSummaries(zones: [], left: 0), nil)
+            }
             guard Self.reaches(place.address, visit) else { return (nil, nil) }
-            let database = try await visit.engine.database(place.address, as: Caller(userRecordName: user.userRecordName))
+            let database = try await visit.engine.database(
+                place.address, as: Caller(userRecordName: user.userRecordName))
             guard database.can(.summarizeZones) else {
                 return (nil, try await DataAnswer(byFeedsOf: database, limit: zones, mentionsObjects: visit.hasObjects))
             }
@@ -193,7 +214,9 @@ struct UserData: Sendable {
     /// False for a database in iCloud that its credentials do not open.
     static func reaches(_ address: DatabaseAddress, _ visit: Visit) -> Bool {
         guard visit.connection != nil else { return true }
-        return visit.accounts.connections(of: address.container).contains { $0.environment == address.environment && $0.reach.contains(address.scope) }
+        return visit.accounts.connections(of: address.container).contains {
+            $0.environment == address.environment && $0.reach.contains(address.scope)
+        }
     }
 
     /// The environments to show. For a container in iCloud, only those that are connected are known.
@@ -217,11 +240,15 @@ struct UserData: Sendable {
     }
 
     static func sorted(_ counts: [Name: Int]) -> [(name: Name, count: Int)] {
-        counts.filter { $0.value > 0 }.sorted { $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value }.map { ($0.key, $0.value) }
+        counts.filter { $0.value > 0 }.sorted { $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value }.map {
+            ($0.key, $0.value)
+        }
     }
 
     /// The number of zones. The default zone, which always exists, counts if it has records.
-    var zoneCount: Int { (summaries?.zones.count { !$0.zoneID.isDefault || $0.counts.total > 0 } ?? 0) + (summaries?.left ?? 0) }
+    var zoneCount: Int {
+        (summaries?.zones.count { !$0.zoneID.isDefault || $0.counts.total > 0 } ?? 0) + (summaries?.left ?? 0)
+    }
 
     var firstSave: Timestamp? { summaries?.zones.compactMap(\.firstSave).min() }
     var isFirstCertain: Bool { summaries.map { $0.left == 0 && $0.zones.allSatisfy(\.isFirstCertain) } ?? false }
@@ -258,23 +285,27 @@ struct UserDataCell: ViewModel {
         records = total == 0 ? nil : Digits.count(total, "record")
         let left = data.summaries?.left ?? 0
         let looked = data.summaries?.zones.count ?? 0
-        self.zones = zones == 0 ? nil : Digits.count(zones, "zone") + (left > 0 ? ", counted in \(Digits.grouped(looked))" : "")
+        self.zones =
+            zones == 0 ? nil : Digits.count(zones, "zone") + (left > 0 ? ", counted in \(Digits.grouped(looked))" : "")
         let types = data.types
         var words = types.prefix(Self.typeLimit).map { "\($0.name) \(Digits.grouped($0.count))" }
         let others = types.dropFirst(Self.typeLimit)
         if !others.isEmpty {
-            words.append("\(Digits.grouped(others.reduce(0) { $0 + $1.count })) of \(Digits.count(others.count, "more type"))")
+            words.append(
+                "\(Digits.grouped(others.reduce(0) { $0 + $1.count })) of \(Digits.count(others.count, "more type"))")
         }
         self.types = words.isEmpty ? nil : words.joined(separator: ", ")
         first = data.firstSave.map { ValueView(.time($0)) }
         isFirstCertain = data.isFirstCertain
         last = data.lastSave.map { ValueView(.time($0)) }
         nothing =
-            total > 0 ? nil
+            total > 0
+            ? nil
             : data.isThere && data.summaries == nil
-            ? "\(data.answer == nil ? "unknown" : "counts are unknown"): this store can't \(Capability.summarizeZones.rawValue)"
-            : left > 0 ? "no records in the first \(Digits.grouped(looked)) of \(Digits.count(looked + left, "zone"))"
-            : zones == 0 ? "no data yet" : "no records; \(Digits.count(zones, "zone"))"
+                ? "\(data.answer == nil ? "unknown" : "counts are unknown"): this store can't \(Capability.summarizeZones.rawValue)"
+                : left > 0
+                    ? "no records in the first \(Digits.grouped(looked)) of \(Digits.count(looked + left, "zone"))"
+                    : zones == 0 ? "no data yet" : "no records; \(Digits.count(zones, "zone"))"
         answer = data.answer?.words
         objects = data.answer?.hasObjects ?? false ? data.place.link("objects") : nil
     }
@@ -296,12 +327,14 @@ enum UserRemovalActions {
             on: .users, title: "Delete the user ‘\(user.displayName)’?",
             lines: [
                 "This deletes the name, the e-mail address and the user's sign-in sessions: "
-                    + (sessions == 0 ? "there are none." : "\(Digits.grouped(sessions)) \(sessions == 1 ? "ends" : "end") at once."),
+                    + (sessions == 0
+                        ? "there are none." : "\(Digits.grouped(sessions)) \(sessions == 1 ? "ends" : "end") at once."),
                 "The user's data and the zones that others share with the user stay under \(user.userRecordName). "
                     + "To delete the data too, purge the user's zones first.",
                 "Nobody can sign in with this name again. To restore the user with all data, create ‘\(user.handle)’ on the page Users, "
                     + "or send a request that names the user.",
-            ], action: visit.place.link("users/remove"), fields: [Frame.Hidden(name: field, value: user.handle)], button: "Delete the user",
+            ], action: visit.place.link("users/remove"), fields: [Frame.Hidden(name: field, value: user.handle)],
+            button: "Delete the user",
             cancel: visit.place.link("users/user", [(field, user.handle)]))
     }
 
@@ -309,7 +342,8 @@ enum UserRemovalActions {
     static func remove(_ visit: Visit) async throws -> String {
         let user = try user(visit)
         _ = try await visit.accounts.removeUser(user.userRecordName)
-        let place = user == visit.people.actor ? visit.place.with { ($0.user, $0.zone) = (nil, .unspecified) } : visit.place
+        let place =
+            user == visit.people.actor ? visit.place.with { ($0.user, $0.zone) = (nil, .unspecified) } : visit.place
         return place.link("users", [Notice.userRemoved.parameter])
     }
 

@@ -70,12 +70,16 @@ struct CheckView: Page {
         let health = visit.engine.can(.reportHealth) ? try await visit.engine.health() : []
         // The run may end meanwhile, so its state is read once.
         let report = try await Report.load(run, visit)
-        let own = health.first { $0.container == place.address.container && $0.environment == place.address.environment }
+        let own = health.first {
+            $0.container == place.address.container && $0.environment == place.address.environment
+        }
         return CheckView(
-            scope: place.zoneID.map { "zone \(visit.zoneName($0))" } ?? "all zones of the \(place.address.scope.rawValue) database",
+            scope: place.zoneID.map { "zone \(visit.zoneName($0))" }
+                ?? "all zones of the \(place.address.scope.rawValue) database",
             rules: RecordFinding.Kind.allCases.map { Rule(title: $0.title, meaning: $0.meaning) }, report: report,
             isLive: report?.isLive ?? false, start: place.link("check/start"), cancel: place.link("check/cancel"),
-            command: Self.command(place), database: own?.database, milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            command: Self.command(place), database: own?.database,
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
 
@@ -133,7 +137,9 @@ extension CheckView.Report {
 }
 
 extension CheckView.Group {
-    fileprivate init(_ kind: RecordFinding.Kind, _ findings: CheckFindings.Findings, _ titles: ReferencedTitles, _ visit: Visit) {
+    fileprivate init(
+        _ kind: RecordFinding.Kind, _ findings: CheckFindings.Findings, _ titles: ReferencedTitles, _ visit: Visit
+    ) {
         id = kind.rawValue
         title = kind.title
         meaning = kind.meaning
@@ -148,13 +154,15 @@ extension CheckView.Row {
     fileprivate init(_ finding: RecordFinding, _ titles: ReferencedTitles, _ visit: Visit) {
         let zoneID = finding.recordID.zoneID
         record = RecordLink(
-            href: visit.place.link(toRecord: finding.recordID.recordName, in: zoneID), recordName: finding.recordID.recordName.string,
+            href: visit.place.link(toRecord: finding.recordID.recordName, in: zoneID),
+            recordName: finding.recordID.recordName.string,
             title: titles[finding.recordID])
         type = finding.recordType.string
         zone = visit.zoneName(zoneID)
         field = finding.fieldName?.string
         target = finding.target.map { target in
-            Frame.Link(text: target.recordName.string, href: visit.place.link(toRecord: target.recordName, in: target.zoneID))
+            Frame.Link(
+                text: target.recordName.string, href: visit.place.link(toRecord: target.recordName, in: target.zoneID))
         }
         explanation = finding.explanation
     }
@@ -181,15 +189,21 @@ extension RecordFinding.Kind {
     fileprivate var meaning: String {
         switch self {
         case .danglingReference: "The target of the reference is not in its zone. It was deleted or never saved."
-        case .danglingParent: "The record's parent does not exist, so a share of the parent does not include the record."
-        case .referenceAcrossZones: "Deletions, shares and the sync of a zone do not follow references into other zones."
+        case .danglingParent:
+            "The record's parent does not exist, so a share of the parent does not include the record."
+        case .referenceAcrossZones:
+            "Deletions, shares and the sync of a zone do not follow references into other zones."
         case .encryptedInPublic: "CloudKit refuses them there. Clear the field, or save the value elsewhere."
         case .nearSizeLimit: "The fields take more than 90 % of the size limit. The next save may be refused."
-        case .entityName: "The type begins with CD_, but CD_entityName does not match. Core Data silently skips such records."
+        case .entityName:
+            "The type begins with CD_, but CD_entityName does not match. Core Data silently skips such records."
         case .missingAsset: "The file is not stored, so its download fails."
-        case .besideHierarchies: "The record has no parent, so guests do not see it, and others of its type are shared. Often the app forgot the parent."
-        case .parentCircle: "Following the parents leads back to the record. Save one record of the circle with another parent, or without one."
-        case .nestedShare: "Guests of the outer share see nothing of the inner one. CloudKit refuses such shares. Stop one of the two, or clear the parent."
+        case .besideHierarchies:
+            "The record has no parent, so guests do not see it, and others of its type are shared. Often the app forgot the parent."
+        case .parentCircle:
+            "Following the parents leads back to the record. Save one record of the circle with another parent, or without one."
+        case .nestedShare:
+            "Guests of the outer share see nothing of the inner one. CloudKit refuses such shares. Stop one of the two, or clear the parent."
         case .unacceptedShare: "The share is at least a day old and has no guests."
         case .unknownAddress: "No user of this server has the address, so nobody can accept the invitation."
         }
@@ -207,7 +221,9 @@ enum CheckActions {
         var isStored: RecordCheck.FileLookup?
         if let ledger = store?.ledger { isStored = { checksum in try await ledger.entry(of: checksum) != nil } }
         let people = visit.people
-        let check = RecordCheck(visit.database, zoneID: visit.place.zoneID, isStored: isStored, isKnown: { people.user(invitedBy: $0) != nil })
+        let check = RecordCheck(
+            visit.database, zoneID: visit.place.zoneID, isStored: isStored,
+            isKnown: { people.user(invitedBy: $0) != nil })
         let (place, findings) = (visit.place.inAllZonesUnlessNamed, CheckFindings())
         let back = Frame.Link(text: "Check", href: place.link(Tab.check.rawValue))
         let run = BackgroundRun(heading: "Check", verb: "checked", total: 0, place: place, back: back, check: findings)

@@ -2,7 +2,8 @@ internal import Console
 internal import RecordStore
 internal import Records
 
-/// The page Deploy: the differences between the schemas of development and production, and the button that deploys them.
+/// The page Deploy: the differences between the schemas of development and production, and the button that deploys
+/// them.
 struct DeployView: Page {
     static let template = "deploy"
     static let tab = Tab.deploy
@@ -50,7 +51,9 @@ extension DeployView {
         let development = try await visit.schema(of: .development)
         let production = try await visit.schema(of: .production)
         let shown = Name(visit.fields["fingerprint"] ?? "")
-        guard Name(SchemaFingerprint.text(from: development, to: production)) == shown else { return .page(try await load(visit, isStale: true)) }
+        guard Name(SchemaFingerprint.text(from: development, to: production)) == shown else {
+            return .page(try await load(visit, isStale: true))
+        }
         if let refusal = SchemaDeploymentPlan(from: development, to: production).refusal { throw refusal }
         let editing = try await visit.database(in: .production)
         _ = try await visit.measure { try await editing.deploy(development, waitingForIndexes: false) }
@@ -66,18 +69,26 @@ extension DeployView {
         let obstacles = plan.obstacles
         let canRun = plan.canRun && !plan.isEmpty && visit.database.can(.deploySchema)
         return DeployView(
-            container: visit.place.address.container.description, notice: Notice.text(visit.fields["notice"]), isStale: isStale,
+            container: visit.place.address.container.description, notice: Notice.text(visit.fields["notice"]),
+            isStale: isStale,
             changes: difference.isEmpty && plan.respellings.isEmpty
                 ? nil
-                : SchemaChangeList(difference, plan.respellings, of: development, before: "production", after: "development") { change in
+                : SchemaChangeList(
+                    difference, plan.respellings, of: development, before: "production", after: "development"
+                ) { change in
                     if obstacles.contains(change) { return "A deployment can't delete this from production." }
                     if case .removeRole = change { return "A deployment leaves this role in production." }
                     let dropped = change.droppedIndexes
-                    return dropped.isEmpty ? nil : "Queries in production that need \(dropped.names.joined(separator: " or ")) will be refused."
+                    return dropped.isEmpty
+                        ? nil
+                        : "Queries in production that need \(dropped.names.joined(separator: " or ")) will be refused."
                 },
-            composites: composites(development, production), isCurrent: plan.isEmpty, obstacles: obstacles.compactMap(Self.line),
-            refusal: plan.refusal.map { PageError($0) }, drops: drops == 0 ? nil : Digits.count(drops, "index", plural: "indexes"),
-            canRun: canRun, permanent: canRun ? try await PermanentAdditions(plan.difference, visit) : nil, fingerprint: SchemaFingerprint.text(from: development, to: production),
+            composites: composites(development, production), isCurrent: plan.isEmpty,
+            obstacles: obstacles.compactMap(Self.line),
+            refusal: plan.refusal.map { PageError($0) },
+            drops: drops == 0 ? nil : Digits.count(drops, "index", plural: "indexes"),
+            canRun: canRun, permanent: canRun ? try await PermanentAdditions(plan.difference, visit) : nil,
+            fingerprint: SchemaFingerprint.text(from: development, to: production),
             action: visit.place.link("deploy"), works: try await visit.indexWorks(in: .production).panel,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
@@ -88,7 +99,8 @@ extension DeployView {
             let there = production.types[name]?.compositeIndexes ?? []
             return here.symmetricDifference(there).map { index in
                 CompositeRow(
-                    typeName: name.string, index: index.words, isInDevelopment: here.contains(index), isInProduction: there.contains(index))
+                    typeName: name.string, index: index.words, isInDevelopment: here.contains(index),
+                    isInProduction: there.contains(index))
             }.sorted { Name($0.index) < Name($1.index) }
         }
     }
@@ -96,7 +108,8 @@ extension DeployView {
     /// Advice for a change that production does not allow.
     private static func line(_ change: SchemaDifference.Change) -> String? {
         switch change {
-        case .removeType(let type): "Development no longer has the type \(type.name). Create it there again: production can't delete it."
+        case .removeType(let type):
+            "Development no longer has the type \(type.name). Create it there again: production can't delete it."
         case .removeField(let key, let definition, let type):
             "Development no longer has \(type).\(key.schemaName) \(definition.type.schemaName). Add it there again: production can't delete it."
         case .changeField(let key, let old, let new, let type):
@@ -108,7 +121,8 @@ extension DeployView {
 
 // MARK: - Permanent additions
 
-/// The types and fields that a deployment makes permanent, with the time and the cause of each in development. A misspelt one shows itself here.
+/// The types and fields that a deployment makes permanent, with the time and the cause of each in development. A
+/// misspelt one shows itself here.
 struct PermanentAdditions: ViewModel {
     struct Addition: ViewModel {
         /// `Message`, or `Message.sentAt`.
@@ -142,7 +156,8 @@ struct PermanentAdditions: ViewModel {
         let dated = added.map { change in (change: change, entry: history.first { $0.added(change) }) }
             .sorted { ($0.entry?.number ?? .min) > ($1.entry?.number ?? .min) }
         additions = dated.prefix(Self.limit).map { Addition($0.change, $0.entry, at: now) }
-        more = added.count > Self.limit ? "and \(Digits.grouped(added.count - Self.limit)) more, in the list below" : nil
+        more =
+            added.count > Self.limit ? "and \(Digits.grouped(added.count - Self.limit)) more, in the list below" : nil
         let types = added.count { $0.field == nil }
         let counts = [(types, "record type"), (added.count - types, "field")].filter { $0.0 > 0 }
         count = counts.map { Digits.count($0.0, $0.1) }.joined(separator: " and ")
@@ -155,7 +170,8 @@ extension PermanentAdditions.Addition {
         let type = change.recordType?.string ?? ""
         name = change.field.map { "\(type).\($0.schemaName)" } ?? type
         switch change {
-        case .addType(let type): form = type.fields.isEmpty ? "type without fields" : "type with \(Digits.count(type.fields.count, "field"))"
+        case .addType(let type):
+            form = type.fields.isEmpty ? "type without fields" : "type with \(Digits.count(type.fields.count, "field"))"
         case .addField(_, let definition, _): form = definition.type.schemaName
         default: form = ""
         }
@@ -181,7 +197,8 @@ extension SchemaHistoryEntry {
         guard let field = change.field?.schemaName else { return changes.contains { $0.hasPrefix(whole) } }
         return changes.contains { line in
             // A type is created together with its first fields.
-            line.hasPrefix("\(type): field '\(field)' ") && line.hasSuffix(" added") || line.hasPrefix(whole) && line.contains("'\(field)' ")
+            line.hasPrefix("\(type): field '\(field)' ") && line.hasSuffix(" added")
+                || line.hasPrefix(whole) && line.contains("'\(field)' ")
         }
     }
 }
@@ -216,7 +233,8 @@ extension Visit {
         var address = place.address
         address.environment = environment
         return try await measure { [address] in
-            address == self.database.address ? self.database : try await engine.database(address, as: self.database.caller)
+            address == self.database.address
+                ? self.database : try await engine.database(address, as: self.database.caller)
         }
     }
 

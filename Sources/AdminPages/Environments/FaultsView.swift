@@ -87,7 +87,8 @@ struct FaultsView: Page {
             InjectedFault.allCases.filter { $0.kind == kind }.map { fault in
                 let own = running.filter { $0.fault.fault == fault }.map(\.shown)
                 return Row(
-                    title: fault.title, name: fault.rawValue, effect: fault.effect, advice: fault.advice, isOn: !own.isEmpty,
+                    title: fault.title, name: fault.rawValue, effect: fault.effect, advice: fault.advice,
+                    isOn: !own.isEmpty,
                     stops: own.map { shown in
                         let text = own.count == 1 ? "Stop" : "Stop \(shown.area)"
                         return Stop(form: shown.id, text: text, label: own.count == 1 ? "Stop \(fault.title)" : text)
@@ -98,24 +99,32 @@ struct FaultsView: Page {
         let place = visit.place
         let isOwner = place.address.scope == .private
         return FaultsView(
-            notice: Notice.text(visit.fields["notice"]), running: running.map(\.shown), readings: rows(.reading), failures: rows(.failure),
+            notice: Notice.text(visit.fields["notice"]), running: running.map(\.shown), readings: rows(.reading),
+            failures: rows(.failure),
             acts: InjectedFault.allCases.filter { $0.kind == .act }.map { act in
-                Act(title: act.title, name: act.rawValue, effect: act.effect, advice: act.advice, obstacle: obstacle(to: act, visit))
+                Act(
+                    title: act.title, name: act.rawValue, effect: act.effect, advice: act.advice,
+                    obstacle: obstacle(to: act, visit))
             },
-            areas: FaultScope.allCases(in: visit).map { Choice($0.value(in: place), $0.area(in: place).description, isSelected: false) },
+            areas: FaultScope.allCases(in: visit).map {
+                Choice($0.value(in: place), $0.area(in: place).description, isSelected: false)
+            },
             zones: (isOwner ? visit.customZones : []).map { zone in
                 Choice(
                     place.zoneText(zone.zoneID), visit.zoneName(zone.zoneID),
                     isSelected: place.zoneID.map { place.isSame($0, zone.zoneID) } ?? false)
             },
             environment: place.address.environment.rawValue, container: place.address.container.description,
-            hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, start: place.link("rehearsals/start"),
+            hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
+            start: place.link("rehearsals/start"),
             stop: place.link("rehearsals/stop"), confirm: "\(place.path)/rehearsals/confirm",
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
     private static func obstacle(to act: InjectedFault, _ visit: Visit) -> String? {
-        if let capability = act.capability, !visit.database.can(capability) { return visit.database.unable(capability).reason }
+        if let capability = act.capability, !visit.database.can(capability) {
+            return visit.database.unable(capability).reason
+        }
         let hasZone = visit.place.address.scope == .private && !visit.customZones.isEmpty
         return act.needsZone && !hasZone ? "no zone here" : nil
     }
@@ -132,8 +141,10 @@ extension FaultsView.Running {
         since = ValueView(.time(running.since))
         let place = running.area
         let fields: [(String, String?)] = [
-            ("stop", running.fault.rawValue), ("container", place.container?.description), ("environment", place.environment?.rawValue),
-            ("database", place.scope?.rawValue), ("inZone", place.zoneID?.zoneName.string), ("owner", place.zoneID?.ownerRecordName?.string),
+            ("stop", running.fault.rawValue), ("container", place.container?.description),
+            ("environment", place.environment?.rawValue),
+            ("database", place.scope?.rawValue), ("inZone", place.zoneID?.zoneName.string),
+            ("owner", place.zoneID?.ownerRecordName?.string),
         ]
         self.fields = fields.compactMap { name, value in value.map { Frame.Hidden(name: name, value: $0) } }
     }
@@ -174,8 +185,12 @@ enum FaultScope: Hashable {
         case "database": self = .database
         default:
             guard value.hasPrefix(Self.zonePrefix),
-                case .one(let zoneID) = Place.zone(String(value.dropFirst(Self.zonePrefix.count)), owner: nil, in: place.address.scope)
-            else { throw RecordError(.badRequest, "Choose where to rehearse: everywhere, container, environment, database, or a zone") }
+                case .one(let zoneID) = Place.zone(
+                    String(value.dropFirst(Self.zonePrefix.count)), owner: nil, in: place.address.scope)
+            else {
+                throw RecordError(
+                    .badRequest, "Choose where to rehearse: everywhere, container, environment, database, or a zone")
+            }
             self = .zone(zoneID)
         }
     }
@@ -187,11 +202,14 @@ enum FaultScope: Hashable {
         case .container: FaultArea(container: address.container)
         case .environment: FaultArea(container: address.container, environment: address.environment)
         case .database: FaultArea(container: address.container, environment: address.environment, scope: address.scope)
-        // Clients name their own zones with or without the owner. The owner matters only in the shared database, which has zones of several owners.
+        // Clients name their own zones with or without the owner. The owner matters only in the shared database, which
+        // has zones of several owners.
         case .zone(let zoneID):
             FaultArea(
                 container: address.container, environment: address.environment, scope: address.scope,
-                zoneID: ZoneID(zoneName: zoneID.zoneName, ownerRecordName: address.scope == .shared ? zoneID.ownerRecordName : nil))
+                zoneID: ZoneID(
+                    zoneName: zoneID.zoneName, ownerRecordName: address.scope == .shared ? zoneID.ownerRecordName : nil)
+            )
         }
     }
 }
@@ -209,14 +227,17 @@ enum FaultActions {
         }
         func number(_ field: String, _ name: String) throws -> Int? {
             guard let text = visit.fields.text(field)?.trimmingSpaces else { return nil }
-            guard let number = Int(text) else { throw RecordError(.badRequest, "\(name) must be a whole number, not ‘\(text)’") }
+            guard let number = Int(text) else {
+                throw RecordError(.badRequest, "\(name) must be a whole number, not ‘\(text)’")
+            }
             return number
         }
         // One form starts all faults, so it sends what others need, too.
         let hasItems = fault == .partialFailure
         let setting = try FaultSetting(
             fault, count: fault.kind == .failure ? try number("count", "The count") : nil,
-            every: hasItems ? try number("every", "The number of items") : nil, code: hasItems ? visit.fields.text("code") : nil)
+            every: hasItems ? try number("every", "The number of items") : nil,
+            code: hasItems ? visit.fields.text("code") : nil)
         let area = try FaultScope(visit.fields["where"] ?? "everywhere", in: visit.place).area(in: visit.place)
         try faults.start(setting, in: area)
         return page(visit, .rehearsalStarted)
@@ -225,9 +246,12 @@ enum FaultActions {
     static func stop(_ visit: Visit, faults: FaultInjection) throws -> String {
         let fields = visit.fields
         let area = FaultArea(
-            container: fields["container"].flatMap { ContainerID($0) }, environment: fields["environment"].flatMap { Environment(rawValue: $0) },
+            container: fields["container"].flatMap { ContainerID($0) },
+            environment: fields["environment"].flatMap { Environment(rawValue: $0) },
             scope: fields["database"].flatMap { DatabaseScope(rawValue: $0) },
-            zoneID: fields.text("inZone").map { ZoneID(zoneName: Name($0), ownerRecordName: fields.text("owner").map { Name($0) }) })
+            zoneID: fields.text("inZone").map {
+                ZoneID(zoneName: Name($0), ownerRecordName: fields.text("owner").map { Name($0) })
+            })
         faults.stop(try fault(fields["stop"]), in: area)
         return page(visit, .rehearsalStopped)
     }
@@ -235,17 +259,22 @@ enum FaultActions {
     /// The confirmation page for actions that can't be undone.
     static func confirm(_ visit: Visit) throws -> ConfirmationView {
         let act = try fault(visit.fields["start"])
-        guard act.kind == .act else { throw RecordError(.badRequest, "‘\(act.rawValue)’ is started and stopped without a confirmation") }
+        guard act.kind == .act else {
+            throw RecordError(.badRequest, "‘\(act.rawValue)’ is started and stopped without a confirmation")
+        }
         var fields = [Frame.Hidden(name: "start", value: act.rawValue)]
         var title = "\(act.title) of \(visit.place.address.container), \(visit.place.address.environment.rawValue)?"
         if act.needsZone {
             let zoneID = try zoneID(visit)
             fields.append(Frame.Hidden(name: "of", value: visit.place.zoneText(zoneID)))
-            title = act == .purgeZone ? "Purge the zone \(visit.zoneName(zoneID))?" : "Reset the zone \(visit.zoneName(zoneID))?"
+            title =
+                act == .purgeZone
+                ? "Purge the zone \(visit.zoneName(zoneID))?" : "Reset the zone \(visit.zoneName(zoneID))?"
         }
         return ConfirmationView(
             on: .rehearsals, title: title, lines: [act.effect, act.advice],
-            action: visit.place.link("rehearsals/start"), fields: fields, button: act.title, cancel: visit.place.link("rehearsals"))
+            action: visit.place.link("rehearsals/start"), fields: fields, button: act.title,
+            cancel: visit.place.link("rehearsals"))
     }
 
     private static func page(_ visit: Visit, _ notice: Notice) -> String {
@@ -258,10 +287,13 @@ enum FaultActions {
 
     /// The zone of a one-time action.
     private static func zoneID(_ visit: Visit) throws -> ZoneID {
-        guard case .one(let zoneID) = Place.zone(visit.fields.text("of"), owner: nil, in: visit.place.address.scope) else {
+        guard case .one(let zoneID) = Place.zone(visit.fields.text("of"), owner: nil, in: visit.place.address.scope)
+        else {
             throw RecordError(.badRequest, "Choose a zone")
         }
-        guard visit.zones.contains(where: { visit.place.isSame($0.zoneID, zoneID) }) else { throw RecordError.zoneNotFound }
+        guard visit.zones.contains(where: { visit.place.isSame($0.zoneID, zoneID) }) else {
+            throw RecordError.zoneNotFound
+        }
         return zoneID
     }
 }

@@ -40,7 +40,9 @@ extension ResetView {
             throw RecordError(.accessDenied, "Production can't be reset; choose development")
         }
         let typed = visit.fields["container"]?.trimmingSpaces ?? ""
-        guard Name(typed) == Name(visit.place.address.container.description) else { return .page(try await load(visit, typed: typed)) }
+        guard Name(typed) == Name(visit.place.address.container.description) else {
+            return .page(try await load(visit, typed: typed))
+        }
         let editing = try await visit.database(in: .development)
         let production = try await visit.schema(of: .production)
         _ = try await visit.measure { try await editing.reset(to: production) }
@@ -51,19 +53,27 @@ extension ResetView {
         let place = visit.place
         let isProduction = place.address.environment == .production
         let schema = visit.schema ?? Schema()
-        let difference = isProduction ? nil : SchemaDifference(from: schema, to: try await visit.schema(of: .production))
+        let difference =
+            isProduction ? nil : SchemaDifference(from: schema, to: try await visit.schema(of: .production))
         let counts = isProduction ? nil : try await records(of: schema, visit)
         return ResetView(
-            container: place.address.container.description, notice: Notice.text(visit.fields["notice"]), isProduction: isProduction,
-            development: place.with { $0.address.environment = .development; $0.zone = .unspecified }.link("reset"), typed: typed,
+            container: place.address.container.description, notice: Notice.text(visit.fields["notice"]),
+            isProduction: isProduction,
+            development: place.with {
+                $0.address.environment = .development; $0.zone = .unspecified
+            }.link("reset"), typed: typed,
             types: schema.sortedTypes.filter { $0.name != Schema.usersType }.map { type in
                 TypeRow(name: type.name.string, records: counts.map { Digits.grouped($0[type.name] ?? 0) })
             },
             total: counts.map { Digits.count($0.values.reduce(0, +), "record") },
             changes: difference.flatMap {
-                $0.isEmpty ? nil : SchemaChangeList($0, of: schema, before: "development now", after: "after the reset, as production is")
+                $0.isEmpty
+                    ? nil
+                    : SchemaChangeList(
+                        $0, of: schema, before: "development now", after: "after the reset, as production is")
             },
-            action: place.link("reset"), back: place.link("types"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            action: place.link("reset"), back: place.link("types"),
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
     private static func records(of schema: Schema, _ visit: Visit) async throws -> [Name: Int]? {

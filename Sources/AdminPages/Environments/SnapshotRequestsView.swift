@@ -39,7 +39,9 @@ struct SnapshotRequestsView: Page {
     private static let bytesLimit = 32 << 20
 
     static func load(_ visit: Visit) async throws -> SnapshotRequestsView {
-        let snapshot = try await RecordError.ofSnapshots { try visit.shelf.folder.snapshot(named: visit.fields["name"] ?? "") }
+        let snapshot = try await RecordError.ofSnapshots {
+            try visit.shelf.folder.snapshot(named: visit.fields["name"] ?? "")
+        }
         guard let url = snapshot.requestsURL, let file = try? FileHandle(forReadingFrom: url) else {
             throw RecordError(.notFound, "The snapshot ‘\(snapshot.name)’ has no requests")
         }
@@ -52,7 +54,8 @@ struct SnapshotRequestsView: Page {
         }
         let left = max(snapshot.requests ?? 0, lines.count) - rows.count
         return SnapshotRequestsView(
-            title: "Requests of ‘\(snapshot.name)’", rows: rows, remark: left > 0 ? "\(Digits.count(left, "request")) can’t be shown." : nil,
+            title: "Requests of ‘\(snapshot.name)’", rows: rows,
+            remark: left > 0 ? "\(Digits.count(left, "request")) can’t be shown." : nil,
             back: visit.place.link(Tab.snapshots.rawValue), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
@@ -62,7 +65,10 @@ extension SnapshotRequestsView.Row {
     private static let times: ClosedRange<Int64> = 0...253_402_300_799_999
 
     fileprivate init(_ request: JSONObject) {
-        when = if case .integer(let time)? = request["started"], Self.times.contains(time) { ValueView(.time(Timestamp(milliseconds: time))) } else { .missing }
+        when =
+            if case .integer(let time)? = request["started"], Self.times.contains(time) {
+                ValueView(.time(Timestamp(milliseconds: time)))
+            } else { .missing }
         method = request["method"]?.text ?? ""
         operation = request["operation"]?.text ?? request["target"]?.text ?? ""
         let status: Int64 = if case .integer(let status)? = request["status"] { status } else { 0 }
@@ -70,7 +76,9 @@ extension SnapshotRequestsView.Row {
         let items: [JSONValue] = if case .array(let items)? = request["itemErrors"] { items } else { [] }
         let error: JSONObject? = if case .object(let error)? = request["error"] ?? items.first { error } else { nil }
         tone = status == 0 || status >= 400 ? "bad" : items.isEmpty ? "good" : "warn"
-        reason = error.map { [$0["serverErrorCode"]?.text, $0["reason"]?.text].compactMap(\.self).joined(separator: ", ") }
+        reason = error.map {
+            [$0["serverErrorCode"]?.text, $0["reason"]?.text].compactMap(\.self).joined(separator: ", ")
+        }
         client = if case .object(let client)? = request["client"] { client["id"]?.text ?? "unnamed" } else { "unnamed" }
         duration =
             switch request["milliseconds"] {
@@ -78,7 +86,10 @@ extension SnapshotRequestsView.Row {
             case .double(let milliseconds): "\(Digits.fixed(milliseconds, 2)) ms"
             default: ""
             }
-        bodies = [SnapshotRequestsView.Body("Request", request["requestBody"]), SnapshotRequestsView.Body("Response", request["responseBody"])].compactMap(\.self)
+        bodies = [
+            SnapshotRequestsView.Body("Request", request["requestBody"]),
+            SnapshotRequestsView.Body("Response", request["responseBody"]),
+        ].compactMap(\.self)
     }
 }
 

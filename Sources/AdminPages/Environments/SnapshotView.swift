@@ -4,7 +4,8 @@ internal import DataTransfer
 internal import RecordStore
 internal import Records
 
-/// The differences between a snapshot and the present or another snapshot; or those that a restoration removes, with its button.
+/// The differences between a snapshot and the present or another snapshot; or those that a restoration removes, with
+/// its button.
 struct SnapshotView: Page {
     static let template = "snapshot"
     static let tab = Tab.snapshots
@@ -81,16 +82,24 @@ extension SnapshotView {
             if let other {
                 comparison = try await visit.measure { try await folder.compare(snapshot, with: other) }
             } else {
-                comparison = try await visit.measure { try await folder.compare(snapshot, withPresentOf: shelf.source()) }
+                comparison = try await visit.measure {
+                    try await folder.compare(snapshot, withPresentOf: shelf.source())
+                }
             }
-            let choices = [Choice("", "the current data", isSelected: other == nil)]
-                + (try folder.all()).filter { $0.url != snapshot.url }.map { Choice($0.name, $0.name, isSelected: $0.url == other?.url) }
+            let choices =
+                [Choice("", "the current data", isSelected: other == nil)]
+                + (try folder.all()).filter { $0.url != snapshot.url }.map {
+                    Choice($0.name, $0.name, isSelected: $0.url == other?.url)
+                }
             let place = visit.place
             return SnapshotView(
-                snapshot.name, from: snapshot.name, to: other?.name ?? "the current data", comparison, visit, absent: .removed,
+                snapshot.name, from: snapshot.name, to: other?.name ?? "the current data", comparison, visit,
+                absent: .removed,
                 comparing: Comparing(
                     action: "\(place.path)/snapshots/compare",
-                    hidden: (place.parameters + [("name", snapshot.name)]).map { Frame.Hidden(name: $0.name, value: $0.value) }, choices: choices,
+                    hidden: (place.parameters + [("name", snapshot.name)]).map {
+                        Frame.Hidden(name: $0.name, value: $0.value)
+                    }, choices: choices,
                     restore: place.link("snapshots/restore", [("name", snapshot.name)])),
                 restoration: nil)
         }
@@ -102,22 +111,31 @@ extension SnapshotView {
             let shelf = visit.shelf
             let folder = shelf.folder
             let snapshot = try folder.snapshot(named: visit.fields["name"] ?? "")
-            let plan = try await visit.measure { try await SnapshotRestorer(snapshot, in: folder, into: shelf.source()).plan() }
+            let plan = try await visit.measure {
+                try await SnapshotRestorer(snapshot, in: folder, into: shelf.source()).plan()
+            }
             let counts = plan.records
-            let effects = [(counts.added, "brings back"), (counts.changed, "changes"), (counts.removed, "deletes")].filter { $0.0 > 0 }
+            let effects = [(counts.added, "brings back"), (counts.changed, "changes"), (counts.removed, "deletes")]
+                .filter { $0.0 > 0 }
                 .map { "\($0.1) \(Digits.count($0.0, "record"))" }
-            let effect = effects.isEmpty ? "changes no record" : effects.dropLast().joined(separator: ", ") + (effects.count > 1 ? " and " : "") + (effects.last ?? "")
+            let effect =
+                effects.isEmpty
+                ? "changes no record"
+                : effects.dropLast().joined(separator: ", ") + (effects.count > 1 ? " and " : "") + (effects.last ?? "")
             return SnapshotView(
-                "Restore ‘\(snapshot.name)’?", from: "the current data", to: snapshot.name, plan, visit, absent: .added, comparing: nil,
+                "Restore ‘\(snapshot.name)’?", from: "the current data", to: snapshot.name, plan, visit, absent: .added,
+                comparing: nil,
                 restoration: Restoration(
-                    action: visit.place.link("snapshots/restore"), name: snapshot.name, total: String(counts.total), effect: effect,
+                    action: visit.place.link("snapshots/restore"), name: snapshot.name, total: String(counts.total),
+                    effect: effect,
                     before: "Before restoring \(snapshot.name)", cancel: visit.place.link("snapshots")))
         }
     }
 
     /// - Parameter absent: the kind of records that are not there now.
     private init(
-        _ title: String, from: String, to: String, _ comparison: SnapshotComparison, _ visit: Visit, absent: SnapshotComparison.Kind,
+        _ title: String, from: String, to: String, _ comparison: SnapshotComparison, _ visit: Visit,
+        absent: SnapshotComparison.Kind,
         comparing: Comparing?, restoration: Restoration?
     ) {
         (self.title, self.from, self.to, self.comparing, self.restoration) = (title, from, to, comparing, restoration)
@@ -126,14 +144,19 @@ extension SnapshotView {
         types = comparison.types.sorted { $0.key < $1.key }.map { type, counts in
             TypeRow(type, counts, comparison.entries.filter { $0.recordType == type }, visit, absent: absent)
         }
-        var others = comparison.zones.map { zone in "The zone \(zone.zoneName) of \(visit.people.name(of: zone.user.userRecordName)) is \(zone.kind.rawValue)." }
+        var others = comparison.zones.map { zone in
+            "The zone \(zone.zoneName) of \(visit.people.name(of: zone.user.userRecordName)) is \(zone.kind.rawValue)."
+        }
         for (counts, noun) in [(comparison.subscriptions, "subscription"), (comparison.keyValues, "key")] {
             for kind in SnapshotComparison.Kind.allCases where counts[kind] > 0 {
-                others.append("\(Digits.count(counts[kind], noun)) \(counts[kind] == 1 ? "is" : "are") \(kind.rawValue).")
+                others.append(
+                    "\(Digits.count(counts[kind], noun)) \(counts[kind] == 1 ? "is" : "are") \(kind.rawValue).")
             }
         }
         self.others = others
-        changes = comparison.schema.isEmpty ? nil : SchemaChangeList(comparison.schema, of: visit.schema ?? .initial, before: from, after: to)
+        changes =
+            comparison.schema.isEmpty
+            ? nil : SchemaChangeList(comparison.schema, of: visit.schema ?? .initial, before: from, after: to)
         back = visit.place.link("snapshots")
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
@@ -141,10 +164,13 @@ extension SnapshotView {
 
 extension SnapshotView.TypeRow {
     fileprivate init(
-        _ type: Name, _ counts: SnapshotComparison.Counts, _ entries: [SnapshotComparison.Entry], _ visit: Visit, absent: SnapshotComparison.Kind
+        _ type: Name, _ counts: SnapshotComparison.Counts, _ entries: [SnapshotComparison.Entry], _ visit: Visit,
+        absent: SnapshotComparison.Kind
     ) {
         func count(_ number: Int) -> String? { number == 0 ? nil : Digits.grouped(number) }
-        (name, added, changed, removed) = (type.string, count(counts.added), count(counts.changed), count(counts.removed))
+        (name, added, changed, removed) = (
+            type.string, count(counts.added), count(counts.changed), count(counts.removed)
+        )
         records = entries.map { SnapshotView.RecordRow($0, visit, absent: absent) }
         let left = counts.total - entries.count
         more = left > 0 ? "… and \(Digits.grouped(left)) more" : nil

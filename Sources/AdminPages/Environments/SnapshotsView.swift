@@ -54,16 +54,23 @@ struct SnapshotsView: Page {
 extension SnapshotsView {
     static func load(_ visit: Visit, complaint: RecordError? = nil) async throws -> SnapshotsView {
         let place = visit.place
-        guard visit.assets.keepsFiles(of: place.address.container) else { throw SnapshotShelf.isElsewhere(place.address.container) }
+        guard visit.assets.keepsFiles(of: place.address.container) else {
+            throw SnapshotShelf.isElsewhere(place.address.container)
+        }
         let snapshots = try await RecordError.ofSnapshots { try visit.shelf.folder.all() }
-        let logged = visit.log.latest(SnapshotActions.requestLimit) { SnapshotActions.belongs($0, to: place.address) }.count
+        let logged = visit.log.latest(SnapshotActions.requestLimit) { SnapshotActions.belongs($0, to: place.address) }
+            .count
         let environment = place.address.environment
         return SnapshotsView(
-            container: place.address.container.description, environment: environment.rawValue, notice: Notice.text(visit.fields["notice"]),
-            complaint: complaint.map { PageError($0) }, name: complaint == nil ? "" : visit.fields["name"] ?? "", nameLimit: String(Snapshot.nameLimit),
-            requests: logged == 0 ? nil : Digits.count(logged, "request"), rows: snapshots.map { Row($0, place) }, action: place.link("snapshots/save"),
+            container: place.address.container.description, environment: environment.rawValue,
+            notice: Notice.text(visit.fields["notice"]),
+            complaint: complaint.map { PageError($0) }, name: complaint == nil ? "" : visit.fields["name"] ?? "",
+            nameLimit: String(Snapshot.nameLimit),
+            requests: logged == 0 ? nil : Digits.count(logged, "request"), rows: snapshots.map { Row($0, place) },
+            action: place.link("snapshots/save"),
             bring: place.link("snapshots/import"), limit: Digits.bytes(Int64(Console.largestFile)),
-            command: "skylight snapshot save NAME --container \(place.address.container)" + (environment == .development ? "" : " --environment \(environment.rawValue)"),
+            command: "skylight snapshot save NAME --container \(place.address.container)"
+                + (environment == .development ? "" : " --environment \(environment.rawValue)"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
@@ -78,7 +85,9 @@ extension SnapshotsView.Row {
         users = Digits.grouped(snapshot.userCount)
         let count = snapshot.assets
         assets = count.references == 0 ? nil : "\(Digits.grouped(count.references)), \(Digits.bytes(count.bytes))"
-        requests = snapshot.requests.map { Frame.Link(text: Digits.grouped($0), href: place.link("snapshots/requests", parameters)) }
+        requests = snapshot.requests.map {
+            Frame.Link(text: Digits.grouped($0), href: place.link("snapshots/requests", parameters))
+        }
         file = place.link("snapshots/file", parameters)
         restore = place.link("snapshots/restore", parameters)
         delete = place.link("snapshots/delete", parameters)
@@ -103,16 +112,20 @@ struct SnapshotShelf: Sendable {
         guard assets.keepsFiles(of: container) else { throw Self.isElsewhere(container) }
         var users: [ExportHeader.User] = []
         for user in accounts.users() where !user.isServerKey {
-            if engine.can(.knowUsers), try await !engine.knows(user.userRecordName, in: container, environment) { continue }
+            if engine.can(.knowUsers), try await !engine.knows(user.userRecordName, in: container, environment) {
+                continue
+            }
             users.append(ExportHeader.User(userRecordName: user.userRecordName, handle: user.handle))
         }
         return SnapshotSource(
-            container, environment, users: users, transport: StoredAssets(try await assets.store(container, environment)), production: try await production()
+            container, environment, users: users,
+            transport: StoredAssets(try await assets.store(container, environment)), production: try await production()
         ) { [self] scope, user in
             let address = DatabaseAddress(container: container, environment: environment, scope: scope)
             let name = user.map { $0.handle ?? $0.userRecordName.string } ?? User.developerHandle
             // The users of a shared snapshot may be new here.
-            return try await engine.database(address, as: Caller(userRecordName: try await accounts.existingOrNewUser(named: name).userRecordName))
+            return try await engine.database(
+                address, as: Caller(userRecordName: try await accounts.existingOrNewUser(named: name).userRecordName))
         }
     }
 
@@ -125,14 +138,18 @@ struct SnapshotShelf: Sendable {
     }
 
     static func isElsewhere(_ container: ContainerID) -> RecordError {
-        RecordError(.badRequest, "\(container) is in iCloud, and snapshots are of containers on this machine. Copy it on the page Mirror, then save the mirror")
+        RecordError(
+            .badRequest,
+            "\(container) is in iCloud, and snapshots are of containers on this machine. Copy it on the page Mirror, then save the mirror"
+        )
     }
 }
 
 extension Visit {
     var shelf: SnapshotShelf {
         SnapshotShelf(
-            container: place.address.container, environment: place.address.environment, engine: engine, accounts: accounts, assets: assets)
+            container: place.address.container, environment: place.address.environment, engine: engine,
+            accounts: accounts, assets: assets)
     }
 }
 
@@ -178,7 +195,8 @@ final class SnapshotActions: Sendable {
     }
 
     static func belongs(_ request: ServedRequest, to address: DatabaseAddress) -> Bool {
-        request.container == address.container && request.environment == address.environment && !request.client.isOfSkylight
+        request.container == address.container && request.environment == address.environment
+            && !request.client.isOfSkylight
     }
 
     // MARK: Saving
@@ -188,15 +206,24 @@ final class SnapshotActions: Sendable {
         let folder = shelf.folder
         do {
             let name = try await RecordError.ofSnapshots { try Snapshot.checkedName(visit.fields["name"] ?? "") }
-            if try await RecordError.ofSnapshots({ try folder.all() }).contains(where: { Name($0.name) == Name(name) }) {
-                throw RecordError(.exists, "There is a snapshot ‘\(name)’ already: choose another name, or delete it first")
+            if try await RecordError.ofSnapshots({ try folder.all() }).contains(where: { Name($0.name) == Name(name) })
+            {
+                throw RecordError(
+                    .exists, "There is a snapshot ‘\(name)’ already: choose another name, or delete it first")
             }
             let source = try await shelf.source()
             let requests = visit.fields["requests"] == nil ? nil : Self.requests(visit)
-            let run = BackgroundRun(heading: "Save ‘\(name)’", verb: "saved", total: 0, place: visit.place, back: back(visit.place))
+            let run = BackgroundRun(
+                heading: "Save ‘\(name)’", verb: "saved", total: 0, place: visit.place, back: back(visit.place))
             try runs.start(run) { run in
-                let snapshot = try await RecordError.ofSnapshots { try await folder.save(name, of: source, requests: requests) { Self.show($0, in: run) } }
-                run.update { ($0.phase, $0.done, $0.total, $0.achieved) = (nil, snapshot.recordCount, snapshot.recordCount, snapshot.recordCount) }
+                let snapshot = try await RecordError.ofSnapshots {
+                    try await folder.save(name, of: source, requests: requests) { Self.show($0, in: run) }
+                }
+                run.update {
+                    ($0.phase, $0.done, $0.total, $0.achieved) = (
+                        nil, snapshot.recordCount, snapshot.recordCount, snapshot.recordCount
+                    )
+                }
             }
             return .redirect(try await next(run, Notice.snapshotSaved))
         } catch let error as RecordError {
@@ -217,19 +244,28 @@ final class SnapshotActions: Sendable {
 
     func restore(_ visit: Visit) async throws -> String {
         let shelf = visit.shelf
-        let snapshot = try await RecordError.ofSnapshots { try shelf.folder.snapshot(named: visit.fields["name"] ?? "") }
-        let run = try await restore(snapshot, on: shelf, total: visit.fields.number("total", in: 0...snapshot.recordCount) ?? 0, place: visit.place)
+        let snapshot = try await RecordError.ofSnapshots {
+            try shelf.folder.snapshot(named: visit.fields["name"] ?? "")
+        }
+        let run = try await restore(
+            snapshot, on: shelf, total: visit.fields.number("total", in: 0...snapshot.recordCount) ?? 0,
+            place: visit.place)
         return visit.place.link("run", [("id", run.id)])
     }
 
-    private func restore(_ snapshot: Snapshot, on shelf: SnapshotShelf, total: Int, place: Place) async throws -> BackgroundRun {
+    private func restore(_ snapshot: Snapshot, on shelf: SnapshotShelf, total: Int, place: Place) async throws
+        -> BackgroundRun
+    {
         let key = Key(container: shelf.container, environment: shelf.environment)
         let source = try await shelf.source()
-        let restorer = try await RecordError.ofSnapshots { try SnapshotRestorer(snapshot, in: shelf.folder, into: source) }
+        let restorer = try await RecordError.ofSnapshots {
+            try SnapshotRestorer(snapshot, in: shelf.folder, into: source)
+        }
         guard restoring.withLock({ $0.insert(key).inserted }) else {
             throw RecordError(.tryAgainLater, "This environment is being restored; wait until that ends", retryAfter: 5)
         }
-        let run = BackgroundRun(heading: "Restore ‘\(snapshot.name)’", verb: "restored", total: total, place: place, back: back(place))
+        let run = BackgroundRun(
+            heading: "Restore ‘\(snapshot.name)’", verb: "restored", total: total, place: place, back: back(place))
         do {
             try runs.start(run) { [self] run in
                 defer { restoring.withLock { _ = $0.remove(key) } }
@@ -250,11 +286,16 @@ final class SnapshotActions: Sendable {
     // MARK: Deleting
 
     static func confirmDeletion(_ visit: Visit) async throws -> ConfirmationView {
-        let snapshot = try await RecordError.ofSnapshots { try visit.shelf.folder.snapshot(named: visit.fields["name"] ?? "") }
+        let snapshot = try await RecordError.ofSnapshots {
+            try visit.shelf.folder.snapshot(named: visit.fields["name"] ?? "")
+        }
         return ConfirmationView(
             on: .snapshots, title: "Delete the snapshot ‘\(snapshot.name)’?",
-            lines: ["It has \(Digits.count(snapshot.recordCount, "record")). A deleted snapshot can't be restored. The records of the container stay."],
-            action: visit.place.link("snapshots/delete"), fields: [Frame.Hidden(name: "name", value: snapshot.name)], button: "Delete the snapshot",
+            lines: [
+                "It has \(Digits.count(snapshot.recordCount, "record")). A deleted snapshot can't be restored. The records of the container stay."
+            ],
+            action: visit.place.link("snapshots/delete"), fields: [Frame.Hidden(name: "name", value: snapshot.name)],
+            button: "Delete the snapshot",
             cancel: visit.place.link("snapshots"))
     }
 
@@ -270,7 +311,9 @@ final class SnapshotActions: Sendable {
 
     /// The snapshot as one file.
     static func file(_ visit: Visit) async throws -> Response {
-        let archive = try await RecordError.ofSnapshots { try SnapshotArchive(visit.shelf.folder.snapshot(named: visit.fields["name"] ?? "")) }
+        let archive = try await RecordError.ofSnapshots {
+            try SnapshotArchive(visit.shelf.folder.snapshot(named: visit.fields["name"] ?? ""))
+        }
         let body = ResponseBody(contentLength: Int(clamping: archive.size)) { writer in
             try await archive.write { try await writer.write(ByteBuffer(bytes: $0)) }
             try await writer.finish(nil)
@@ -278,7 +321,8 @@ final class SnapshotActions: Sendable {
         return Response(
             status: .ok,
             headers: [
-                .contentType: "application/x-tar", .cacheControl: "no-store", .contentDisposition: "attachment; filename=\"\(archive.fileName)\"",
+                .contentType: "application/x-tar", .cacheControl: "no-store",
+                .contentDisposition: "attachment; filename=\"\(archive.fileName)\"",
             ], body: body)
     }
 
@@ -292,18 +336,23 @@ final class SnapshotActions: Sendable {
         }
     }
 
-    /// Opens a shared snapshot in its own container, or in another one. An environment that is not there yet gets its state at once.
+    /// Opens a shared snapshot in its own container, or in another one. An environment that is not there yet gets its
+    /// state at once.
     /// - Parameter name: the name of the other container; empty for its own.
     /// - Returns: the address of the next page.
     func open(_ shared: MultipartForm.Part?, into name: String, console: Console) async throws -> String {
         try await Self.stored(shared) { [self] file in
             let origin = try SnapshotArchive.describe(file)
             guard let container = name.isEmpty ? origin.container : ContainerID(name) else {
-                throw RecordError(.badRequest, "'container' is no container name: it starts with iCloud. and has only letters, digits, dots and hyphens")
+                throw RecordError(
+                    .badRequest,
+                    "'container' is no container name: it starts with iCloud. and has only letters, digits, dots and hyphens"
+                )
             }
             let address = DatabaseAddress(container: container, environment: origin.environment, scope: .private)
             let shelf = SnapshotShelf(
-                container: container, environment: origin.environment, engine: console.engine, accounts: console.accounts, assets: console.assets)
+                container: container, environment: origin.environment, engine: console.engine,
+                accounts: console.accounts, assets: console.assets)
             let place = Place(address: address, user: nil, zone: .unspecified)
             guard console.assets.keepsFiles(of: container) else { throw SnapshotShelf.isElsewhere(container) }
             if try await console.engine.has(container, origin.environment) {
@@ -312,22 +361,30 @@ final class SnapshotActions: Sendable {
             }
             // An empty save creates the container.
             let developer = try console.accounts.caller(named: nil, deviceID: nil)
-            _ = try await console.engine.database(address, as: Caller(userRecordName: developer.userRecordName)).modify(ModifyRequest([]))
+            _ = try await console.engine.database(address, as: Caller(userRecordName: developer.userRecordName)).modify(
+                ModifyRequest([]))
             let snapshot = try await shelf.folder.add(file)
             let run = try await restore(snapshot, on: shelf, total: snapshot.recordCount, place: place)
             return place.link("run", [("id", run.id)])
         }
     }
 
-    /// Stores an uploaded file for as long as some work takes. The work gets a URL whose relative path, which messages show, is the user's file name.
-    private static func stored<Value>(_ file: MultipartForm.Part?, _ work: (URL) async throws -> Value) async throws -> Value {
-        guard let file, !file.bytes.isEmpty else { throw RecordError(.badRequest, "'file' is empty: choose the file of a snapshot") }
-        let folder = FileManager.default.temporaryDirectory.appending(path: "skylight-upload-\(UUID().uuidString)", directoryHint: .isDirectory)
+    /// Stores an uploaded file for as long as some work takes. The work gets a URL whose relative path, which messages
+    /// show, is the user's file name.
+    private static func stored<Value>(_ file: MultipartForm.Part?, _ work: (URL) async throws -> Value) async throws
+        -> Value
+    {
+        guard let file, !file.bytes.isEmpty else {
+            throw RecordError(.badRequest, "'file' is empty: choose the file of a snapshot")
+        }
+        let folder = FileManager.default.temporaryDirectory.appending(
+            path: "skylight-upload-\(UUID().uuidString)", directoryHint: .isDirectory)
         let url = URL(filePath: AssetFileName.safe(file.fileName ?? ""), relativeTo: folder)
         // A folder that can't be removed stays in the system's folder for temporary ones.
         defer { try? FileManager.default.removeItem(at: folder) }
         do {
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            try FileManager.default.createDirectory(
+                at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
             // Not atomically, which would wait for the disk: nobody else knows the file, and it is soon gone.
             try Data(file.bytes).write(to: url, options: .withoutOverwriting)
         } catch {
@@ -338,7 +395,9 @@ final class SnapshotActions: Sendable {
 
     // MARK: Jobs
 
-    private func back(_ place: Place) -> Frame.Link { Frame.Link(text: "Snapshots", href: place.link(Tab.snapshots.rawValue)) }
+    private func back(_ place: Place) -> Frame.Link {
+        Frame.Link(text: "Snapshots", href: place.link(Tab.snapshots.rawValue))
+    }
 
     private static func show(_ progress: SnapshotProgress, in run: BackgroundRun) {
         run.update { state in
@@ -351,7 +410,8 @@ final class SnapshotActions: Sendable {
     private func next(_ run: BackgroundRun, _ notice: Notice) async throws -> String {
         let end = ContinuousClock.now + Self.patience
         while !run.isOver, .now < end { try await Task.sleep(for: .milliseconds(20)) }
-        return run.now.ending == .done ? run.place.link(Tab.snapshots.rawValue, [notice.parameter]) : run.place.link("run", [("id", run.id)])
+        return run.now.ending == .done
+            ? run.place.link(Tab.snapshots.rawValue, [notice.parameter]) : run.place.link("run", [("id", run.id)])
     }
 }
 
@@ -361,10 +421,14 @@ extension SnapshotRestoreReport {
         var sentences = ["\(Digits.count(saved, "record")) saved, \(Digits.count(deleted, "record")) deleted."]
         if deletedZones > 0 { sentences.append("\(Digits.count(deletedZones, "zone")) deleted.") }
         if schemaChanges > 0 { sentences.append("\(Digits.count(schemaChanges, "change")) of the schema.") }
-        if hasExpiredTokens { sentences.append("All change tokens have expired: clients drop them, and fetch everything again.") }
+        if hasExpiredTokens {
+            sentences.append("All change tokens have expired: clients drop them, and fetch everything again.")
+        }
         if let before { sentences.append("The state before is the snapshot ‘\(before)’. Restore it to undo this.") }
         if let remaining, !remaining.hasEqualData {
-            sentences.append("Still different: \(Digits.count(remaining.records.total, "record")). A client may have saved meanwhile: restore again to remove that.")
+            sentences.append(
+                "Still different: \(Digits.count(remaining.records.total, "record")). A client may have saved meanwhile: restore again to remove that."
+            )
         }
         return sentences + notes
     }

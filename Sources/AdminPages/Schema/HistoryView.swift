@@ -20,7 +20,8 @@ struct HistoryView: Page {
 
     struct Line: ViewModel {
         let text: String
-        /// The page of the type whose fields the line does not all name; `nil` if it names them, or there is no such type any more.
+        /// The page of the type whose fields the line does not all name; `nil` if it names them, or there is no such
+        /// type any more.
         let allFields: String?
     }
 
@@ -42,16 +43,20 @@ struct HistoryView: Page {
 
     static func load(_ visit: Visit) async throws -> HistoryView {
         let before = try visit.fields.text("before").map { text in
-            guard let number = Int64(text) else { throw RecordError(.badRequest, "‘\(text)’ is not the number of an entry") }
+            guard let number = Int64(text) else {
+                throw RecordError(.badRequest, "‘\(text)’ is not the number of an entry")
+            }
             return number
         }
         // Reads one extra entry to determine whether there is another page.
         let found = try await visit.measure { try await visit.database.schemaHistory(before: before, limit: limit + 1) }
         let entries = found.prefix(limit)
         return HistoryView(
-            rows: entries.map { Row($0, visit) }, environment: visit.place.address.environment.rawValue, isLatest: before == nil,
+            rows: entries.map { Row($0, visit) }, environment: visit.place.address.environment.rawValue,
+            isLatest: before == nil,
             latest: visit.place.link("history"),
-            earlier: found.count > limit ? entries.last.map { visit.place.link("history", [("before", String($0.number))]) } : nil,
+            earlier: found.count > limit
+                ? entries.last.map { visit.place.link("history", [("before", String($0.number))]) } : nil,
             count: Digits.count(entries.count, "change"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }

@@ -71,8 +71,11 @@ struct IndexesView: Page {
         let filter = visit.fields["find"]?.trimmingSpaces ?? ""
         let showsAll = visit.fields["show"] == "all"
         let wanted = filter.lowercased().split(separator: " ")
-        let matching = rows(visit, works: works, showsAll: showsAll).filter { row in wanted.allSatisfy { row.words.contains($0) } }
-        let composites = visit.types.flatMap { CompositeIndexRow.all(of: $0, works: works, visit: visit) }.filter { row in
+        let matching = rows(visit, works: works, showsAll: showsAll).filter { row in
+            wanted.allSatisfy { row.words.contains($0) }
+        }
+        let composites = visit.types.flatMap { CompositeIndexRow.all(of: $0, works: works, visit: visit) }.filter {
+            row in
             let words = "\(row.typeName) \(row.filter) \(row.sort) composite".lowercased()
             return wanted.allSatisfy { words.contains($0) }
         }
@@ -85,18 +88,25 @@ struct IndexesView: Page {
             notice: Notice.text(visit.fields["notice"]), indexNotice: IndexNotice(visit, on: here),
             isProduction: visit.place.address.environment == .production, canEdit: visit.canEditSchema,
             works: works.panel, indexNames: Indexes.named.map(\.name), rows: Array(matching.prefix(rowLimit)),
-            nothing: !matching.isEmpty ? nil : filter.isEmpty ? "No field has an index." : "No field matches ‘\(filter)’.",
-            left: left > 0 ? "\(Digits.count(left, "more field")) not shown; filter to see them." : nil, isWhole: left <= 0 && filter.isEmpty,
+            nothing: !matching.isEmpty
+                ? nil : filter.isEmpty ? "No field has an index." : "No field matches ‘\(filter)’.",
+            left: left > 0 ? "\(Digits.count(left, "more field")) not shown; filter to see them." : nil,
+            isWhole: left <= 0 && filter.isEmpty,
             filter: filter, filterAction: "\(visit.place.path)/indexes",
             filterFields: (visit.place.parameters + show).map { Frame.Hidden(name: $0.name, value: $0.value) },
             views: [
-                Frame.Entry(text: "Fields with indexes", href: visit.place.link("indexes", filtered), count: nil, key: nil, isCurrent: !showsAll),
-                Frame.Entry(text: "All fields", href: visit.place.link("indexes", filtered + [("show", "all")]), count: nil, key: nil, isCurrent: showsAll),
+                Frame.Entry(
+                    text: "Fields with indexes", href: visit.place.link("indexes", filtered), count: nil, key: nil,
+                    isCurrent: !showsAll),
+                Frame.Entry(
+                    text: "All fields", href: visit.place.link("indexes", filtered + [("show", "all")]), count: nil,
+                    key: nil, isCurrent: showsAll),
             ],
             bare: visit.types.filter { !$0.hasAnyIndex }.map {
                 Frame.Link(text: $0.name.string, href: visit.place.link("type", [("type", $0.name.string)]))
             },
-            composites: composites, action: visit.place.link("type/indexes"), compositeAction: visit.place.link("composites/change"),
+            composites: composites, action: visit.place.link("type/indexes"),
+            compositeAction: visit.place.link("composites/change"),
             here: here,
             count: Digits.count(indexCount, "index", plural: "indexes"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
@@ -107,7 +117,9 @@ struct IndexesView: Page {
             let href = visit.place.link("type", [("type", type.name.string)])
             let fields = QueryField.all(of: type).filter { showsAll || !$0.definition.indexes.isEmpty }
             return fields.sorted { ($0.isSystem ? 1 : 0, $0.name) < ($1.isSystem ? 1 : 0, $1.name) }.map { field in
-                Row(field, of: type, href: href, cells: IndexCell.all(of: field, in: type.name, works: works, canEdit: visit.canEditSchema))
+                Row(
+                    field, of: type, href: href,
+                    cells: IndexCell.all(of: field, in: type.name, works: works, canEdit: visit.canEditSchema))
             }
         }
     }
@@ -121,7 +133,8 @@ extension IndexesView.Row {
         schemaName = field.name == field.key.schemaName ? nil : field.key.schemaName.string
         self.type = field.definition.type.schemaName
         self.cells = cells
-        words = ([typeName, name, schemaName ?? "", self.type] + field.definition.indexes.names).joined(separator: " ").lowercased()
+        words = ([typeName, name, schemaName ?? "", self.type] + field.definition.indexes.names).joined(separator: " ")
+            .lowercased()
     }
 }
 
@@ -170,9 +183,12 @@ extension IndexCell {
             let isPossible = field.allowedIndexes.contains(index)
             let button = Button(
                 value: "\(typeName)/\(field.key.schemaName):\(name)",
-                label: isThere ? "Delete \(name) from \(field.name) of \(typeName)" : "Add \(name) to \(field.name) of \(typeName)")
+                label: isThere
+                    ? "Delete \(name) from \(field.name) of \(typeName)" : "Add \(name) to \(field.name) of \(typeName)"
+            )
             return IndexCell(
-                index: name, isThere: isThere, isPossible: isPossible, work: works.words(of: index, on: field.key, in: typeName),
+                index: name, isThere: isThere, isPossible: isPossible,
+                work: works.words(of: index, on: field.key, in: typeName),
                 button: canEdit && isPossible ? button : nil)
         }
     }
@@ -196,15 +212,22 @@ struct CompositeIndexRow: ViewModel {
 
 extension CompositeIndexRow {
     /// The composite indexes of a type, sorted by field names.
-    static func all(of type: RecordType, works: IndexWorks, usage: TypeUsage? = nil, visit: Visit) -> [CompositeIndexRow] {
+    static func all(of type: RecordType, works: IndexWorks, usage: TypeUsage? = nil, visit: Visit)
+        -> [CompositeIndexRow]
+    {
         let canEdit = visit.database.can(.editSchema)
-        return type.compositeIndexes.sorted { ($0.filter.schemaName, $0.sort.schemaName) < ($1.filter.schemaName, $1.sort.schemaName) }.map { composite in
+        return type.compositeIndexes.sorted {
+            ($0.filter.schemaName, $0.sort.schemaName) < ($1.filter.schemaName, $1.sort.schemaName)
+        }.map { composite in
             CompositeIndexRow(
-                typeName: type.name.string, typeHref: visit.place.link("type", [("type", type.name.string)]), filter: composite.filter.label.string,
+                typeName: type.name.string, typeHref: visit.place.link("type", [("type", type.name.string)]),
+                filter: composite.filter.label.string,
                 sort: composite.sort.label.string, work: works.words(of: composite, in: type.name),
                 space: usage.map { Digits.bytes(Int64($0.compositeBytes[composite] ?? 0)) },
                 value: canEdit ? "\(type.name)/\(composite.filter.schemaName):\(composite.sort.schemaName)" : nil,
-                label: "Delete the composite index of \(type.name) on \(composite.filter.label) by \(composite.sort.label)")
+                label:
+                    "Delete the composite index of \(type.name) on \(composite.filter.label) by \(composite.sort.label)"
+            )
         }
     }
 }
@@ -217,7 +240,9 @@ struct CompositeIndexForm: ViewModel {
     /// - Returns: `nil` if the type's fields allow no composite index.
     init?(_ type: RecordType) {
         let scalars = QueryField.all(of: type).filter { !$0.definition.type.isList && $0.key != .system(.recordID) }
-        let filters = scalars.filter { $0.definition.indexes.contains(.queryable) && $0.definition.type.valueType != .location }
+        let filters = scalars.filter {
+            $0.definition.indexes.contains(.queryable) && $0.definition.type.valueType != .location
+        }
         let sorts = scalars.filter { $0.definition.indexes.contains(.sortable) }
         guard let first = filters.first, let second = sorts.first(where: { $0.key != first.key }) else { return nil }
         self.filters = filters.map { Choice($0, isSelected: $0.key == first.key) }
@@ -233,8 +258,8 @@ extension Choice {
 
 // MARK: - Notice
 
-/// The notice about indexes that were just added or deleted, with a button that reverses the change. The URL names the indexes, and the notice tells
-/// only what is true of the schema, so that a link can't put other text on the page.
+/// The notice about indexes that were just added or deleted, with a button that reverses the change. The URL names the
+/// indexes, and the notice tells only what is true of the schema, so that a link can't put other text on the page.
 struct IndexNotice: ViewModel {
     struct Undo: ViewModel {
         let action: String
@@ -272,11 +297,15 @@ struct IndexNotice: ViewModel {
         let words = visit.fields["notice"]?.split(separator: " ") ?? []
         guard let first = words.first, first == Self.fieldsWord || first == Self.compositesWord else { return nil }
         let isComposite = first == Self.compositesWord
-        let changes = words.dropFirst().compactMap { isComposite ? Change(composite: $0, visit.schema) : Change(field: $0, visit.schema) }
+        let changes = words.dropFirst().compactMap {
+            isComposite ? Change(composite: $0, visit.schema) : Change(field: $0, visit.schema)
+        }
         if changes.isEmpty { return nil }
         let added = changes.filter(\.isAdded).map(\.words)
         let dropped = changes.filter { !$0.isAdded }.map(\.words)
-        text = [("Added", added), ("Deleted", dropped)].filter { !$1.isEmpty }.map { "\($0) \($1.joined(separator: ", "))." }.joined(separator: " ")
+        text = [("Added", added), ("Deleted", dropped)].filter { !$1.isEmpty }.map {
+            "\($0) \($1.joined(separator: ", "))."
+        }.joined(separator: " ")
         let way = [Frame.Hidden(name: "back", value: page), Frame.Hidden(name: "from", value: page), Self.asked]
         let canEdit = isComposite ? visit.database.can(.editSchema) : visit.canEditSchema
         undo =
@@ -293,30 +322,46 @@ struct IndexNotice: ViewModel {
         let value: String
         let words: String
 
-        private init?(_ word: Substring, _ schema: Schema?, _ told: (RecordType, [Substring], Bool) -> (isThere: Bool, words: String)?) {
+        private init?(
+            _ word: Substring, _ schema: Schema?,
+            _ told: (RecordType, [Substring], Bool) -> (isThere: Bool, words: String)?
+        ) {
             guard word.first == "+" || word.first == "-", let slash = word.firstIndex(of: "/") else { return nil }
             isAdded = word.first == "+"
             value = String(word.dropFirst())
             let typeName = Name(String(word[..<slash].dropFirst()))
             let parts = word[slash...].dropFirst().split(separator: ":", maxSplits: 1)
-            guard parts.count == 2, let type = schema?.types[typeName], let told = told(type, parts, isAdded), told.isThere == isAdded else { return nil }
+            guard parts.count == 2, let type = schema?.types[typeName], let told = told(type, parts, isAdded),
+                told.isThere == isAdded
+            else { return nil }
             words = told.words
         }
 
         init?(field word: Substring, _ schema: Schema?) {
             self.init(word, schema) { type, parts, isAdded in
                 let key = FieldKey(schemaName: Name(String(parts[0])))
-                guard let index = Indexes(name: String(parts[1])), let definition = type.definition(of: key) else { return nil }
-                return (definition.indexes.isSuperset(of: index), "\(parts[1]) \(isAdded ? "to" : "on") \(type.name).\(key.label)")
+                guard let index = Indexes(name: String(parts[1])), let definition = type.definition(of: key) else {
+                    return nil
+                }
+                return (
+                    definition.indexes.isSuperset(of: index),
+                    "\(parts[1]) \(isAdded ? "to" : "on") \(type.name).\(key.label)"
+                )
             }
         }
 
         init?(composite word: Substring, _ schema: Schema?) {
             self.init(word, schema) { type, parts, _ in
                 let index = CompositeIndex(
-                    filter: FieldKey(schemaName: Name(String(parts[0]))), sort: FieldKey(schemaName: Name(String(parts[1]))))
-                guard type.definition(of: index.filter) != nil, type.definition(of: index.sort) != nil else { return nil }
-                return (type.compositeIndexes.contains(index), "the composite index of \(type.name) on \(index.filter.label) by \(index.sort.label)")
+                    filter: FieldKey(schemaName: Name(String(parts[0]))),
+                    sort: FieldKey(schemaName: Name(String(parts[1]))))
+                guard type.definition(of: index.filter) != nil, type.definition(of: index.sort) != nil else {
+                    return nil
+                }
+                return (
+                    type.compositeIndexes.contains(index),
+                    "the composite index of \(type.name) on \(index.filter.label) by \(index.sort.label)"
+                )
             }
         }
     }
@@ -348,7 +393,9 @@ enum SchemaActions {
             }
             return visit.fields.text(AddedIndexes.formField) == nil ? back : AddedIndexes.address(back, telling: added)
         }
-        guard let typeName = visit.fields.text("type") else { return visit.place.link("indexes", [Notice.indexesChanged.parameter]) }
+        guard let typeName = visit.fields.text("type") else {
+            return visit.place.link("indexes", [Notice.indexesChanged.parameter])
+        }
         return visit.place.link("type", [("type", typeName), Notice.indexesChanged.parameter])
     }
 
@@ -361,7 +408,10 @@ enum SchemaActions {
             for text in visit.fields.all(verb) {
                 let (typeName, rest) = try place(text, visit: visit)
                 let parts = rest.split(separator: ":", maxSplits: 1)
-                guard parts.count == 2 else { throw RecordError(.badRequest, "A composite index is written as type/filter:sort, and ‘\(text)’ is not") }
+                guard parts.count == 2 else {
+                    throw RecordError(
+                        .badRequest, "A composite index is written as type/filter:sort, and ‘\(text)’ is not")
+                }
                 edits.append(edit(composite(filter: String(parts[0]), sort: String(parts[1])), typeName))
                 named[verb, default: []].append("\(typeName)/\(rest)")
             }
@@ -395,7 +445,9 @@ enum SchemaActions {
     private static func place(_ text: String, visit: Visit) throws -> (typeName: Name, rest: String) {
         let parts = text.split(separator: "/", maxSplits: 1)
         if parts.count == 2 { return (Name(String(parts[0])), String(parts[1])) }
-        guard let typeName = visit.fields.text("type") else { throw RecordError(.badRequest, "The request needs a record type: type=…") }
+        guard let typeName = visit.fields.text("type") else {
+            throw RecordError(.badRequest, "The request needs a record type: type=…")
+        }
         return (Name(typeName), text)
     }
 

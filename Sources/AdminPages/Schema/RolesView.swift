@@ -101,22 +101,29 @@ struct RolesView: Page {
         if let edited, schema.types[edited] == nil { throw RecordError(known: .unknownType, edited) }
         let members = try await RoleMembers.load(visit)
         return RolesView(
-            notice: Notice.text(visit.fields["notice"]), isProduction: visit.place.address.environment == .production, canEdit: visit.canEditSchema,
+            notice: Notice.text(visit.fields["notice"]), isProduction: visit.place.address.environment == .production,
+            canEdit: visit.canEditSchema,
             here: visit.place.link("roles"),
             roles: names.map { name in
                 let count = types.count { type in type.grants.contains { $0.role == name } }
                 return Role(
                     name: name.string, meaning: GrantRow.meaning(of: name),
                     number: systemRoles.contains(name) ? nil : String(CustomRole.number(of: name)),
-                    members: members.names(in: name).map { Role.Member($0, of: name, visit) }, isGiven: schema.roles.contains(name),
-                    user: UserField(visit.people, name: "user", label: "User for the role \(name)", list: "users-\(name)"), giveAction: "Assign the role \(name)", types: count == 0 ? "none" : Digits.grouped(count),
-                    isOwn: !systemRoles.contains(name), isRemovable: count == 0 && schema.roles.contains(name), removeLabel: "Delete the role \(name)")
+                    members: members.names(in: name).map { Role.Member($0, of: name, visit) },
+                    isGiven: schema.roles.contains(name),
+                    user: UserField(
+                        visit.people, name: "user", label: "User for the role \(name)", list: "users-\(name)"),
+                    giveAction: "Assign the role \(name)", types: count == 0 ? "none" : Digits.grouped(count),
+                    isOwn: !systemRoles.contains(name), isRemovable: count == 0 && schema.roles.contains(name),
+                    removeLabel: "Delete the role \(name)")
             },
-            create: visit.place.link("roles/add"), remove: visit.place.link("roles/remove"), give: visit.place.link("roles/give"),
+            create: visit.place.link("roles/add"), remove: visit.place.link("roles/remove"),
+            give: visit.place.link("roles/give"),
             take: visit.place.link("roles/take"),
             isCut: members.isCut, columns: names.map(\.string),
             rows: types.map { Row($0, roles: names, isEdited: $0.name == edited, visit: visit) },
-            editor: visit.canEditSchema ? edited.flatMap { schema.types[$0] }.map { Editor($0, roles: names, visit: visit) } : nil,
+            editor: visit.canEditSchema
+                ? edited.flatMap { schema.types[$0] }.map { Editor($0, roles: names, visit: visit) } : nil,
             count: Digits.count(names.count, "role"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
@@ -143,7 +150,9 @@ extension RolesView.Row {
         edit = visit.canEditSchema && !isEdited ? visit.place.link("roles", [("type", type.name.string)]) : nil
         editLabel = "Change the grants of \(type.name)"
         cells = roles.map { role in
-            let permissions = type.grants.filter { $0.role == role }.reduce(into: Set()) { $0.formUnion($1.permissions) }
+            let permissions = type.grants.filter { $0.role == role }.reduce(into: Set()) {
+                $0.formUnion($1.permissions)
+            }
             return RolesView.Cell(permissions: Grant.Permission.allCases.filter(permissions.contains).map(\.rawValue))
         }
         self.isEdited = isEdited
@@ -186,11 +195,13 @@ struct RoleMembers: Sendable {
     static func load(_ visit: Visit) async throws -> RoleMembers {
         let database = try await publicDatabase(of: visit)
         guard database.can(.listRecords) else { return RoleMembers(numbers: [:], isCut: false) }
-        let request = RecordListRequest(.default, after: start, recordTypes: [Schema.usersType], limit: PageLimit(records: limit))
+        let request = RecordListRequest(
+            .default, after: start, recordTypes: [Schema.usersType], limit: PageLimit(records: limit))
         let page = try await visit.measure { try await database.list(request) }
         let numbers = try page.records.map { ($0.recordID.recordName, try UserRecords.roleNumbers(in: $0)) }
         return RoleMembers(
-            numbers: Dictionary(numbers, uniquingKeysWith: { first, _ in first }), isCut: page.last?.isUserRecordName ?? false)
+            numbers: Dictionary(numbers, uniquingKeysWith: { first, _ in first }),
+            isCut: page.last?.isUserRecordName ?? false)
     }
 
     private init(numbers: [Name: Set<Int64>], isCut: Bool) {
@@ -219,27 +230,40 @@ struct RoleMembers: Sendable {
     /// Saves a user's record with changed roles. Keeps role numbers that are unknown here.
     private static func change(_ visit: Visit, _ change: ([Int64], Int64) -> [Int64]) async throws {
         let role = Name(visit.fields["role"] ?? "")
-        guard visit.schema?.roles.contains(role) == true else { throw RecordError(.notFound, "Did not find role: \(role)") }
+        guard visit.schema?.roles.contains(role) == true else {
+            throw RecordError(.notFound, "Did not find role: \(role)")
+        }
         let text = visit.fields["user"] ?? ""
         let name = visit.people.user(named: text)?.userRecordName ?? Name(text)
         guard name.isUserRecordName else { throw RecordError(.badRequest, "Choose a user for the role") }
         let database = try await publicDatabase(of: visit)
-        // The first access creates the record of a known user. The form names this user explicitly, so it counts as an access.
-        if visit.people.user(name) != nil { _ = try await visit.engine.database(database.address, as: Caller(userRecordName: name)) }
+        // The first access creates the record of a known user. The form names this user explicitly, so it counts as an
+        // access.
+        if visit.people.user(name) != nil {
+            _ = try await visit.engine.database(database.address, as: Caller(userRecordName: name))
+        }
         let recordID = RecordID(recordName: name)
-        guard let record = try await visit.measure({ try await database.fetch([recordID], desiredKeys: nil) }).first?.get() else {
+        guard
+            let record = try await visit.measure({ try await database.fetch([recordID], desiredKeys: nil) }).first?
+                .get()
+        else {
             throw RecordError.recordNotFound
         }
-        guard record.recordType == Schema.usersType else { throw RecordError(.badRequest, "The record '\(name)' is not a user's record") }
+        guard record.recordType == Schema.usersType else {
+            throw RecordError(.badRequest, "The record '\(name)' is not a user's record")
+        }
         var numbers: [Int64] = []
-        if case .list(let elements, _)? = try record.fields.values(of: [UserRecords.rolesField])[UserRecords.rolesField] {
+        if case .list(let elements, _)? = try record.fields.values(of: [UserRecords.rolesField])[UserRecords.rolesField]
+        {
             numbers = elements.compactMap { if case .int64(let number) = $0 { number } else { nil } }
         }
         let changed = change(numbers, CustomRole.number(of: role)).map { FieldValue.int64($0) }
         let operation = RecordOperation(
             .update, recordName: name, recordType: Schema.usersType, recordChangeTag: record.recordChangeTag,
             fields: [UserRecords.rolesField: FieldInput(.list(changed, of: .int64))])
-        for outcome in try await visit.measure({ try await database.modify(ModifyRequest([operation])) }) { _ = try outcome.get() }
+        for outcome in try await visit.measure({ try await database.modify(ModifyRequest([operation])) }) {
+            _ = try outcome.get()
+        }
     }
 
     private static func publicDatabase(of visit: Visit) async throws -> any RecordDatabase {
@@ -269,11 +293,14 @@ enum RoleActions {
         return visit.place.link("roles", [Notice.roleRemoved.parameter])
     }
 
-    /// Replaces the grants of a type by the ticked ones. Each `grant` names a role and a permission, such as `_world:READ`.
+    /// Replaces the grants of a type by the ticked ones. Each `grant` names a role and a permission, such as
+    /// `_world:READ`.
     static func setGrants(_ visit: Visit) async throws -> String {
         var granted: [Name: Set<Grant.Permission>] = [:]
         for text in visit.fields.all("grant") {
-            guard let colon = text.lastIndex(of: ":"), let permission = Grant.Permission(rawValue: String(text[text.index(after: colon)...])) else {
+            guard let colon = text.lastIndex(of: ":"),
+                let permission = Grant.Permission(rawValue: String(text[text.index(after: colon)...]))
+            else {
                 throw RecordError(.badRequest, "A grant is written as role:READ, and ‘\(text)’ is not")
             }
             granted[Name(String(text[..<colon])), default: []].insert(permission)

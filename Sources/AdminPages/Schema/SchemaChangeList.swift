@@ -30,7 +30,8 @@ extension SchemaChangeList {
     ///   - schema: either schema; both have the fields whose indexes differ.
     ///   - warning: a warning about a change; `nil` for none.
     init(
-        _ difference: SchemaDifference, _ respellings: [SchemaRespelling] = [], of schema: Schema, before: String, after: String,
+        _ difference: SchemaDifference, _ respellings: [SchemaRespelling] = [], of schema: Schema, before: String,
+        after: String,
         warning: (SchemaDifference.Change) -> String? = { _ in nil }
     ) {
         beforeTitle = before
@@ -79,12 +80,15 @@ extension SchemaChangeList.Row {
         case .addType(let type): (kind, before, after) = ("added", nil, type.schemaStatement)
         case .removeType(let type): (kind, before, after) = ("removed", type.schemaStatement, nil)
         case .addField(let key, let definition, _): (kind, before, after) = ("added", nil, definition.schemaLine(key))
-        case .removeField(let key, let definition, _): (kind, before, after) = ("removed", definition.schemaLine(key), nil)
-        case .changeField(let key, let old, let new, _): (kind, before, after) = ("changed", old.schemaLine(key), new.schemaLine(key))
+        case .removeField(let key, let definition, _):
+            (kind, before, after) = ("removed", definition.schemaLine(key), nil)
+        case .changeField(let key, let old, let new, _):
+            (kind, before, after) = ("changed", old.schemaLine(key), new.schemaLine(key))
         case .setIndexes(let key, let old, let new, let typeName):
             func line(_ indexes: Indexes) -> String {
                 let type = schema.types[typeName]?.definition(of: key)?.type
-                return type.map { FieldDefinition(type: $0, indexes: indexes).schemaLine(key) } ?? Schema.quoted(key.schemaName)
+                return type.map { FieldDefinition(type: $0, indexes: indexes).schemaLine(key) }
+                    ?? Schema.quoted(key.schemaName)
             }
             (kind, before, after) = ("changed", line(old), line(new))
         case .setGrants(let old, let new, _): (kind, before, after) = ("changed", grants(old), grants(new))
@@ -96,10 +100,17 @@ extension RecordType {
     /// The type declaration in the syntax of schema files, without the six system fields.
     var schemaStatement: String {
         let system = systemIndexes.compactMap { field, indexes in
-            indexes.isEmpty ? nil : (name: field.schemaName, line: FieldDefinition(type: field.type, indexes: indexes).schemaLine(.system(field)))
+            indexes.isEmpty
+                ? nil
+                : (
+                    name: field.schemaName,
+                    line: FieldDefinition(type: field.type, indexes: indexes).schemaLine(.system(field))
+                )
         }
         let own = fields.map { (name: $0.key, line: $0.value.schemaLine(.custom($0.key))) }
-        let lines = (own + system).sorted { $0.name < $1.name }.map(\.line) + grants.sorted { $0.role < $1.role }.map(\.schemaText)
+        let lines =
+            (own + system).sorted { $0.name < $1.name }.map(\.line)
+            + grants.sorted { $0.role < $1.role }.map(\.schemaText)
         return "RECORD TYPE \(Schema.quoted(name)) (\n" + lines.map { "    \($0)" }.joined(separator: ",\n") + "\n)"
     }
 }

@@ -24,9 +24,12 @@ struct SchemaView: Page {
     static func load(_ visit: Visit) async throws -> SchemaView {
         let schema = try schema(visit)
         return SchemaView(
-            notice: Notice.text(visit.fields["notice"]), text: schema.text, fileName: fileName(visit), export: visit.place.link("schema/export"),
-            form: visit.canEditSchema ? SchemaFileForm(visit) : nil, deploy: visit.place.link("deploy"), works: try await visit.indexWorks().panel,
-            hasComposites: schema.types.values.contains { !$0.compositeIndexes.isEmpty }, count: Digits.count(visit.ownTypes.count, "record type"),
+            notice: Notice.text(visit.fields["notice"]), text: schema.text, fileName: fileName(visit),
+            export: visit.place.link("schema/export"),
+            form: visit.canEditSchema ? SchemaFileForm(visit) : nil, deploy: visit.place.link("deploy"),
+            works: try await visit.indexWorks().panel,
+            hasComposites: schema.types.values.contains { !$0.compositeIndexes.isEmpty },
+            count: Digits.count(visit.ownTypes.count, "record type"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
@@ -125,13 +128,17 @@ extension ImportView {
             return .page(try await page(reading, isStale: true, visit))
         }
         if !plan.difference.losses.isEmpty, visit.fields["accept"] == nil {
-            let error = RecordError(.badRequest, "Nothing was imported: the import would delete data. Confirm the deletion, and import again")
+            let error = RecordError(
+                .badRequest,
+                "Nothing was imported: the import would delete data. Confirm the deletion, and import again")
             return .page(try await page(reading, complaint: error, visit))
         }
         do {
             if !plan.isEmpty {
                 let editing = try await visit.database(in: .development)
-                _ = try await visit.measure { try await editing.edit(plan.edits, because: .schemaImport, waitingForIndexes: false) }
+                _ = try await visit.measure {
+                    try await editing.edit(plan.edits, because: .schemaImport, waitingForIndexes: false)
+                }
             }
         } catch let error as RecordError {
             return .page(try await page(reading, complaint: error, visit))
@@ -142,26 +149,35 @@ extension ImportView {
     private static func page(
         _ reading: Reading, isStale: Bool = false, complaint: RecordError? = nil, _ visit: Visit
     ) async throws -> ImportView {
-        guard let plan = reading.plan else { return ImportView(reading, complaint: complaint ?? reading.refusal, visit) }
+        guard let plan = reading.plan else {
+            return ImportView(reading, complaint: complaint ?? reading.refusal, visit)
+        }
         let losses = try await visit.measure { try await plan.losses(measuredBy: visit.database) }
         return ImportView(reading, losses: losses, isStale: isStale, complaint: complaint, visit)
     }
 
-    private init(_ reading: Reading, losses: [SchemaLoss] = [], isStale: Bool = false, complaint: RecordError?, _ visit: Visit) {
+    private init(
+        _ reading: Reading, losses: [SchemaLoss] = [], isStale: Bool = false, complaint: RecordError?, _ visit: Visit
+    ) {
         let more = reading.read.moreNotes
         self.init(
             container: visit.place.address.container.description,
             form: SchemaFileForm(visit, text: reading.text, isMerging: visit.fields["merge"] != nil),
-            errors: (reading.text.isEmpty && complaint != nil ? [] : reading.read.errors).map { Remark(message: $0.message, excerpt: $0.excerpt) },
+            errors: (reading.text.isEmpty && complaint != nil ? [] : reading.read.errors).map {
+                Remark(message: $0.message, excerpt: $0.excerpt)
+            },
             notes: reading.read.notes.map { Remark(message: $0.description, excerpt: nil) }
                 + (more > 0 ? [Remark(message: "… and \(Digits.grouped(more)) more", excerpt: nil)] : []),
             complaint: complaint.map { PageError($0) }, isStale: isStale,
             changes: reading.plan.flatMap { plan in
                 plan.isEmpty
                     ? nil
-                    : SchemaChangeList(plan.difference, plan.respellings, of: plan.target, before: "development now", after: "after the import")
+                    : SchemaChangeList(
+                        plan.difference, plan.respellings, of: plan.target, before: "development now",
+                        after: "after the import")
             },
-            isNothing: reading.plan?.isEmpty ?? false, losses: losses.map(\.line), lossText: losses.isEmpty ? nil : Self.summary(of: losses),
+            isNothing: reading.plan?.isEmpty ?? false, losses: losses.map(\.line),
+            lossText: losses.isEmpty ? nil : Self.summary(of: losses),
             fingerprint: reading.fingerprint, apply: visit.place.link("schema/apply"), back: visit.place.link("schema"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
@@ -177,7 +193,9 @@ extension ImportView {
             parts.append("\(Digits.count(types.count, "type")) with \(held)")
         }
         if fields > 0 {
-            let which = filled == fields ? " with values" : filled == 0 ? " without values" : ", \(Digits.grouped(filled)) of them with values"
+            let which =
+                filled == fields
+                ? " with values" : filled == 0 ? " without values" : ", \(Digits.grouped(filled)) of them with values"
             parts.append(Digits.count(fields, "field") + which)
         }
         return parts.joined(separator: " and ")
@@ -185,7 +203,8 @@ extension ImportView {
 
     private static func check(_ visit: Visit) throws {
         guard visit.place.address.environment == .development else {
-            throw RecordError(.accessDenied, "Schema files are imported only into development; import there, then deploy")
+            throw RecordError(
+                .accessDenied, "Schema files are imported only into development; import there, then deploy")
         }
     }
 }
@@ -215,7 +234,8 @@ private struct Reading: Sendable {
             // The parse result already contains the errors, with their lines.
             guard let file = try? reading.read.schema() else { return reading }
             do {
-                let plan = try SchemaImportPlan(importing: file, into: current, merging: isMerging, production: production)
+                let plan = try SchemaImportPlan(
+                    importing: file, into: current, merging: isMerging, production: production)
                 reading.plan = plan
                 reading.fingerprint = SchemaFingerprint.text(from: current, to: plan.target)
             } catch let error as RecordError {

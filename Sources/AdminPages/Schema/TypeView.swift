@@ -35,9 +35,11 @@ struct TypeView: Page {
     /// The link to the confirmation of the removal; `nil` if the type can't be removed.
     let remove: String?
     let works: IndexWorkPanel?
-    /// True if the tables update while index jobs run. False if they show the usage, which would be measured again and again.
+    /// True if the tables update while index jobs run. False if they show the usage, which would be measured again and
+    /// again.
     let isLive: Bool
-    /// The page Indexes, which reloads itself during index jobs. This page does not reload, because that would discard input.
+    /// The page Indexes, which reloads itself during index jobs. This page does not reload, because that would discard
+    /// input.
     let indexes: String
     let fields: [FieldRow]
     let systemFields: [FieldRow]
@@ -85,10 +87,13 @@ struct TypeView: Page {
         let back = visit.place.link("type", [("type", name.string)])
         return TypeView(
             title: name.string, name: name.string, isSystemType: isSystemType, canEdit: visit.canEditSchema,
-            showsRemoval: visit.canEditSchema && usage == nil, isProduction: visit.place.address.environment == .production,
-            notice: Notice.text(visit.fields["notice"]), indexNotice: IndexNotice(visit, on: back), query: visit.place.link("query", [("type", name.string)]),
+            showsRemoval: visit.canEditSchema && usage == nil,
+            isProduction: visit.place.address.environment == .production,
+            notice: Notice.text(visit.fields["notice"]), indexNotice: IndexNotice(visit, on: back),
+            query: visit.place.link("query", [("type", name.string)]),
             newRecord: visit.place.link("record/new", [("type", name.string)]),
-            remove: visit.canEditSchema && !isSystemType ? visit.place.link("type/remove", [("type", name.string)]) : nil, works: works.panel,
+            remove: visit.canEditSchema && !isSystemType
+                ? visit.place.link("type/remove", [("type", name.string)]) : nil, works: works.panel,
             isLive: works.panel != nil && usage == nil, indexes: visit.place.link("indexes"),
             fields: rows { !$0.isSystem }.sorted { Name($0.name) < Name($1.name) }, systemFields: rows(\.isSystem),
             indexNames: Indexes.named.map(\.name), isMeasured: usage != nil,
@@ -97,16 +102,20 @@ struct TypeView: Page {
             action: visit.place.link("type/indexes"), back: back,
             here: visit.place.link("type", here),
             newField: visit.canEditSchema
-                ? NewField(action: visit.place.link("field/add"), types: FieldTypeChoices.groups, nameLimit: String(Field.nameLimit)) : nil,
+                ? NewField(
+                    action: visit.place.link("field/add"), types: FieldTypeChoices.groups,
+                    nameLimit: String(Field.nameLimit)) : nil,
             composites: CompositeIndexRow.all(of: type, works: works, usage: usage, visit: visit),
             newComposite: visit.database.can(.editSchema) && !isSystemType ? CompositeIndexForm(type) : nil,
-            compositeAction: visit.place.link("composites/change"), titleForm: isSystemType ? nil : TitleForm(type, visit), grants: type.sortedGrants.map { GrantRow($0) },
+            compositeAction: visit.place.link("composites/change"),
+            titleForm: isSystemType ? nil : TitleForm(type, visit), grants: type.sortedGrants.map { GrantRow($0) },
             editGrants: visit.place.link("roles", [("type", name.string)]), text: type.schemaStatement + ";",
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
     /// The records of the set that are in the current database.
-    private static func records(_ wanted: Set<RecordID>, of typeName: Name, visit: Visit) async throws -> Set<RecordID> {
+    private static func records(_ wanted: Set<RecordID>, of typeName: Name, visit: Visit) async throws -> Set<RecordID>
+    {
         if wanted.isEmpty { return [] }
         let recordIDs = Array(wanted)
         let results = try await visit.measure { try await visit.database.fetch(recordIDs, desiredKeys: []) }
@@ -160,7 +169,8 @@ extension FieldRow {
     ///   - measured: the usage of the type, if measured.
     ///   - reachable: the records with the largest values that are in the current database.
     init(
-        _ field: QueryField, of type: RecordType, works: IndexWorks, usage measured: TypeUsage?, reachable: Set<RecordID>, visit: Visit
+        _ field: QueryField, of type: RecordType, works: IndexWorks, usage measured: TypeUsage?,
+        reachable: Set<RecordID>, visit: Visit
     ) {
         let isSystemType = type.name == Schema.usersType
         name = field.name.string
@@ -169,7 +179,9 @@ extension FieldRow {
         cells = IndexCell.all(of: field, in: type.name, works: works, canEdit: visit.canEditSchema && !isSystemType)
         isMeasured = measured != nil
         usage = measured.flatMap { measured in
-            measured.fields.first { $0.key == field.key }.map { Usage($0, of: measured, reachable: reachable, visit: visit) }
+            measured.fields.first { $0.key == field.key }.map {
+                Usage($0, of: measured, reachable: reachable, visit: visit)
+            }
         }
         let isOwn = !field.isSystem && !(Schema.initial.types[type.name]?.fields.keys.contains(field.name) ?? false)
         remove =
@@ -186,7 +198,9 @@ extension FieldRow.Usage {
         share = isEmpty || type.records == 0 ? nil : Self.percent(field.records, of: type.records)
         distinct = isEmpty ? "–" : Digits.grouped(field.distinctValues) + (field.isCutOff ? " or more" : "")
         largest = isEmpty ? "–" : Digits.bytes(Int64(field.largestBytes))
-        largestRecord = field.largestRecord.flatMap { reachable.contains($0) ? visit.place.link(toRecord: $0.recordName, in: $0.zoneID) : nil }
+        largestRecord = field.largestRecord.flatMap {
+            reachable.contains($0) ? visit.place.link(toRecord: $0.recordName, in: $0.zoneID) : nil
+        }
         largestName = field.largestRecord?.recordName.string
         let bytes = field.entryBytes + field.tokenBytes
         space = bytes == 0 ? "–" : Digits.bytes(Int64(bytes))
@@ -229,7 +243,9 @@ extension RecordType {
     var sortedGrants: [Grant] {
         let order = RolesView.systemRoles
         return grants.sorted { left, right in
-            let ranks = (order.firstIndex(of: left.role) ?? order.count, order.firstIndex(of: right.role) ?? order.count)
+            let ranks = (
+                order.firstIndex(of: left.role) ?? order.count, order.firstIndex(of: right.role) ?? order.count
+            )
             return ranks.0 == ranks.1 ? left.role < right.role : ranks.0 < ranks.1
         }
     }
@@ -249,10 +265,11 @@ struct TitleForm: ViewModel {
         action = visit.place.link("type/title")
         let chosen = visit.titles.chosen[type.name]
         let fields = type.fields.filter { RecordTitles.canBeTitle($0.value.type) }.map(\.key).sorted()
-        choices = [
-            Choice("", "the first text of title, name, text and subject", isSelected: chosen == nil),
-            Choice(Self.none, "no title", isSelected: chosen?.isEmpty ?? false),
-        ] + fields.map { Choice($0.string, $0.string, isSelected: chosen == $0) }
+        choices =
+            [
+                Choice("", "the first text of title, name, text and subject", isSelected: chosen == nil),
+                Choice(Self.none, "no title", isSelected: chosen?.isEmpty ?? false),
+            ] + fields.map { Choice($0.string, $0.string, isSelected: chosen == $0) }
     }
 
     /// Saves the choice, for both environments of the container.
@@ -267,10 +284,14 @@ struct TitleForm: ViewModel {
             case let name: Name(name)
             }
         if let field, !field.isEmpty {
-            guard let definition = type.fields[field] else { throw RecordError(.badRequest, "The type '\(typeName)' has no field '\(field)'; choose another title") }
+            guard let definition = type.fields[field] else {
+                throw RecordError(.badRequest, "The type '\(typeName)' has no field '\(field)'; choose another title")
+            }
             guard RecordTitles.canBeTitle(definition.type) else {
                 throw RecordError(
-                    .badRequest, "The field '\(field)' has the type \(definition.type.schemaName) and can't be a title; choose a STRING, INT64, DOUBLE or TIMESTAMP field")
+                    .badRequest,
+                    "The field '\(field)' has the type \(definition.type.schemaName) and can't be a title; choose a STRING, INT64, DOUBLE or TIMESTAMP field"
+                )
             }
         }
         try await visit.accounts.setTitleField(field, of: typeName, in: visit.place.address.container)

@@ -61,16 +61,20 @@ struct TypesView: Page {
             rows: all.map { type in
                 let indexed = type.fields.values.count { !$0.indexes.isEmpty }
                 return Row(
-                    name: type.name.string, href: visit.place.link("type", [("type", type.name.string)]), fields: Digits.grouped(type.fields.count),
+                    name: type.name.string, href: visit.place.link("type", [("type", type.name.string)]),
+                    fields: Digits.grouped(type.fields.count),
                     indexes: indexed == 0 ? "none" : Digits.count(indexed, "field"),
                     isListable: type.isListable,
-                    records: counts.map { Digits.grouped($0[type.name] ?? 0) }, isSystemType: type.name == Schema.usersType,
+                    records: counts.map { Digits.grouped($0[type.name] ?? 0) },
+                    isSystemType: type.name == Schema.usersType,
                     query: visit.place.link("query", [("type", type.name.string)]))
             },
-            isProduction: visit.place.address.environment == .production, create: visit.canEditSchema ? visit.place.link("types/create") : nil,
+            isProduction: visit.place.address.environment == .production,
+            create: visit.canEditSchema ? visit.place.link("types/create") : nil,
             refused: refused, makesListable: refused == nil || visit.fields.text("listable") != nil,
             nameLimit: String(RecordType.nameLimit), here: visit.place.link("types"),
-            firstSteps: visit.types.isEmpty ? FirstSteps(visit) : nil, count: ([Digits.count(own.count, "record type")] + ofSystem).joined(separator: " and "),
+            firstSteps: visit.types.isEmpty ? FirstSteps(visit) : nil,
+            count: ([Digits.count(own.count, "record type")] + ofSystem).joined(separator: " and "),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
@@ -87,7 +91,11 @@ enum TypeActions {
         let link = visit.place.link("type", [("type", name.string)])
         if visit.schema?.types[name] != nil {
             let error = RecordError(.badRequest, "The record type '\(name)' already exists; choose another name")
-            return .page(try await TypesView.load(visit, refused: RefusedForm(error, typed: name.string, link: Frame.Link(text: "Open \(name)", href: link))))
+            return .page(
+                try await TypesView.load(
+                    visit,
+                    refused: RefusedForm(error, typed: name.string, link: Frame.Link(text: "Open \(name)", href: link)))
+            )
         }
         let indexes: [SystemField: Indexes] = visit.fields.text("listable") == nil ? [:] : [.recordID: .queryable]
         do {
@@ -102,12 +110,15 @@ enum TypeActions {
     static func addField(_ visit: Visit) async throws -> String {
         let type = try SchemaActions.type(named: Name(visit.fields["type"] ?? ""), visit: visit)
         let name = Name(visit.fields["field"]?.trimmingSpaces ?? "")
-        if type.fields[name] != nil { throw RecordError(.badRequest, "The type '\(type.name)' already has a field '\(name)'; choose another name") }
+        if type.fields[name] != nil {
+            throw RecordError(.badRequest, "The type '\(type.name)' already has a field '\(name)'; choose another name")
+        }
         guard let fieldType = FieldTypeChoices.type(named: visit.fields["fieldType"] ?? "") else {
             throw RecordError(.badRequest, "A field needs a type, such as STRING or LIST<INT64>")
         }
         let indexes = try Indexes(names: visit.fields.all("index").map { Name($0) })
-        let added = RecordType(name: type.name, fields: [name: FieldDefinition(type: fieldType, indexes: indexes)], grants: type.grants)
+        let added = RecordType(
+            name: type.name, fields: [name: FieldDefinition(type: fieldType, indexes: indexes)], grants: type.grants)
         try await SchemaActions.edit([.addType(added)], visit: visit)
         return visit.place.link("type", [("type", type.name.string), Notice.fieldAdded.parameter])
     }
@@ -121,10 +132,12 @@ enum TypeActions {
         return ConfirmationView(
             on: .types, title: "Delete the record type \(type.name)?",
             lines: [
-                loss(records, "of this type", verb: "deletes"), "Clients see the deletions in the changes of their zones.",
+                loss(records, "of this type", verb: "deletes"),
+                "Clients see the deletions in the changes of their zones.",
                 there ? inProduction("type") : nil,
             ].compactMap { $0 },
-            action: visit.place.link("type/remove"), fields: [Frame.Hidden(name: "type", value: type.name.string)], button: "Delete the type",
+            action: visit.place.link("type/remove"), fields: [Frame.Hidden(name: "type", value: type.name.string)],
+            button: "Delete the type",
             cancel: visit.place.link("type", [("type", type.name.string)]))
     }
 
@@ -136,23 +149,30 @@ enum TypeActions {
     static func confirmFieldRemoval(_ visit: Visit) async throws -> ConfirmationView {
         let type = try SchemaActions.type(named: Name(visit.fields["type"] ?? ""), visit: visit)
         let name = Name(visit.fields["field"] ?? "")
-        guard let definition = type.fields[name] else { throw RecordError(.notFound, "Did not find field: '\(name)' in type: '\(type.name)'") }
+        guard let definition = type.fields[name] else {
+            throw RecordError(.notFound, "Did not find field: '\(name)' in type: '\(type.name)'")
+        }
         let records = try await counts(of: [name], in: type, visit: visit)?.values[name]
         let there = try await visit.schema(of: .production).types[type.name]?.fields[name] != nil
         return ConfirmationView(
             on: .types, title: "Delete the field \(name) from \(type.name)?",
             lines: [
-                "A field of type \(definition.type.schemaName).", loss(records, "with a value in the field", verb: "deletes the values of"),
-                "The records get no new change tag. Clients see the change only when they fetch a record again.", there ? inProduction("field") : nil,
+                "A field of type \(definition.type.schemaName).",
+                loss(records, "with a value in the field", verb: "deletes the values of"),
+                "The records get no new change tag. Clients see the change only when they fetch a record again.",
+                there ? inProduction("field") : nil,
             ].compactMap { $0 },
             action: visit.place.link("field/remove"),
-            fields: [Frame.Hidden(name: "type", value: type.name.string), Frame.Hidden(name: "field", value: name.string)], button: "Delete the field",
+            fields: [
+                Frame.Hidden(name: "type", value: type.name.string), Frame.Hidden(name: "field", value: name.string),
+            ], button: "Delete the field",
             cancel: visit.place.link("type", [("type", type.name.string)]))
     }
 
     static func removeField(_ visit: Visit) async throws -> String {
         let typeName = visit.fields["type"] ?? ""
-        try await SchemaActions.edit([.removeField(Name(visit.fields["field"] ?? ""), in: Name(typeName))], visit: visit)
+        try await SchemaActions.edit(
+            [.removeField(Name(visit.fields["field"] ?? ""), in: Name(typeName))], visit: visit)
         return visit.place.link("type", [("type", typeName), Notice.fieldRemoved.parameter])
     }
 
@@ -167,7 +187,8 @@ enum TypeActions {
         switch records {
         case nil: "This permanently \(verb) all records \(what), in all databases and of all users."
         case 0?: "There is no record \(what)."
-        case let count?: "This permanently \(verb) \(Digits.count(count, "record")) \(what), in all databases and of all users."
+        case let count?:
+            "This permanently \(verb) \(Digits.count(count, "record")) \(what), in all databases and of all users."
         }
     }
 

@@ -16,9 +16,12 @@ extension Console {
     func addAdministratorSignIn(to router: Routes.Group) {
         router.get(SignInPath.page) { request, _ -> Response in
             let next = SignInPath.local(request.queryFields["next"])
-            guard access.mode == .required, access.consoleSession(of: request) == nil else { return .redirect(to: next ?? "/") }
+            guard access.mode == .required, access.consoleSession(of: request) == nil else {
+                return .redirect(to: next ?? "/")
+            }
             let notice: AdministratorSignInView.Notice? = request.queryFields["signed-out"] == "1" ? .signedOut : nil
-            return try response(AdministratorSignInView(next: next, hasPassword: accounts.hasAdministratorPassword, notice: notice))
+            return try response(
+                AdministratorSignInView(next: next, hasPassword: accounts.hasAdministratorPassword, notice: notice))
         }
         router.post(SignInPath.page) { request, context -> Response in
             let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.signInFormLimit))
@@ -35,7 +38,8 @@ extension Console {
                 return try response(AdministratorSignInView(next: next, hasPassword: true, notice: .wrongPassword))
             case .tooMany(let seconds):
                 AccessControl.note(.tooManyPasswords, of: request, context)
-                var answer = try response(AdministratorSignInView(next: next, hasPassword: true, notice: .tooMany(seconds: seconds)))
+                var answer = try response(
+                    AdministratorSignInView(next: next, hasPassword: true, notice: .tooMany(seconds: seconds)))
                 answer.headers[.retryAfter] = String(seconds)
                 return answer
             case .notSet:
@@ -117,7 +121,8 @@ enum SignInPath {
         return FormFields.url(page, [(name: "next", value: next)])
     }
 
-    /// The text if it is a path on this server that no browser reads as another host. `nil` for anything else, and for the sign-in itself.
+    /// The text if it is a path on this server that no browser reads as another host. `nil` for anything else, and for
+    /// the sign-in itself.
     static func local(_ text: String?) -> String? {
         guard let text, text.utf8.count <= 4096, text.hasPrefix("/"), !text.hasPrefix("//"), !text.hasPrefix("/admin/"),
             text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") })

@@ -5,10 +5,12 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Records
 
-/// The check before every page of a console that requires credentials. It lets the administrator through and redirects other clients to the sign-in page.
+/// The check before every page of a console that requires credentials. It lets the administrator through and redirects
+/// other clients to the sign-in page.
 ///
-/// A client is the administrator if it has a console session, or if it sends the password or the secret of the data folder
-/// with the request, as scripts do. A request that changes data in a session must carry the session's ``FormSecret``.
+/// A client is the administrator if it has a console session, or if it sends the password or the secret of the data
+/// folder with the request, as scripts do. A request that changes data in a session must carry the session's
+/// ``FormSecret``.
 struct ConsoleGate: Sendable {
     let access: AccessControl
     let renderer: PageRenderer
@@ -17,7 +19,9 @@ struct ConsoleGate: Sendable {
         _ request: Request, _ context: ServingRequestContext, _ next: (Request) async throws -> Response
     ) async throws -> Response {
         if request.headers.contains(.authorization) {
-            guard try await access.administrator(of: request, peer: context.peer) != nil else { return try turnAway(request) }
+            guard try await access.administrator(of: request, peer: context.peer) != nil else {
+                return try turnAway(request)
+            }
             return try await next(request)
         }
         guard let session = access.consoleSession(of: request) else { return try turnAway(request) }
@@ -34,7 +38,9 @@ struct ConsoleGate: Sendable {
         if isLooking, mode == "navigate", !request.headers.contains(.authorization) {
             return .redirect(to: SignInPath.address(next: request.head.path))
         }
-        let page = SessionEndedView(signIn: SignInPath.address(next: isLooking ? request.head.path : SignInPath.path(ofPage: request.headers[.referer])))
+        let page = SessionEndedView(
+            signIn: SignInPath.address(
+                next: isLooking ? request.head.path : SignInPath.path(ofPage: request.headers[.referer])))
         return try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
     }
 }
@@ -60,14 +66,16 @@ package enum SignedIn {
     /// `nil` if the console requires no sign-in.
     @TaskLocal static var session: ConsoleSession?
 
-    /// The credentials option of the curl commands on a page. With this option, curl asks for the administrator's password.
+    /// The credentials option of the curl commands on a page. With this option, curl asks for the administrator's
+    /// password.
     package static var curlOption: String { session == nil ? "" : "-u \(AccessControl.administratorName) " }
 }
 
 // MARK: - Secret of forms
 
-/// The secret that a page of the console sends with every form and script request of its session. It protects against request
-/// forgery: pages on other ports of the same machine belong to the same site, so the browser sends the session cookie for them too.
+/// The secret that a page of the console sends with every form and script request of its session. It protects against
+/// request forgery: pages on other ports of the same machine belong to the same site, so the browser sends the session
+/// cookie for them too.
 ///
 /// A hidden field of every POST form holds it. The head of the page holds it for scripts.
 enum FormSecret {
@@ -75,7 +83,8 @@ enum FormSecret {
     static let fieldName = "form-secret"
 
     /// The markup that ``PageRenderer`` adds after the tag of every POST form.
-    static let field = "{{#\(templateName)}}<input type=\"hidden\" name=\"\(fieldName)\" value=\"{{.}}\">{{/\(templateName)}}"
+    static let field =
+        "{{#\(templateName)}}<input type=\"hidden\" name=\"\(fieldName)\" value=\"{{.}}\">{{/\(templateName)}}"
     /// The name of the secret in templates.
     static let templateName = "formSecret"
 
@@ -86,7 +95,9 @@ enum FormSecret {
         var written: [UInt8] = []
         var rest = template[...]
         // Searches byte by byte, because a search for a part of a collection is not compiled for bytes.
-        while let start = rest.indices.first(where: { rest[$0] == opening[0] && rest[$0...].starts(with: opening) }), let end = endOfTag(rest[start...]) {
+        while let start = rest.indices.first(where: { rest[$0] == opening[0] && rest[$0...].starts(with: opening) }),
+            let end = endOfTag(rest[start...])
+        {
             let tag = rest[start...end]
             written += rest[rest.startIndex...end]
             if tag.contains(Array("method=\"post\"".utf8)) { written += Array(field.utf8) }
@@ -109,7 +120,8 @@ enum FormSecret {
         return nil
     }
 
-    /// Checks that the request carries the secret of its session, in the header or in the form. Reads the form and leaves it readable for the route.
+    /// Checks that the request carries the secret of its session, in the header or in the form. Reads the form and
+    /// leaves it readable for the route.
     /// - Throws: `RecordError` ACCESS_DENIED if the secret is missing or belongs to another session.
     static func check(_ request: inout Request, of session: ConsoleSession, by access: AccessControl) async throws {
         if access.bringsSecret(of: session, request) { return }
@@ -119,13 +131,16 @@ enum FormSecret {
         guard let secret, access.isSecret(secret, of: session) else {
             throw RecordError(
                 .accessDenied,
-                "The form is not from this session. Nothing was changed. The page may be older than your last sign-in: load it again")
+                "The form is not from this session. Nothing was changed. The page may be older than your last sign-in: load it again"
+            )
         }
         request.replaceBody(with: bytes)
     }
 
     private static func value(in bytes: [UInt8], _ contentType: String?) -> String? {
         guard let boundary = MultipartForm.boundary(in: contentType) else { return FormFields.secret(encoded: bytes) }
-        return MultipartForm(bytes, boundary: boundary).parts.first { $0.name == fieldName }.map { String(decoding: $0.bytes, as: UTF8.self) }
+        return MultipartForm(bytes, boundary: boundary).parts.first { $0.name == fieldName }.map {
+            String(decoding: $0.bytes, as: UTF8.self)
+        }
     }
 }

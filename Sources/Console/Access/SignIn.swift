@@ -18,7 +18,9 @@ enum SignIn {
 
     /// The first page, with the choice of users.
     static func show(_ ticket: String, by access: AccessControl, _ files: StaticFiles) throws -> Outcome {
-        guard let (request, way) = try request(of: ticket, in: access.accounts) else { return .page(SignInEndView.expired(files), way: nil) }
+        guard let (request, way) = try request(of: ticket, in: access.accounts) else {
+            return .page(SignInEndView.expired(files), way: nil)
+        }
         return .page(try SignInView(ticket: ticket, request, way, access, files), way: way)
     }
 
@@ -30,22 +32,32 @@ enum SignIn {
     /// The answer to the form.
     /// - Parameter peer: the client's address.
     /// - Throws: `RecordError` THROTTLED if this address or this app created too many users.
-    static func answer(_ fields: FormFields, from peer: String, by access: AccessControl, _ files: StaticFiles) async throws -> Outcome {
+    static func answer(_ fields: FormFields, from peer: String, by access: AccessControl, _ files: StaticFiles)
+        async throws -> Outcome
+    {
         let accounts = access.accounts
         let ticket = fields["ticket"] ?? ""
-        guard let (request, way) = try request(of: ticket, in: accounts) else { return .page(SignInEndView.expired(files), way: nil) }
+        guard let (request, way) = try request(of: ticket, in: accounts) else {
+            return .page(SignInEndView.expired(files), way: nil)
+        }
         if fields["cancel"] != nil {
-            return .page(SignInEndView.cancelled(way, again: FormFields.url("/sign-in", [("ticket", ticket)]), files), way: nil)
+            return .page(
+                SignInEndView.cancelled(way, again: FormFields.url("/sign-in", [("ticket", ticket)]), files), way: nil)
         }
         do {
             // In required mode, unknown clients can reach this page. So sign-ins are rate-limited.
             let signIn = access.mode == .required ? UserSignIn(apiTokenID: request.apiTokenID, peer: peer) : nil
-            let user = try await isForNewUsers(request, by: access) ? newUser(fields, signIn, in: accounts) : user(fields, signIn, in: accounts)
-            let (_, token) = try await accounts.signIn(user.userRecordName, with: request, keepSignedIn: fields["keep"] == "1", now: Date())
+            let user =
+                try await isForNewUsers(request, by: access)
+                ? newUser(fields, signIn, in: accounts) : user(fields, signIn, in: accounts)
+            let (_, token) = try await accounts.signIn(
+                user.userRecordName, with: request, keepSignedIn: fields["keep"] == "1", now: Date())
             if case .callback(let address) = way { return .redirect(SignInReturn.address(address, with: token)) }
             return .page(SignedInView(user, token, request, way, files), way: nil)
         } catch let error as RecordError where error.code != .internalError && error.code != .throttled {
-            return .page(try SignInView(ticket: ticket, request, way, access, files, fields: fields, complaint: error.reason), way: way)
+            return .page(
+                try SignInView(ticket: ticket, request, way, access, files, fields: fields, complaint: error.reason),
+                way: way)
         }
     }
 
@@ -60,19 +72,24 @@ enum SignIn {
     /// The chosen user, or a new one.
     private static func user(_ fields: FormFields, _ signIn: UserSignIn?, in accounts: Accounts) async throws -> User {
         if let chosen = (fields.text("user") ?? fields.text("who"))?.trimmingSpaces, !chosen.isEmpty {
-            let user = accounts.user(handle: chosen) ?? accounts.user(recordName: Name(chosen)) ?? accounts.user(emailAddress: chosen)
+            let user =
+                accounts.user(handle: chosen) ?? accounts.user(recordName: Name(chosen))
+                ?? accounts.user(emailAddress: chosen)
             if let user, !user.isServerKey { return user }
             throw RecordError(.notFound, "There is no user '\(chosen)': choose one from the list, or create a new user")
         }
-        return try await UserCreation.make(try name(fields), emailAddress: fields["email"]?.trimmingSpaces, for: signIn, in: accounts)
+        return try await UserCreation.make(
+            try name(fields), emailAddress: fields["email"]?.trimmingSpaces, for: signIn, in: accounts)
     }
 
     /// Creates a user. Never returns an existing one, even if the name equals that user's handle.
-    private static func newUser(_ fields: FormFields, _ signIn: UserSignIn?, in accounts: Accounts) async throws -> User {
+    private static func newUser(_ fields: FormFields, _ signIn: UserSignIn?, in accounts: Accounts) async throws -> User
+    {
         guard fields.text("user") == nil, fields.text("who") == nil else {
             throw RecordError(.badRequest, "To choose an existing user, the app must send its API token")
         }
-        return try await accounts.makeUser(displayName: try name(fields), emailAddress: fields["email"]?.trimmingSpaces, for: signIn)
+        return try await accounts.makeUser(
+            displayName: try name(fields), emailAddress: fields["email"]?.trimmingSpaces, for: signIn)
     }
 
     private static func name(_ fields: FormFields) throws -> String {
@@ -80,7 +97,9 @@ enum SignIn {
             throw RecordError(.badRequest, "A new user needs a name")
         }
         guard !User.isRecordName(name) else {
-            throw RecordError(.badRequest, "'\(name)' has the form of a user record name, which only the server assigns; enter another name")
+            throw RecordError(
+                .badRequest,
+                "'\(name)' has the form of a user record name, which only the server assigns; enter another name")
         }
         return name
     }
@@ -109,14 +128,18 @@ enum SignInReturn: Sendable, Hashable {
 
     /// The additional form target for the content security policy; `nil` if the page needs none.
     var formTarget: String? {
-        guard case .callback(let address) = self, let colon = address.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        guard case .callback(let address) = self, let colon = address.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+            return nil
+        }
         let scheme = String(decoding: address.utf8[..<colon], as: UTF8.self).lowercased()
         guard scheme == "http" || scheme == "https" else { return "\(scheme):" }
         let rest = address.utf8.dropFirst(scheme.utf8.count + 3)
         let host = rest.prefix { byte in
             switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]"):
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "["),
+                UInt8(ascii: "]"):
                 true
             default: false
             }
@@ -126,7 +149,9 @@ enum SignInReturn: Sendable, Hashable {
 
     /// The callback with the token, under both parameter names that clients use. Callbacks have no fragment.
     static func address(_ callback: String, with token: String) -> String {
-        let separator = !callback.utf8.contains(UInt8(ascii: "?")) ? "?" : callback.hasSuffix("?") || callback.hasSuffix("&") ? "" : "&"
+        let separator =
+            !callback.utf8.contains(UInt8(ascii: "?"))
+            ? "?" : callback.hasSuffix("?") || callback.hasSuffix("&") ? "" : "&"
         let value = PercentEncoding.encoded(token)
         return "\(callback)\(separator)ckWebAuthToken=\(value)&ckSession=\(value)"
     }
@@ -171,7 +196,8 @@ struct SignInView: Page {
     let email: String
 
     init(
-        ticket: String, _ request: SignInRequest, _ way: SignInReturn, _ access: AccessControl, _ files: StaticFiles, fields: FormFields = FormFields(),
+        ticket: String, _ request: SignInRequest, _ way: SignInReturn, _ access: AccessControl, _ files: StaticFiles,
+        fields: FormFields = FormFields(),
         complaint: String? = nil
     ) throws {
         let accounts = access.accounts
@@ -184,15 +210,18 @@ struct SignInView: Page {
         container = request.container.description
         environment = request.environment.rawValue
         apiToken = request.apiTokenID.flatMap { id in accounts.apiTokens().first { $0.id == id }?.name }
-        after = switch way {
-        case .callback(let address): "Then you are sent back to \(Self.withoutQuery(address))."
-        case .opener(let origin): "Then this window sends the token to \(origin), and closes."
-        case .copy: "Then the page shows the token."
-        }
+        after =
+            switch way {
+            case .callback(let address): "Then you are sent back to \(Self.withoutQuery(address))."
+            case .opener(let origin): "Then this window sends the token to \(origin), and closes."
+            case .copy: "Then the page shows the token."
+            }
         people = users.prefix(Self.limit).map { user in
             Person(
-                handle: user.handle, name: user.displayName, initial: user.displayName.first.map { $0.uppercased() } ?? "?",
-                detail: user.emailAddress ?? (user.handle.lowercased() == user.displayName.lowercased() ? nil : user.handle))
+                handle: user.handle, name: user.displayName,
+                initial: user.displayName.first.map { $0.uppercased() } ?? "?",
+                detail: user.emailAddress
+                    ?? (user.handle.lowercased() == user.displayName.lowercased() ? nil : user.handle))
         }
         more = users.count > Self.limit ? Digits.count(users.count - Self.limit, "more user") : nil
         self.complaint = complaint
@@ -232,7 +261,8 @@ struct SignedInView: Page {
         self.token = token
         if case .opener(let origin) = way { self.origin = origin } else { origin = nil }
         let apiToken = request.apiTokenID == nil ? "" : "ckAPIToken=YOUR_API_TOKEN&"
-        path = "/database/1/\(request.container)/\(request.environment.rawValue)/public/users/caller?\(apiToken)ckWebAuthToken=\(PercentEncoding.encoded(token))"
+        path =
+            "/database/1/\(request.container)/\(request.environment.rawValue)/public/users/caller?\(apiToken)ckWebAuthToken=\(PercentEncoding.encoded(token))"
     }
 }
 
@@ -255,7 +285,8 @@ struct SignInEndView: Page {
     /// For a ticket that is expired, invalid or from another server.
     static func expired(_ files: StaticFiles) -> SignInEndView {
         SignInEndView(
-            title: "Sign-in link expired", status: .badRequest, script: files.url("signin.js"), heading: "This sign-in link is no longer valid",
+            title: "Sign-in link expired", status: .badRequest, script: files.url("signin.js"),
+            heading: "This sign-in link is no longer valid",
             lines: [
                 "A sign-in link works for one hour, on the server that created it, until its API token is revoked.",
                 "Go back to the app and try again. Its next request that needs a user gets a new link.",
@@ -265,7 +296,8 @@ struct SignInEndView: Page {
     /// For an address with too many sign-ins.
     static func tooMany(_ reason: String, _ files: StaticFiles) -> SignInEndView {
         SignInEndView(
-            title: "Too many sign-ins", status: .tooManyRequests, script: files.url("signin.js"), heading: "Too many sign-ins", lines: ["\(reason)."],
+            title: "Too many sign-ins", status: .tooManyRequests, script: files.url("signin.js"),
+            heading: "Too many sign-ins", lines: ["\(reason)."],
             again: nil, origin: nil, message: nil)
     }
 
@@ -273,7 +305,8 @@ struct SignInEndView: Page {
         let origin: String? = if case .opener(let origin) = way { origin } else { nil }
         return SignInEndView(
             title: "Sign-in cancelled", status: .ok, script: files.url("signin.js"), heading: "Sign-in cancelled",
-            lines: ["Nobody is signed in. You can close this window."], again: again, origin: origin, message: "The sign-in was cancelled")
+            lines: ["Nobody is signed in. You can close this window."], again: again, origin: origin,
+            message: "The sign-in was cancelled")
     }
 }
 
@@ -295,16 +328,19 @@ extension Console {
                 // In required mode, unknown clients can reach this page. So sign-in attempts are rate-limited.
                 if access.mode == .required { try accounts.admitSignIn(from: context.peer) }
                 let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.signInLimit))
-                return try signInResponse(try await SignIn.answer(fields, from: context.peer, by: access, renderer.staticFiles))
+                return try signInResponse(
+                    try await SignIn.answer(fields, from: context.peer, by: access, renderer.staticFiles))
             } catch let error as RecordError where error.code == .throttled {
-                var response = try signInResponse(.page(SignInEndView.tooMany(error.reason, renderer.staticFiles), way: nil))
+                var response = try signInResponse(
+                    .page(SignInEndView.tooMany(error.reason, renderer.staticFiles), way: nil))
                 if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
                 return response
             }
         }
     }
 
-    /// A response that lets the browser return to the app: the policies permit a form that targets the app, and access to the opener window.
+    /// A response that lets the browser return to the app: the policies permit a form that targets the app, and access
+    /// to the opener window.
     private func signInResponse(_ outcome: SignIn.Outcome) throws -> Response {
         var response: Response
         switch outcome {
@@ -312,7 +348,8 @@ extension Console {
             response = try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
             // The form-action policy also applies to the redirect target of a form.
             if let target = way?.formTarget {
-                response.headers[.contentSecurityPolicy] = SecurityHeaders.contentSecurityPolicy.replacing("form-action 'self'", with: "form-action 'self' \(target)")
+                response.headers[.contentSecurityPolicy] = SecurityHeaders.contentSecurityPolicy.replacing(
+                    "form-action 'self'", with: "form-action 'self' \(target)")
             }
         case .redirect(let location):
             response = .redirect(to: location)

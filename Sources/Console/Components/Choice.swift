@@ -39,7 +39,9 @@ package struct ChoiceGroup: ViewModel {
 
 /// The available types for a new field.
 package enum FieldTypeChoices {
-    private static let valueTypes: [ValueType] = [.string, .int64, .double, .timestamp, .location, .reference, .asset, .bytes]
+    private static let valueTypes: [ValueType] = [
+        .string, .int64, .double, .timestamp, .location, .reference, .asset, .bytes,
+    ]
     private static let encryptable = valueTypes.filter { $0 != .reference && $0 != .asset }
 
     private static let all: [(label: String, types: [FieldType])] = [

@@ -18,19 +18,24 @@ package struct ClientHistory: Sendable {
         return "client-" + hash.text
     }
 
-    /// The age in milliseconds from which a client is late that left pages or was notified. Before, it may be about to come.
+    /// The age in milliseconds from which a client is late that left pages or was notified. Before, it may be about to
+    /// come.
     private static let patience: Int64 = 60_000
     /// The age in milliseconds of a client's last request up to which it counts. Later, nobody may use it any more.
     package static let attention: Int64 = 86_400_000
 
-    /// True if someone should look at the client: its last pull of a feed failed, such as with an expired token, it left the other pages of a pull,
-    /// or it was notified and did not come. To lack changes is no reason: it fetches them when it comes.
+    /// True if someone should look at the client: its last pull of a feed failed, such as with an expired token, it
+    /// left the other pages of a pull, or it was notified and did not come. To lack changes is no reason: it fetches
+    /// them when it comes.
     /// - Parameter notifications: those of the client's user, the latest first.
     package func isStuck(at now: Timestamp, _ notifications: [LoggedNotification]) -> Bool {
         func isLate(since time: Timestamp) -> Bool { now.milliseconds - time.milliseconds >= Self.patience }
-        guard parts.contains(where: { now.milliseconds - $0.lastSeen.milliseconds < Self.attention }) else { return false }
+        guard parts.contains(where: { now.milliseconds - $0.lastSeen.milliseconds < Self.attention }) else {
+            return false
+        }
         func isStuck(_ feed: ClientFeed) -> Bool {
-            feed.error != nil || feed.moreComing && (feed.warnings[.moreComingNotFollowed] != nil || isLate(since: feed.lastPulled))
+            feed.error != nil
+                || feed.moreComing && (feed.warnings[.moreComingNotFollowed] != nil || isLate(since: feed.lastPulled))
         }
         let isAtAPull = parts.contains { $0.feeds.contains(where: isStuck) }
         if isAtAPull || notifications.isEmpty { return isAtAPull }
@@ -43,12 +48,16 @@ package struct ClientHistory: Sendable {
 extension ClientBook {
     /// A client by its id, as all pages show it, also before its first request to a database.
     package func label(ofClient id: String) -> String {
-        let identity = clients.first { $0.identity.clientID == id }?.identity ?? ClientIdentity(name: nil, deviceID: id, userAgent: nil)
+        let identity =
+            clients.first { $0.identity.clientID == id }?.identity
+            ?? ClientIdentity(name: nil, deviceID: id, userAgent: nil)
         return identity.label
     }
 
     /// The device of a token for notifications: its client or, without one, the beginning of the token's hash.
-    package func label(ofClient id: String?, token: String) -> String { id.map { label(ofClient: $0) } ?? "token \(token.prefix(8))" }
+    package func label(ofClient id: String?, token: String) -> String {
+        id.map { label(ofClient: $0) } ?? "token \(token.prefix(8))"
+    }
 
     /// The clients of a container, the most recently seen first. Skylight's own requests are excluded.
     /// - Parameter environment: `nil` for both.
@@ -121,11 +130,13 @@ extension TellingHabit {
         var told: [Place: Zone] = [:]
         // Records without a feed are fetched by queries, which tell no zone.
         for notification in notifications {
-            guard case .delivered(let moment) = notification.fate, notification.clientID.map({ $0 == history.identity.clientID }) ?? true,
+            guard case .delivered(let moment) = notification.fate,
+                notification.clientID.map({ $0 == history.identity.clientID }) ?? true,
                 !notification.zoneID.isDefault, notification.address.scope != .public
             else { continue }
             let place = Place(address: notification.address, zoneID: notification.zoneID)
-            let pulled = history.parts.first { $0.address == notification.address }?.feed(of: notification.zoneID)?.lastPulled
+            let pulled = history.parts.first { $0.address == notification.address }?.feed(of: notification.zoneID)?
+                .lastPulled
             if told[place] != nil, let pulled, pulled >= moment { continue }
             // Deliveries need not come in the order of the notifications.
             told[place] = Zone(told: min(moment, told[place]?.told ?? moment), pulled: pulled)
@@ -171,8 +182,12 @@ package struct LatestRequests: ViewModel {
         areFirst = !found.isEmpty && found.count <= Self.limit
         let now = Timestamp.now()
         rows = found.prefix(Self.limit).map { Row($0, at: now, in: containers) }
-        all = containers.first.map { Place(address: DatabaseAddress(container: $0, environment: .development, scope: .private), user: nil, zone: .unspecified) }?
-            .link(Tab.requests.rawValue)
+        all = containers.first.map {
+            Place(
+                address: DatabaseAddress(container: $0, environment: .development, scope: .private), user: nil,
+                zone: .unspecified)
+        }?
+        .link(Tab.requests.rawValue)
     }
 
     /// The latest requests to the container and the environment of a place.
@@ -180,7 +195,9 @@ package struct LatestRequests: ViewModel {
     package init?(_ log: RequestLog, at place: Place) {
         guard log.isOn else { return nil }
         let (container, environment) = (place.address.container, place.address.environment)
-        let found = log.latest(Self.shortLimit) { !$0.client.isOfSkylight && $0.container == container && ($0.environment ?? environment) == environment }
+        let found = log.latest(Self.shortLimit) {
+            !$0.client.isOfSkylight && $0.container == container && ($0.environment ?? environment) == environment
+        }
         isWaiting = found.isEmpty
         areFirst = false
         let now = Timestamp.now()
@@ -196,13 +213,19 @@ extension LatestRequests.Row {
         iso = request.started.isoText
         time = text.prefix(10) == now.utcText.prefix(10) ? String(text.dropFirst(11)) : text
         operation = request.operation
-        let address = request.address ?? request.container.map { DatabaseAddress(container: $0, environment: .development, scope: .private) }
+        let address =
+            request.address
+            ?? request.container.map { DatabaseAddress(container: $0, environment: .development, scope: .private) }
         let known = address.flatMap { address in containers.contains(address.container) ? address : nil }
-        href = known.map { Place(address: $0, user: nil, zone: .unspecified).link(Tab.requests.rawValue, [("id", request.id)]) }
+        href = known.map {
+            Place(address: $0, user: nil, zone: .unspecified).link(Tab.requests.rawValue, [("id", request.id)])
+        }
         status = request.statusWords
         tone = request.tone
         errors = request.errorWords
         client = request.client.label
-        database = address.map { "\(isNamed ? "\($0.container), " : "")\($0.environment.rawValue), \($0.scope.rawValue)" } ?? ""
+        database =
+            address.map { "\(isNamed ? "\($0.container), " : "")\($0.environment.rawValue), \($0.scope.rawValue)" }
+            ?? ""
     }
 }

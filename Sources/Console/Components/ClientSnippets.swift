@@ -1,6 +1,7 @@
 internal import Records
 
-/// A first request to a database, as code of each client: a query, or the save of a record if there is nothing to query.
+/// A first request to a database, as code of each client: a query, or the save of a record if there is nothing to
+/// query.
 struct ClientSnippets: ViewModel {
     /// A label for the database: `iCloud.com.example.App, development, private database`.
     let database: String
@@ -15,11 +16,13 @@ struct ClientSnippets: ViewModel {
         let address = place.address
         let writer = CodeWriter(place, zoneID: nil, server: server)
         let subject = type == nil ? "The save" : "The query"
-        let (pyicloud, swift) = type.map { (Self.pythonQuery($0), Self.swiftQuery($0)) } ?? (Self.pythonSave, Self.swiftSave)
+        let (pyicloud, swift) =
+            type.map { (Self.pythonQuery($0), Self.swiftQuery($0)) } ?? (Self.pythonSave, Self.swiftSave)
         database = "\(address.container), \(address.environment.rawValue), \(address.scope.rawValue) database"
         if let type {
             let body: [JSONObject.Member] = [
-                JSONObject.Member(name: "query", value: ["recordType": .string(type.string)]), JSONObject.Member(name: "zoneWide", value: true),
+                JSONObject.Member(name: "query", value: ["recordType": .string(type.string)]),
+                JSONObject.Member(name: "zoneWide", value: true),
                 JSONObject.Member(name: "resultsLimit", value: 5),
             ]
             curl = writer.command("records/query", body, of: subject)
@@ -42,7 +45,9 @@ struct ClientSnippets: ViewModel {
     private static let note: JSONValue = ["recordType": "Note", "fields": ["title": ["value": "Hello"]]]
 
     private static func javaScriptCall(_ type: Name?) -> String {
-        guard let type else { return "saveRecords([{ recordType: \"Note\", fields: { title: { value: \"Hello\" } } }])" }
+        guard let type else {
+            return "saveRecords([{ recordType: \"Note\", fields: { title: { value: \"Hello\" } } }])"
+        }
         return "performQuery({ recordType: \(CodeWriter.quoted(type.string)) }, { zoneWide: true, resultsLimit: 5 })"
     }
 
@@ -71,10 +76,10 @@ struct ClientSnippets: ViewModel {
     private static let pythonSave = (
         names: "CKModifyOperation, CKWriteRecord, CKZoneIDReq",
         call: """
-            note = CKWriteRecord(recordName="hello", recordType="Note", fields={"title": {"type": "STRING", "value": "Hello"}})
-            answer = client.modify(
-                operations=[CKModifyOperation(operationType="forceUpdate", record=note)], zone_id=CKZoneIDReq(zoneName="_defaultZone"))
-            """
+        note = CKWriteRecord(recordName="hello", recordType="Note", fields={"title": {"type": "STRING", "value": "Hello"}})
+        answer = client.modify(
+            operations=[CKModifyOperation(operationType="forceUpdate", record=note)], zone_id=CKZoneIDReq(zoneName="_defaultZone"))
+        """
     )
 }
 

@@ -44,7 +44,8 @@ package struct CodeWriter {
         let text = RecordJSON.laidOut(.object(JSONObject(body)))
         return CodeSample(
             "curl", of: subject, before: "curl -s \(SignedIn.curlOption)", address: server,
-            after: "/database/1/\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)/\(path)\(user) \\\n"
+            after:
+                "/database/1/\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)/\(path)\(user) \\\n"
                 + "  -d \(text.shellQuoted)")
     }
 
@@ -52,9 +53,12 @@ package struct CodeWriter {
     package func modification(_ kind: String, _ record: JSONValue, of subject: String) -> CodeSample {
         let operation = JSONValue.object(
             JSONObject([
-                JSONObject.Member(name: "operationType", value: .string(kind)), JSONObject.Member(name: "record", value: record),
+                JSONObject.Member(name: "operationType", value: .string(kind)),
+                JSONObject.Member(name: "record", value: record),
             ]))
-        return command("records/modify", [JSONObject.Member(name: "operations", value: .array([operation]))] + zoneMembers, of: subject)
+        return command(
+            "records/modify", [JSONObject.Member(name: "operations", value: .array([operation]))] + zoneMembers,
+            of: subject)
     }
 
     // MARK: CloudKit JS
@@ -74,7 +78,8 @@ package struct CodeWriter {
     package func javaScript(of subject: String, _ text: String) -> CodeSample {
         // Without a user, only the address changes.
         let user = place.user.map { "skylightUser=\(PercentEncoding.encoded($0))" }
-        let redirection = user == nil
+        let redirection =
+            user == nil
             ? ("fetch: (url, options) => fetch(url.replace(\"https://api.apple-cloudkit.com\", \"", "\"), options),")
             : (
                 "fetch: (url, options) => {\n      const address = url.replace(\"https://api.apple-cloudkit.com\", \"",
@@ -110,7 +115,8 @@ package struct CodeWriter {
         var lines = imports.map { "import \($0)" } + [""]
         lines += warnings.map { "#warning(\(Self.quoted($0)))" }
         lines.append(
-            "let database = CKContainer(identifier: \(Self.quoted(address.container.description))).\(address.scope.rawValue)CloudDatabase")
+            "let database = CKContainer(identifier: \(Self.quoted(address.container.description))).\(address.scope.rawValue)CloudDatabase"
+        )
         if let zone = swiftZone { lines.append("let zoneID = \(zone)") }
         return lines
     }
@@ -118,7 +124,9 @@ package struct CodeWriter {
     /// The expression for the zone's identity; `nil` for the default zone, which Swift code may omit.
     var swiftZone: String? {
         guard isZoned, let zoneID else { return nil }
-        let owner = address.scope == .shared ? zoneID.ownerRecordName.map { ", ownerName: \(Self.quoted($0.string))" } ?? "" : ""
+        let owner =
+            address.scope == .shared
+            ? zoneID.ownerRecordName.map { ", ownerName: \(Self.quoted($0.string))" } ?? "" : ""
         return "CKRecordZone.ID(zoneName: \(Self.quoted(zoneID.zoneName.string))\(owner))"
     }
 
@@ -141,7 +149,8 @@ package struct CodeWriter {
             case "\r": quoted += "\\r"
             case "\t": quoted += "\\t"
             // Escapes invisible characters and those that change the text direction.
-            case _ where [.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory):
+            case _
+            where [.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory):
                 quoted += "\\u{\(String(scalar.value, radix: 16))}"
             default: quoted.unicodeScalars.append(scalar)
             }
@@ -160,7 +169,8 @@ package struct CodeSample: ViewModel {
     let label: String
     /// The text before the server's address.
     let before: String
-    /// The server's address within the text, which the browser replaces by the one that it uses; `nil` if the text has none.
+    /// The server's address within the text, which the browser replaces by the one that it uses; `nil` if the text has
+    /// none.
     let address: String?
     let after: String
 

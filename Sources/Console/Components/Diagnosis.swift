@@ -35,7 +35,9 @@ package struct Diagnosis: ViewModel {
         sentence = problem.sentence
         remedy = problem.remedy
         isCertain = problem.isCertain
-        let parts = problem.parts.map { Part($0.name, $0.expected, $0.state == .unknown ? nil : $0.received, isSame: $0.state == .matches) }
+        let parts = problem.parts.map {
+            Part($0.name, $0.expected, $0.state == .unknown ? nil : $0.received, isSame: $0.state == .matches)
+        }
         self.parts = parts.isEmpty ? Part.only(problem.kind, problem.expected, problem.received) : parts
         certainty = isSignature && !parts.isEmpty ? Self.certainty(problem.isCertain) : nil
         message = isSignature ? Self.message(problem.parts.map { ($0.name, $0.expected) }) : nil
@@ -45,14 +47,18 @@ package struct Diagnosis: ViewModel {
         sentence = problem.sentence
         remedy = problem.remedy.isEmpty ? nil : problem.remedy
         isCertain = problem.isCertain
-        let parts = problem.parts.map { Part($0.name, $0.expected, $0.state == .unknown ? nil : $0.received, isSame: $0.state == .matches) }
+        let parts = problem.parts.map {
+            Part($0.name, $0.expected, $0.state == .unknown ? nil : $0.received, isSame: $0.state == .matches)
+        }
         self.parts = parts.isEmpty ? Part.only(problem.kind.rawValue, problem.expected, problem.received) : parts
         certainty = parts.isEmpty ? nil : Self.certainty(problem.isCertain)
         message = Self.message(problem.parts.map { ($0.name, $0.expected) })
     }
 
     private static func certainty(_ isCertain: Bool) -> String {
-        isCertain ? "proved: the signature is valid with this part as received" : "the likeliest explanation: every other one was ruled out"
+        isCertain
+            ? "proved: the signature is valid with this part as received"
+            : "the likeliest explanation: every other one was ruled out"
     }
 
     private static func message(_ parts: [(name: String, expected: String)]) -> String? {
@@ -108,11 +114,14 @@ package struct TextParts: ViewModel {
         var start = 0
         while start < min(here.count, there.count), here[start] == there[start] { start += 1 }
         var end = 0
-        while end < min(here.count, there.count) - start, here[here.count - 1 - end] == there[there.count - 1 - end] { end += 1 }
+        while end < min(here.count, there.count) - start, here[here.count - 1 - end] == there[there.count - 1 - end] {
+            end += 1
+        }
         if start + end == 0 { return nil }
         func parts(_ text: [Unicode.Scalar]) -> TextParts {
             TextParts(
-                before: String(text[..<start]), own: String(text[start..<(text.count - end)]), after: String(text[(text.count - end)...]))
+                before: String(text[..<start]), own: String(text[start..<(text.count - end)]),
+                after: String(text[(text.count - end)...]))
         }
         return (parts(here), parts(there))
     }

@@ -73,8 +73,8 @@ extension Visit {
 
 // MARK: - Notice
 
-/// The notice about indexes that were just added. The URL names them, and the notice tells only those that the schema has, so that a link can't put
-/// other text on the page.
+/// The notice about indexes that were just added. The URL names them, and the notice tells only those that the schema
+/// has, so that a link can't put other text on the page.
 package enum AddedIndexes {
     /// The field of a form whose next page has the notice.
     package static let formField = "tell"
@@ -83,7 +83,8 @@ package enum AddedIndexes {
     /// The address with the notice.
     package static func address(_ address: String, telling added: [(key: FieldKey, indexes: Indexes)]) -> String {
         let texts = added.flatMap { key, indexes in indexes.names.map { "\(key.schemaName):\($0)" } }
-        return "\(address)\(address.contains("?") ? "&" : "?")notice=\(PercentEncoding.encoded(([word] + texts).joined(separator: " ")))"
+        return
+            "\(address)\(address.contains("?") ? "&" : "?")notice=\(PercentEncoding.encoded(([word] + texts).joined(separator: " ")))"
     }
 
     /// - Parameter notice: the parameter `notice` of the URL.

@@ -3,7 +3,8 @@ internal import HTTPTypes
 internal import Hummingbird
 package import Records
 
-/// A confirmation of the last action on the next page. The URL holds only a keyword, so that a link can't put arbitrary text on the page.
+/// A confirmation of the last action on the next page. The URL holds only a keyword, so that a link can't put arbitrary
+/// text on the page.
 package enum Notice: String {
     case zoneCreated = "zone-created"
     case zoneDeleted = "zone-deleted"
@@ -67,7 +68,8 @@ package enum Notice: String {
         case .zonePurged: "The zone is purged. Clients must not upload it again."
         case .shared: "The zone is shared. It is now in the other user's shared database."
         case .unshared: "The zone is no longer shared. The other user's shared database reports it as deleted."
-        case .indexesChanged: "The indexes are changed. Building an index for many records takes a while; saves continue."
+        case .indexesChanged:
+            "The indexes are changed. Building an index for many records takes a while; saves continue."
         case .typeCreated: "The record type is created. Add fields to it, or save a record with fields."
         case .typeRemoved: "The record type and its records are deleted."
         case .fieldAdded: "The field is added."
@@ -85,7 +87,8 @@ package enum Notice: String {
         case .recordDeleted: "The record is deleted."
         case .assetSaved: "The file is uploaded and saved in the record."
         case .assetRemoved: "The file is removed from the record. Unreferenced files are deleted later."
-        case .rehearsalStarted: "The rehearsal is active. It affects requests to the web services; the console shows the stored data."
+        case .rehearsalStarted:
+            "The rehearsal is active. It affects requests to the web services; the console shows the stored data."
         case .rehearsalStopped: "The rehearsal has ended."
         case .tokensExpired: "All earlier tokens have expired. Clients must pull without a token."
         case .zoneReset: "The zone was deleted and created again, empty. Its earlier tokens have expired."
@@ -122,10 +125,12 @@ package enum Notice: String {
 
 // MARK: - Notices that were shown
 
-/// A notice appears once: a reload of its page does not repeat it. Scripts take the notice out of the address, and this does the same without them.
+/// A notice appears once: a reload of its page does not repeat it. Scripts take the notice out of the address, and this
+/// does the same without them.
 ///
-/// A cookie names the address whose notice was shown. Scripts end it at once. Without them the next change ends it, so an action that is repeated has
-/// its notice again. A window that opens the address after another one has it, too: only a reload names an age that it accepts.
+/// A cookie names the address whose notice was shown. Scripts end it at once. Without them the next change ends it, so
+/// an action that is repeated has its notice again. A window that opens the address after another one has it, too: only
+/// a reload names an age that it accepts.
 enum ShownNotice {
     private static let cookieName = "skylight-notice"
 
@@ -136,7 +141,9 @@ enum ShownNotice {
             if shown != nil { response.headers.append(cookie("", for: request, "; Max-Age=0")) }
             return response
         }
-        guard let target = request.head.path, request.hasQuery, request.queryFields["notice"] != nil else { return try await answer(request) }
+        guard let target = request.head.path, request.hasQuery, request.queryFields["notice"] != nil else {
+            return try await answer(request)
+        }
         let mark = FNV1a(target.utf8).text
         if shown == mark, isReload(request) { return try await answer(withoutNotice(request, target)) }
         var response = try await answer(request)
@@ -162,7 +169,8 @@ enum ShownNotice {
 
     private static func cookie(_ value: String, for request: Request, _ more: String = "") -> HTTPField {
         HTTPField(
-            name: .setCookie, value: "\(cookieName)=\(value); Path=/; SameSite=Strict\(request.isSecure ? "; Secure" : "")\(more)")
+            name: .setCookie,
+            value: "\(cookieName)=\(value); Path=/; SameSite=Strict\(request.isSecure ? "; Secure" : "")\(more)")
     }
 }
 

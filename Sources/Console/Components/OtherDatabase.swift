@@ -23,7 +23,8 @@ package struct OtherDatabase: Sendable {
     package init(_ visit: Visit, isOwn: Bool) throws {
         let here = visit.place
         let fields = visit.fields
-        let environment = fields.text(Self.environmentField).map { Records.Environment(rawValue: $0) } ?? here.address.environment
+        let environment =
+            fields.text(Self.environmentField).map { Records.Environment(rawValue: $0) } ?? here.address.environment
         let scope = fields.text(Self.databaseField).map { DatabaseScope(rawValue: $0) } ?? here.address.scope
         guard let environment, let scope, !isOwn || scope != .shared else {
             throw RecordError(.badRequest, "Choose an environment, and the private or the public database")
@@ -39,11 +40,14 @@ package struct OtherDatabase: Sendable {
         }
         if isOwn || scope != .shared {
             let name = Name(typed)
-            zoneID = scope == .public || name.isEmpty || name == ZoneID.defaultZoneName ? ZoneID.default : ZoneID(zoneName: name)
+            zoneID =
+                scope == .public || name.isEmpty || name == ZoneID.defaultZoneName
+                ? ZoneID.default : ZoneID(zoneName: name)
             if isOwn, !zoneID.isDefault { try NameRules.checkCustomZoneName(zoneID.zoneName) }
         } else {
             guard case .one(let zoneID) = Place.zone(typed, owner: nil, in: scope) else {
-                throw RecordError(.badRequest, "Name the zone as OWNER/ZONE: a shared database has zones of several owners")
+                throw RecordError(
+                    .badRequest, "Name the zone as OWNER/ZONE: a shared database has zones of several owners")
             }
             self.zoneID = zoneID
         }
@@ -65,14 +69,17 @@ package struct OtherDatabase: Sendable {
     package var words: String { Self.words(place, user) }
 
     package static func words(_ place: Place, _ user: User) -> String {
-        let whose = place.address.scope == .public ? "the public database" : "\(user.displayName)’s \(place.address.scope.rawValue) database"
+        let whose =
+            place.address.scope == .public
+            ? "the public database" : "\(user.displayName)’s \(place.address.scope.rawValue) database"
         return "zone \(place.zoneID?.zoneName ?? "") of \(whose), \(place.address.environment.rawValue)"
     }
 
     /// The fields of a form or a URL that name the place.
     package var parameters: [(name: String, value: String)] {
         [
-            (Self.environmentField, place.address.environment.rawValue), (Self.databaseField, place.address.scope.rawValue),
+            (Self.environmentField, place.address.environment.rawValue),
+            (Self.databaseField, place.address.scope.rawValue),
             (Self.userField, user.handle), (Self.zoneField, place.zoneText(zoneID)),
         ]
     }
@@ -96,11 +103,16 @@ package struct OtherDatabaseInputs: ViewModel {
         let fields = visit.fields
         let address = visit.place.address
         let environment = fields.text(OtherDatabase.environmentField) ?? address.environment.rawValue
-        let database = fields.text(OtherDatabase.databaseField) ?? (scopes.contains(address.scope) ? address.scope : .private).rawValue
-        environments = Records.Environment.allCases.map { Choice($0.rawValue, $0.rawValue, isSelected: $0.rawValue == environment) }
+        let database =
+            fields.text(OtherDatabase.databaseField)
+            ?? (scopes.contains(address.scope) ? address.scope : .private).rawValue
+        environments = Records.Environment.allCases.map {
+            Choice($0.rawValue, $0.rawValue, isSelected: $0.rawValue == environment)
+        }
         databases = scopes.map { Choice($0.rawValue, $0.rawValue, isSelected: $0.rawValue == database) }
         user = UserField(
-            visit.people, name: OtherDatabase.userField, label: "User", mark: mark, selected: fields.text(OtherDatabase.userField) ?? visit.people.actor.handle)
+            visit.people, name: OtherDatabase.userField, label: "User", mark: mark,
+            selected: fields.text(OtherDatabase.userField) ?? visit.people.actor.handle)
         let place = visit.place.with { $0.address.scope = DatabaseScope(rawValue: database) ?? address.scope }
         zoneName = fields[OtherDatabase.zoneField] ?? visit.place.zoneID.map { place.zoneText($0) } ?? ""
         self.zones = zones.prefix(Frame.zoneLimit).map { place.zoneText($0.zoneID) }
@@ -134,18 +146,23 @@ package struct UserField: ViewModel {
     ///   - selected: the handle of the selected user.
     ///   - isOffered: returns true for the users to offer.
     package init(
-        _ people: People, name: String, id: String? = nil, label: String? = nil, mark: String? = nil, none: String? = nil, selected: String? = nil,
+        _ people: People, name: String, id: String? = nil, label: String? = nil, mark: String? = nil,
+        none: String? = nil, selected: String? = nil,
         list: String = "users", isOffered: (User) -> Bool = { _ in true }
     ) {
         (self.name, self.id, self.label, self.mark, self.list) = (name, id, label, mark, list)
         isTyped = people.count > Self.limit
         value = selected ?? ""
         let users = (isTyped ? people.recent(Self.suggestionLimit) : people.users).filter(isOffered)
-        var choices = users.map { user in Choice(user.handle, user.displayName, isSelected: selected.map { Name($0) == Name(user.handle) } ?? false) }
+        var choices = users.map { user in
+            Choice(user.handle, user.displayName, isSelected: selected.map { Name($0) == Name(user.handle) } ?? false)
+        }
         if !isTyped {
             if let none { choices.insert(Choice("", none, isSelected: selected == nil), at: 0) }
             // A requested user who does not exist stays in the form.
-            if let selected, !choices.contains(where: \.isSelected) { choices.append(Choice(selected, selected, isSelected: true)) }
+            if let selected, !choices.contains(where: \.isSelected) {
+                choices.append(Choice(selected, selected, isSelected: true))
+            }
         }
         self.choices = choices
     }
@@ -158,7 +175,9 @@ package enum UserCreation {
     /// - Parameter signIn: the sign-in that requests the user; `nil` for an administrator.
     /// - Throws: `RecordError` BAD_REQUEST if the name or e-mail address is invalid or
     ///   taken, or the server has too many users; THROTTLED if the sign-in has to wait.
-    package static func make(_ name: String, emailAddress: String?, for signIn: UserSignIn? = nil, in accounts: Accounts) async throws -> User {
+    package static func make(
+        _ name: String, emailAddress: String?, for signIn: UserSignIn? = nil, in accounts: Accounts
+    ) async throws -> User {
         let emailAddress = emailAddress.flatMap { $0.isEmpty ? nil : $0 }
         if emailAddress == nil, isHandle(name) {
             return try await accounts.existingOrNewUser(named: name, for: signIn)
@@ -169,7 +188,9 @@ package enum UserCreation {
     private static func isHandle(_ text: String) -> Bool {
         text.utf8.allSatisfy { byte in
             switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): true
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+                UInt8(ascii: "_"), UInt8(ascii: "."):
+                true
             default: false
             }
         }

@@ -20,12 +20,17 @@ package struct QueryField: Sendable {
     package init(_ key: FieldKey, of type: RecordType, definition: FieldDefinition) {
         self.key = key
         self.definition = definition
-        if case .system(let field) = key, type.key(named: field.alias) == key { name = field.alias } else { name = key.schemaName }
+        if case .system(let field) = key, type.key(named: field.alias) == key {
+            name = field.alias
+        } else {
+            name = key.schemaName
+        }
     }
 
     /// All fields of a type: its own in table order, then the system fields.
     package static func all(of type: RecordType) -> [QueryField] {
-        let own = type.fields.map { QueryField(.custom($0.key), of: type, definition: $0.value) }.sorted(by: precedesInTables)
+        let own = type.fields.map { QueryField(.custom($0.key), of: type, definition: $0.value) }.sorted(
+            by: precedesInTables)
         let system: [SystemField] = [.recordID, .createTime, .createdBy, .modTime, .modifiedBy, .parent, .etag]
         return own
             + system.compactMap { field in
@@ -33,7 +38,8 @@ package struct QueryField: Sendable {
             }
     }
 
-    /// The most informative fields come first: texts, links, times, locations. Numbers align right, lists and bytes come last.
+    /// The most informative fields come first: texts, links, times, locations. Numbers align right, lists and bytes
+    /// come last.
     package static func precedesInTables(_ left: QueryField, _ right: QueryField) -> Bool {
         (left.rank, left.name) < (right.rank, right.name)
     }
@@ -58,31 +64,42 @@ package struct QueryField: Sendable {
         let type = definition.type
         if type.isList {
             var words: [(Comparator, String)] = [
-                (.listContains, "contains"), (.notListContains, "does not contain"), (.listContainsAny, "contains any of"),
-                (.listContainsAll, "contains all of"), (.notListContainsAny, "contains none of"), (.notListContainsAll, "lacks some of"),
+                (.listContains, "contains"), (.notListContains, "does not contain"),
+                (.listContainsAny, "contains any of"),
+                (.listContainsAll, "contains all of"), (.notListContainsAny, "contains none of"),
+                (.notListContainsAll, "lacks some of"),
             ]
             if type.valueType == .string {
-                words += [(.listMemberBeginsWith, "has one that begins with"), (.notListMemberBeginsWith, "has none that begins with")]
+                words += [
+                    (.listMemberBeginsWith, "has one that begins with"),
+                    (.notListMemberBeginsWith, "has none that begins with"),
+                ]
             }
             return words
         }
         if readsAsText {
-            let search: [(Comparator, String)] = [(.containsAllTokens, "contains all words"), (.containsAnyTokens, "contains any word of")]
-            return Self.equality + [(.beginsWith, "begins with"), (.notBeginsWith, "does not begin with")] + (isSystem ? [] : search)
+            let search: [(Comparator, String)] = [
+                (.containsAllTokens, "contains all words"), (.containsAnyTokens, "contains any word of"),
+            ]
+            return Self.equality + [(.beginsWith, "begins with"), (.notBeginsWith, "does not begin with")]
+                + (isSystem ? [] : search)
                 + Self.membership
                 + [
-                    (.lessThan, "comes before"), (.lessThanOrEquals, "is or comes before"), (.greaterThan, "comes after"),
+                    (.lessThan, "comes before"), (.lessThanOrEquals, "is or comes before"),
+                    (.greaterThan, "comes after"),
                     (.greaterThanOrEquals, "is or comes after"),
                 ]
         }
         switch type.valueType {
         case .timestamp:
             return [
-                (.greaterThan, "is after"), (.lessThan, "is before"), (.greaterThanOrEquals, "is at or after"), (.lessThanOrEquals, "is at or before"),
+                (.greaterThan, "is after"), (.lessThan, "is before"), (.greaterThanOrEquals, "is at or after"),
+                (.lessThanOrEquals, "is at or before"),
             ] + Self.equality + Self.membership
         case .int64, .double:
             return Self.equality + [
-                (.greaterThan, "is more than"), (.lessThan, "is less than"), (.greaterThanOrEquals, "is at least"), (.lessThanOrEquals, "is at most"),
+                (.greaterThan, "is more than"), (.lessThan, "is less than"), (.greaterThanOrEquals, "is at least"),
+                (.lessThanOrEquals, "is at most"),
             ] + Self.membership
         case .bytes:
             return Self.equality + [(.lessThan, "comes before"), (.greaterThan, "comes after")]

@@ -19,7 +19,8 @@ package struct RecordSearch: Sendable {
     /// The maximum number of matches of one type that are kept, of those that begin with the text and of the others.
     private static let keptLimit = 100
 
-    /// Records of exactly this name come first, then names that begin with the text. Among them, a type with few records comes before one with many.
+    /// Records of exactly this name come first, then names that begin with the text. Among them, a type with few
+    /// records comes before one with many.
     package private(set) var matches: [Match] = []
     /// True if matches are left out.
     private(set) var hasMore = false
@@ -50,15 +51,24 @@ package struct RecordSearch: Sendable {
             let names = [record.recordID.recordName.string] + (title.map { [$0] } ?? [])
             guard let rank = words.rank(of: names) else { return }
             let kind = Kind(rank: rank, type: record.recordType)
-            if found[kind, default: []].count < Self.keptLimit { found[kind, default: []].append(Match(record: record, wholeTitle: title)) } else { hasMore = true }
+            if found[kind, default: []].count < Self.keptLimit {
+                found[kind, default: []].append(Match(record: record, wholeTitle: title))
+            } else {
+                hasMore = true
+            }
         }
         defer {
-            let types = order.enumerated().sorted { (sizes[$0.element] ?? 0, $0.offset) < (sizes[$1.element] ?? 0, $1.offset) }.map(\.element)
-            for rank in Set(found.keys.map(\.rank)).sorted() { for type in types { matches += found[Kind(rank: rank, type: type)] ?? [] } }
+            let types = order.enumerated().sorted {
+                (sizes[$0.element] ?? 0, $0.offset) < (sizes[$1.element] ?? 0, $1.offset)
+            }.map(\.element)
+            for rank in Set(found.keys.map(\.rank)).sorted() {
+                for type in types { matches += found[Kind(rank: rank, type: type)] ?? [] }
+            }
         }
         let end = ContinuousClock.now + Self.timeLimit
         // A whole name is found however many records there are.
-        let exact = try await ZoneSearch(for: [Name(words.typed)], in: zoneIDs, keys: titles.fields, of: visit).records.values.flatMap(\.self)
+        let exact = try await ZoneSearch(for: [Name(words.typed)], in: zoneIDs, keys: titles.fields, of: visit).records
+            .values.flatMap(\.self)
         let exactIDs = Set(exact.map(\.recordID))
         for record in exact { try add(record) }
         for zoneID in zoneIDs {
@@ -100,7 +110,9 @@ package struct ZoneSearch: Sendable {
     ///   - zones: the zones to search, the more important ones first.
     ///   - keys: the fields to read.
     package init(for names: [Name], in zones: [ZoneID], keys: Set<Name> = [], of visit: Visit) async throws {
-        let limit = visit.connection == nil ? min(Self.zoneLimit, max(1, Self.lookupLimit / max(1, names.count))) : Self.connectedZoneLimit
+        let limit =
+            visit.connection == nil
+            ? min(Self.zoneLimit, max(1, Self.lookupLimit / max(1, names.count))) : Self.connectedZoneLimit
         let searched = zones.prefix(limit)
         unsearched = zones.count - searched.count
         let distinct = Set(names)

@@ -38,8 +38,11 @@ package enum TokenFinding: Sendable {
                 (address.container, address.environment) = (container, environment)
                 if address == visit.place.address { continue }
                 let database = try await visit.engine.database(address, as: caller)
-                guard let explanation = try await visit.measure({ try await database.meaning(of: token) }) else { continue }
-                return Place(address: address, user: visit.place.user, zone: .unspecified).home(of: explanation, people: visit.people)
+                guard let explanation = try await visit.measure({ try await database.meaning(of: token) }) else {
+                    continue
+                }
+                return Place(address: address, user: visit.place.user, zone: .unspecified).home(
+                    of: explanation, people: visit.people)
             }
         }
         return nil
@@ -61,7 +64,9 @@ extension Place {
     }
 
     /// The page that explains a kind of value without the value itself.
-    package func link(to credential: PastedKind.Credential) -> String { link(Tab.token.rawValue, [(PastedKind.parameterName, credential.rawValue)]) }
+    package func link(to credential: PastedKind.Credential) -> String {
+        link(Tab.token.rawValue, [(PastedKind.parameterName, credential.rawValue)])
+    }
 }
 
 extension PastedKind {
@@ -84,16 +89,22 @@ extension PastedValue {
         try await WorkPool.prompt.run(on: text.utf8.count) { PastedValue(text) }
     }
 
-    /// The page that explains the value, where it belongs; `nil` if it is no token of this server and nothing that its form alone tells.
+    /// The page that explains the value, where it belongs; `nil` if it is no token of this server and nothing that its
+    /// form alone tells.
     package func explanation(_ visit: Visit) async throws -> (title: String, href: String)? {
-        if let kind, let credential = kind.credential { return (kind.title, visit.place.link(to: visit.accounts.kind(of: self) ?? credential)) }
+        if let kind, let credential = kind.credential {
+            return (kind.title, visit.place.link(to: visit.accounts.kind(of: self) ?? credential))
+        }
         func page(_ text: String, _ place: Place) -> String { place.link(Tab.token.rawValue, [("token", text)]) }
         if holdsCredential || tokens.count > 1 { return nil }
         // No store is asked for a text that can't be a token of this server, such as a UUID.
-        if let found = tokens.first, let token = found.token, PastedKind(bytes: token.bytes) == .changeToken, visit.database.can(.explainTokens) {
+        if let found = tokens.first, let token = found.token, PastedKind(bytes: token.bytes) == .changeToken,
+            visit.database.can(.explainTokens)
+        {
             switch try await TokenFinding.find(token, searches: true, visit: visit) {
             case .explained: return ("Explain this change token", page(found.text, visit.place))
-            case .unknown(_, let origin?): return ("Explain this change token, from \(origin.words)", page(found.text, origin))
+            case .unknown(_, let origin?):
+                return ("Explain this change token, from \(origin.words)", page(found.text, origin))
             case .unknown: break
             }
         }
@@ -103,7 +114,8 @@ extension PastedValue {
 }
 
 extension Accounts {
-    /// The kind of a credential of 64 hexadecimal digits, which several kinds have; `nil` if this server has no such credential.
+    /// The kind of a credential of 64 hexadecimal digits, which several kinds have; `nil` if this server has no such
+    /// credential.
     package func kind(of value: PastedValue) -> PastedKind.Credential? {
         guard value.kind == .credential(.digits64), let digits = value.credentialText else { return nil }
         if apiToken(secret: digits) != nil { return .apiToken }

@@ -34,14 +34,21 @@ package struct ContainerView: Page {
         let typed = fields["newName"]?.trimmingSpaces ?? ""
         do {
             guard let name = ContainerID(typed) else {
-                throw RecordError(.badRequest, "A container name starts with iCloud. and has only letters, digits, dots and hyphens: iCloud.com.example.App")
+                throw RecordError(
+                    .badRequest,
+                    "A container name starts with iCloud. and has only letters, digits, dots and hyphens: iCloud.com.example.App"
+                )
             }
             if name == container { return .redirect("/") }
             try console.engine.require(.editContainers)
             // Checks for a conflict before the rename closes requests in progress.
             let others = try await console.engine.containers().filter { $0 != container }
-            if let taken = others.first(where: { $0.description.lowercased() == name.description.lowercased() }) { throw RecordError.containerExists(taken) }
-            try await console.assets.withClosed([container, name]) { try await console.engine.renameContainer(container, to: name) }
+            if let taken = others.first(where: { $0.description.lowercased() == name.description.lowercased() }) {
+                throw RecordError.containerExists(taken)
+            }
+            try await console.assets.withClosed([container, name]) {
+                try await console.engine.renameContainer(container, to: name)
+            }
             try await console.accounts.moveSavedQueries(of: container, to: name)
             try await console.accounts.moveTitleFields(of: container, to: name)
             try await console.accounts.moveCredentials(of: container, to: name)
@@ -56,10 +63,12 @@ package struct ContainerView: Page {
         let container = try await container(fields, console)
         do {
             guard Name(fields["typed"]?.trimmingSpaces ?? "") == Name(container.description) else {
-                throw RecordError(.badRequest, "Nothing was deleted: type the container's name, \(container), to confirm")
+                throw RecordError(
+                    .badRequest, "Nothing was deleted: type the container's name, \(container), to confirm")
             }
             try console.engine.require(.editContainers)
-            // Removes the credentials first: a client that keeps sending requests creates the container anew, and must not have access to it.
+            // Removes the credentials first: a client that keeps sending requests creates the container anew, and must
+            // not have access to it.
             try await console.accounts.removeCredentials(of: container)
             try await console.assets.withClosed([container]) { try await console.engine.deleteContainer(container) }
             try await console.accounts.removeSavedQueries(of: container)
@@ -74,11 +83,14 @@ package struct ContainerView: Page {
 
     /// - Throws: ``MissingPage`` if the container does not exist. Does not create it.
     private static func container(_ fields: FormFields, _ console: Console) async throws -> ContainerID {
-        guard let container = fields["container"].flatMap({ ContainerID($0) }), try await console.engine.has(container) else {
+        guard let container = fields["container"].flatMap({ ContainerID($0) }), try await console.engine.has(container)
+        else {
             throw MissingPage("There is no container with this name. It may have been renamed or deleted.")
         }
         if console.connections != nil, !console.accounts.connections(of: container).isEmpty {
-            throw MissingPage("\(container) is in iCloud, where Skylight can't rename or delete it. The page Connected containers forgets its connection.")
+            throw MissingPage(
+                "\(container) is in iCloud, where Skylight can't rename or delete it. The page Connected containers forgets its connection."
+            )
         }
         return container
     }
@@ -97,10 +109,12 @@ package struct ContainerView: Page {
             rows.append(try await EnvironmentRow(try await console.engine.database(address, as: caller), stopwatch))
         }
         let home = Place(
-            address: DatabaseAddress(container: container, environment: .development, scope: .private), user: nil, zone: .unspecified)
+            address: DatabaseAddress(container: container, environment: .development, scope: .private), user: nil,
+            zone: .unspecified)
         return ContainerView(
             title: container.description, name: container.description, rows: rows,
-            query: home.link(Tab.query.rawValue), snapshots: home.link(Tab.snapshots.rawValue), newName: newName ?? container.description, complaint: complaint.map { PageError($0) },
+            query: home.link(Tab.query.rawValue), snapshots: home.link(Tab.snapshots.rawValue),
+            newName: newName ?? container.description, complaint: complaint.map { PageError($0) },
             milliseconds: stopwatch.elapsed.millisecondsText)
     }
 }
@@ -112,14 +126,18 @@ extension ContainerView.EnvironmentRow {
             (types, records) = ("–", "–")
             return
         }
-        let names = try await stopwatch.measure { try await database.schema().types.keys.filter { $0 != Schema.usersType } }
+        let names = try await stopwatch.measure {
+            try await database.schema().types.keys.filter { $0 != Schema.usersType }
+        }
         types = Digits.count(names.count { $0 != Share.recordType }, "record type")
         guard database.can(.measureTypes) else {
             records = "–"
             return
         }
         var count = 0
-        for name in names { count += try await stopwatch.measure { try await database.valueCounts(of: [], in: name).records } }
+        for name in names {
+            count += try await stopwatch.measure { try await database.valueCounts(of: [], in: name).records }
+        }
         records = "\(Digits.count(count, "record")) of all users"
     }
 }

@@ -16,7 +16,8 @@ struct ErrorPages: Sendable {
         } catch let error as RecordError {
             return try response(ErrorView(error))
         } catch let error as HTTPError where error.status == .notFound {
-            return try response(ErrorView(missing: "There is no page at this address. It may be mistyped, or the link may be old."))
+            return try response(
+                ErrorView(missing: "There is no page at this address. It may be mistyped, or the link may be old."))
         }
     }
 
@@ -76,10 +77,13 @@ struct MissingPage: Error {
 }
 
 extension RecordError {
-    /// The error of an action that needs files in the server's temporary folder. Its text has no path: those are the server's own.
+    /// The error of an action that needs files in the server's temporary folder. Its text has no path: those are the
+    /// server's own.
     /// - Parameter consequence: what did not happen, such as `Nothing can be copied`.
     package static func noTemporaryFile(_ consequence: String) -> RecordError {
-        RecordError(.internalError, "\(consequence): the server can't create a file in its temporary folder; check its space and permissions")
+        RecordError(
+            .internalError,
+            "\(consequence): the server can't create a file in its temporary folder; check its space and permissions")
     }
 }
 
@@ -128,7 +132,10 @@ package struct ConfirmationView: Page {
     /// The link back, without any change.
     package let cancel: String
 
-    package init(on tab: Tab, title: String, lines: [String], action: String, fields: [Frame.Hidden], button: String, cancel: String) {
+    package init(
+        on tab: Tab, title: String, lines: [String], action: String, fields: [Frame.Hidden], button: String,
+        cancel: String
+    ) {
         frameTab = tab
         self.title = title
         self.lines = lines
@@ -145,11 +152,19 @@ extension ConfirmationView {
 
     /// The question before a change of a container in iCloud. Its form sends the fields of the refused one again.
     init(changing connection: ContainerConnection, _ visit: Visit) {
-        let whose = connection.environment == .production ? "It holds the data of the app's users." : "Other developers and testers of the app see the change."
+        let whose =
+            connection.environment == .production
+            ? "It holds the data of the app's users." : "Other developers and testers of the app see the change."
         self.init(
             on: .home, title: "Change \(connection.place) in iCloud?",
-            lines: ["This changes the container itself, not a copy on this machine. \(whose)", "Nothing has been changed yet."], action: visit.target,
-            fields: (visit.fields.pairs + [(Self.leaveField, connection.id)]).map { Frame.Hidden(name: $0.name, value: $0.value) },
-            button: "Change it in iCloud", cancel: Place.local(visit.fields["from"]) ?? visit.place.link(Tab.query.rawValue))
+            lines: [
+                "This changes the container itself, not a copy on this machine. \(whose)",
+                "Nothing has been changed yet.",
+            ], action: visit.target,
+            fields: (visit.fields.pairs + [(Self.leaveField, connection.id)]).map {
+                Frame.Hidden(name: $0.name, value: $0.value)
+            },
+            button: "Change it in iCloud",
+            cancel: Place.local(visit.fields["from"]) ?? visit.place.link(Tab.query.rawValue))
     }
 }

@@ -27,11 +27,23 @@ struct FindView: Page {
         let records = try await RecordMatches(words, visit)
         let groups: [SearchGroup?] = [
             SearchGroup("Tokens and requests", of: try await values(text, isExplained: isExplained, visit), words),
-            SearchGroup("Pages", of: Tab.allCases.filter(visit.offers).map { Found($0.title, href: visit.place.link($0.rawValue)) }, words, limit: 40),
-            SearchGroup("Actions", of: actions(visit), words, limit: 20),
-            SearchGroup("Record types", of: visit.types.map { Found($0.name.string, href: visit.place.link("type", [("type", $0.name.string)])) }, words),
             SearchGroup(
-                "Zones", of: visit.zones.map { Found(visit.zoneName($0.zoneID), note: visit.ownerName($0.zoneID), href: visit.place.link(toZone: $0.zoneID)) }, words),
+                "Pages",
+                of: Tab.allCases.filter(visit.offers).map { Found($0.title, href: visit.place.link($0.rawValue)) },
+                words, limit: 40),
+            SearchGroup("Actions", of: actions(visit), words, limit: 20),
+            SearchGroup(
+                "Record types",
+                of: visit.types.map {
+                    Found($0.name.string, href: visit.place.link("type", [("type", $0.name.string)]))
+                }, words),
+            SearchGroup(
+                "Zones",
+                of: visit.zones.map {
+                    Found(
+                        visit.zoneName($0.zoneID), note: visit.ownerName($0.zoneID),
+                        href: visit.place.link(toZone: $0.zoneID))
+                }, words),
             records.group,
             SearchGroup("Saved queries", of: savedQueries(visit), words),
             words.isEmpty ? nil : SearchGroup("Clients", of: clients(visit), words),
@@ -40,7 +52,8 @@ struct FindView: Page {
             containers(visit.containers, visit.accounts, words),
         ]
         return FindView(
-            text: text, groups: sorted(groups), nothing: "Nothing in this database has a name or a title with this text.", remark: records.remark,
+            text: text, groups: sorted(groups),
+            nothing: "Nothing in this database has a name or a title with this text.", remark: records.remark,
             back: visit.place.link(Tab.query.rawValue), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
@@ -52,12 +65,18 @@ struct FindView: Page {
         let words = SearchWords(text)
         let actions = console.connections == nil ? [] : [Found("Connect a container in iCloud", href: "/connect")]
         return FindView(
-            text: text, groups: sorted([Self.containers(containers, console.accounts, words), SearchGroup("Actions", of: actions, words)]),
-            nothing: "No container has a name with this text, and no record, type or zone has exactly this name.", remark: nil, back: "/",
+            text: text,
+            groups: sorted([
+                Self.containers(containers, console.accounts, words), SearchGroup("Actions", of: actions, words),
+            ]),
+            nothing: "No container has a name with this text, and no record, type or zone has exactly this name.",
+            remark: nil, back: "/",
             milliseconds: stopwatch.elapsed.millisecondsText)
     }
 
-    private init(text: String, groups: [SearchGroup], nothing: String, remark: String?, back: String, milliseconds: String) {
+    private init(
+        text: String, groups: [SearchGroup], nothing: String, remark: String?, back: String, milliseconds: String
+    ) {
         (self.groups, self.remark, self.back, self.milliseconds) = (groups, remark, back, milliseconds)
         self.text = PastedValue(text).holdsCredential ? "…" : text
         hasText = !text.isEmpty
@@ -74,7 +93,10 @@ struct FindView: Page {
     private static func values(_ text: String, isExplained: Bool, _ visit: Visit) async throws -> [Found] {
         var values: [Found] = []
         if text.utf8.count == 36, let request = visit.log.request(text.lowercased()) {
-            values.append(Found("Request \(request.operation)", href: visit.place.link(Tab.requests.rawValue, [("id", request.id)]), names: [text]))
+            values.append(
+                Found(
+                    "Request \(request.operation)", href: visit.place.link(Tab.requests.rawValue, [("id", request.id)]),
+                    names: [text]))
         }
         if !isExplained, let explanation = try await PastedValue.read(text).explanation(visit) {
             values.append(Found(explanation.title, href: explanation.href, names: [text]))
@@ -88,17 +110,33 @@ struct FindView: Page {
         var actions: [Found] = []
         if visit.connection?.isReadOnly != true { actions.append(Found("New record", href: place.link("record/new"))) }
         actions.append(Found("New zone", note: "on Zones", href: place.link(Tab.zones.rawValue)))
-        if visit.canEditSchema { actions.append(Found("New record type", note: "on Record types", href: place.link(Tab.types.rawValue))) }
+        if visit.canEditSchema {
+            actions.append(Found("New record type", note: "on Record types", href: place.link(Tab.types.rawValue)))
+        }
         actions.append(Found("New API token", note: "on API tokens & keys", href: place.link(Tab.keys.rawValue)))
         actions.append(Found("New user", note: "on Users", href: place.link(Tab.users.rawValue)))
-        actions += Environment.allCases.filter { $0 != place.address.environment && visit.connection == nil }.map { environment in
-            Found("Switch to \(environment.rawValue)", href: place.with { $0.address.environment = environment; $0.zone = .unspecified }.link(Tab.query.rawValue))
+        actions += Environment.allCases.filter { $0 != place.address.environment && visit.connection == nil }.map {
+            environment in
+            Found(
+                "Switch to \(environment.rawValue)",
+                href: place.with {
+                    $0.address.environment = environment; $0.zone = .unspecified
+                }.link(Tab.query.rawValue))
         }
-        actions += DatabaseScope.allCases.filter { $0 != place.address.scope && visit.connection?.reach.contains($0) ?? true }.map { scope in
-            Found("Switch to the \(scope.rawValue) database", href: place.with { $0.address.scope = scope; $0.zone = .unspecified }.link(Tab.query.rawValue))
+        actions += DatabaseScope.allCases.filter {
+            $0 != place.address.scope && visit.connection?.reach.contains($0) ?? true
+        }.map { scope in
+            Found(
+                "Switch to the \(scope.rawValue) database",
+                href: place.with {
+                    $0.address.scope = scope; $0.zone = .unspecified
+                }.link(Tab.query.rawValue))
         }
         if visit.connection == nil, visit.engine.can(.editContainers) {
-            actions.append(Found("Rename or delete the container", note: container, href: FormFields.url("/container", [("container", container)])))
+            actions.append(
+                Found(
+                    "Rename or delete the container", note: container,
+                    href: FormFields.url("/container", [("container", container)])))
         }
         if visit.connections != nil { actions.append(Found("Connect a container in iCloud", href: "/connect")) }
         return actions
@@ -110,33 +148,50 @@ struct FindView: Page {
                 $0.address.scope = saved.scope
                 $0.zone = Place.zone(saved.zone, owner: nil, in: saved.scope)
             }
-            return Found(saved.name, note: "\(saved.scope.rawValue) database", href: there.link(Tab.query.rawValue, FormFields(encoded: saved.question.utf8).pairs))
+            return Found(
+                saved.name, note: "\(saved.scope.rawValue) database",
+                href: there.link(Tab.query.rawValue, FormFields(encoded: saved.question.utf8).pairs))
         }
     }
 
     private static func credentials(_ visit: Visit) -> [Found] {
         let (container, environment) = (visit.place.address.container, visit.place.address.environment)
         let keys = visit.place.link(Tab.keys.rawValue)
-        let tokens = visit.accounts.apiTokens().filter { $0.container == container && $0.environment == environment && $0.isLive }
-        let serverKeys = visit.accounts.serverKeys().filter { $0.container == container && $0.environment == environment && $0.revoked == nil }
-        return tokens.map { Found($0.name, note: "API token \($0.id)…", href: keys) } + serverKeys.map { Found($0.name, note: "server-to-server key", href: keys) }
+        let tokens = visit.accounts.apiTokens().filter {
+            $0.container == container && $0.environment == environment && $0.isLive
+        }
+        let serverKeys = visit.accounts.serverKeys().filter {
+            $0.container == container && $0.environment == environment && $0.revoked == nil
+        }
+        return tokens.map { Found($0.name, note: "API token \($0.id)…", href: keys) }
+            + serverKeys.map { Found($0.name, note: "server-to-server key", href: keys) }
     }
 
     private static func clients(_ visit: Visit) -> [Found] {
         visit.log.clients.histories(in: visit.place.address.container).map { client in
-            Found(client.identity.label, note: visit.people.name(of: client.user), href: "\(visit.place.link(Tab.clients.rawValue))#\(client.anchor)", names: [client.identity.label, client.id])
+            Found(
+                client.identity.label, note: visit.people.name(of: client.user),
+                href: "\(visit.place.link(Tab.clients.rawValue))#\(client.anchor)",
+                names: [client.identity.label, client.id])
         }
     }
 
     private static func users(_ visit: Visit) -> [Found] {
         guard visit.connection == nil else { return [] }
         return visit.people.users.map { user in
-            Found(user.displayName, note: "act as \(user.handle)", href: visit.place.acting(as: user).link(Tab.zones.rawValue))
+            Found(
+                user.displayName, note: "act as \(user.handle)",
+                href: visit.place.acting(as: user).link(Tab.zones.rawValue))
         }
     }
 
-    private static func containers(_ containers: [ContainerID], _ accounts: Accounts, _ words: SearchWords) -> SearchGroup? {
-        SearchGroup("Containers", of: containers.map { Found($0.description, href: Finder.place($0, accounts).link(Tab.query.rawValue)) }, words)
+    private static func containers(_ containers: [ContainerID], _ accounts: Accounts, _ words: SearchWords)
+        -> SearchGroup?
+    {
+        SearchGroup(
+            "Containers",
+            of: containers.map { Found($0.description, href: Finder.place($0, accounts).link(Tab.query.rawValue)) },
+            words)
     }
 }
 
@@ -174,8 +229,10 @@ struct SearchGroup: ViewModel {
 
     /// - Returns: `nil` if nothing matches.
     init?(_ title: String, of all: [Found], _ words: SearchWords, limit: Int = limit, isCut: Bool = false) {
-        let ranked = all.enumerated().compactMap { index, item in item.rank(words).map { (rank: $0, index: index, item: item) } }
-            .sorted { ($0.rank, $0.index) < ($1.rank, $1.index) }
+        let ranked = all.enumerated().compactMap { index, item in
+            item.rank(words).map { (rank: $0, index: index, item: item) }
+        }
+        .sorted { ($0.rank, $0.index) < ($1.rank, $1.index) }
         if ranked.isEmpty { return nil }
         self.title = title
         items = ranked.prefix(limit).map(\.item)
@@ -209,7 +266,9 @@ struct SearchWords: Sendable {
         let names = names.map { $0.lowercased() }
         if names.contains(text) { return Self.exactRank }
         let note = note?.lowercased() ?? ""
-        guard words.allSatisfy({ word in note.contains(word) || names.contains { $0.contains(word) } }) else { return nil }
+        guard words.allSatisfy({ word in note.contains(word) || names.contains { $0.contains(word) } }) else {
+            return nil
+        }
         return names.contains { $0.hasPrefix(text) } ? 1 : 2
     }
 }
@@ -228,12 +287,18 @@ struct RecordMatches {
             return
         }
         let here = visit.place.zoneID
-        let zoneIDs = (here.map { [$0] } ?? []) + visit.zones.map(\.zoneID).filter { zoneID in here.map { !visit.place.isSame($0, zoneID) } ?? true }
+        let zoneIDs =
+            (here.map { [$0] } ?? [])
+            + visit.zones.map(\.zoneID).filter { zoneID in here.map { !visit.place.isSame($0, zoneID) } ?? true }
         let search = try await RecordSearch(words, in: zoneIDs, visit)
         let isShort = search.matches.count <= SearchGroup.limit
-        group = SearchGroup("Records", of: search.matches.map { Found($0, visit) }, words, isCut: search.hasMore || search.isCut && !isShort)
-        remark = !search.isCut || !isShort
-            ? nil : "Parts of names and titles were searched in \(Digits.count(search.count, "record")); the others are found by their whole name."
+        group = SearchGroup(
+            "Records", of: search.matches.map { Found($0, visit) }, words,
+            isCut: search.hasMore || search.isCut && !isShort)
+        remark =
+            !search.isCut || !isShort
+            ? nil
+            : "Parts of names and titles were searched in \(Digits.count(search.count, "record")); the others are found by their whole name."
     }
 }
 
@@ -243,7 +308,8 @@ extension Found {
         let name = recordID.recordName.string
         let place = "\(match.record.recordType.string) in \(visit.zoneName(recordID.zoneID))"
         self.init(
-            match.title ?? name, note: match.title == nil ? place : "\(name) · \(place)", href: visit.place.link(toRecord: recordID.recordName, in: recordID.zoneID),
+            match.title ?? name, note: match.title == nil ? place : "\(name) · \(place)",
+            href: visit.place.link(toRecord: recordID.recordName, in: recordID.zoneID),
             names: [name] + (match.wholeTitle.map { [$0] } ?? []))
     }
 }
@@ -256,12 +322,15 @@ enum Finder {
     static func answer(_ visit: Visit) async throws -> Answer {
         let text = (visit.fields["q"] ?? "").trimmingSpaces
         let value = try await PastedValue.read(text)
-        // No store is asked for a credential: one in iCloud would get it as a record name. A record's name may have 64 digits.
+        // No store is asked for a credential: one in iCloud would get it as a record name. A record's name may have 64
+        // digits.
         if let credential = visit.accounts.kind(of: value) ?? value.kind?.credential, credential != .digits64 {
             return .redirect(visit.place.link(to: credential))
         }
         if let match = try await match(text, in: visit) { return .redirect(match) }
-        if let container = container(named: text, in: visit.containers) { return .redirect(place(container, visit.accounts).link(Tab.query.rawValue)) }
+        if let container = container(named: text, in: visit.containers) {
+            return .redirect(place(container, visit.accounts).link(Tab.query.rawValue))
+        }
         if let explanation = try await value.explanation(visit) { return .redirect(explanation.href) }
         return .page(try await FindView.load(visit, isExplained: true))
     }
@@ -270,15 +339,20 @@ enum Finder {
     static func answer(_ fields: FormFields, console: Console) async throws -> Answer {
         let text = (fields["q"] ?? "").trimmingSpaces
         let containers = try await console.containers()
-        if let container = container(named: text, in: containers) { return .redirect(place(container, console.accounts).link(Tab.query.rawValue)) }
+        if let container = container(named: text, in: containers) {
+            return .redirect(place(container, console.accounts).link(Tab.query.rawValue))
+        }
         let value = try await PastedValue.read(text)
-        if let credential = console.accounts.kind(of: value) ?? value.kind?.credential, credential != .digits64, let container = containers.first {
+        if let credential = console.accounts.kind(of: value) ?? value.kind?.credential, credential != .digits64,
+            let container = containers.first
+        {
             return .redirect(place(container, console.accounts).link(to: credential))
         }
         // A text is not sent to every container in iCloud.
         for container in containers where !text.isEmpty && console.accounts.connections(of: container).isEmpty {
             do {
-                let visit = try await Visit(place(container, console.accounts), fields: fields, console: console, containers: containers)
+                let visit = try await Visit(
+                    place(container, console.accounts), fields: fields, console: console, containers: containers)
                 if let match = try await match(text, in: visit) { return .redirect(match) }
             } catch is RecordError {
                 // The start page marks unreadable containers. The search skips them.
@@ -288,7 +362,8 @@ enum Finder {
         // An explanation searches all containers, so one readable place is enough.
         for container in containers where !value.isEmpty && console.accounts.connections(of: container).isEmpty {
             do {
-                let visit = try await Visit(place(container, console.accounts), fields: fields, console: console, containers: containers)
+                let visit = try await Visit(
+                    place(container, console.accounts), fields: fields, console: console, containers: containers)
                 if let explanation = try await value.explanation(visit) { return .redirect(explanation.href) }
                 break
             } catch is RecordError {
@@ -303,14 +378,20 @@ enum Finder {
         let place = visit.place
         let name = Name(text)
         if visit.schema?.types[name] != nil { return place.link("type", [("type", text)]) }
-        if let zone = visit.zones.first(where: { $0.zoneID.zoneName == name }) { return place.link(toZone: zone.zoneID) }
+        if let zone = visit.zones.first(where: { $0.zoneID.zoneName == name }) {
+            return place.link(toZone: zone.zoneID)
+        }
         let zoneIDs = (visit.place.zoneID.map { [$0] } ?? []) + visit.zones.map(\.zoneID)
         if let record = try await ZoneSearch(for: [name], in: zoneIDs, of: visit).records[name]?.first {
             return place.link(toRecord: name, in: record.recordID.zoneID)
         }
         // The uuid of an API error is the id of its request.
-        if text.utf8.count == 36, let request = visit.log.request(text.lowercased()) { return place.link(Tab.requests.rawValue, [("id", request.id)]) }
-        if let user = visit.people.user(named: text) ?? visit.people.users.first(where: { Name($0.displayName) == name }) {
+        if text.utf8.count == 36, let request = visit.log.request(text.lowercased()) {
+            return place.link(Tab.requests.rawValue, [("id", request.id)])
+        }
+        if let user = visit.people.user(named: text)
+            ?? visit.people.users.first(where: { Name($0.displayName) == name })
+        {
             return place.acting(as: user).link(Tab.zones.rawValue)
         }
         return nil

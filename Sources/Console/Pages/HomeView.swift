@@ -3,7 +3,8 @@ internal import HTTPTypes
 internal import RecordStore
 internal import Records
 
-/// The start page: the server, its containers, the latest requests, and a first request. An empty server offers three ways to fill it.
+/// The start page: the server, its containers, the latest requests, and a first request. An empty server offers three
+/// ways to fill it.
 struct HomeView: Page {
     static let template = "home"
     static let tab = Tab.home
@@ -12,7 +13,8 @@ struct HomeView: Page {
         let name: String
         /// `iCloud` for a connected container.
         let badge: String?
-        /// A summary of the content. With many containers, it shows only their sizes, which needs no access to their databases.
+        /// A summary of the content. With many containers, it shows only their sizes, which needs no access to their
+        /// databases.
         var content: String
         /// The reason why the container can't be read.
         var trouble: String?
@@ -67,14 +69,18 @@ struct HomeView: Page {
     var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
 
     /// - Parameter server: the server's address.
-    static func load(_ fields: FormFields, server: String, console: Console, refused: RefusedForm? = nil) async throws -> HomeView {
+    static func load(_ fields: FormFields, server: String, console: Console, refused: RefusedForm? = nil) async throws
+        -> HomeView
+    {
         let stopwatch = Stopwatch()
         let engine = console.engine
         let all = engine.can(.listContainers) ? try await stopwatch.measure { try await engine.containers() } : []
         let last = max(1, (all.count + limit - 1) / limit)
         let page = fields.number("page", in: 1...last) ?? 1
         let start = (page - 1) * limit
-        let summaries = try await stopwatch.measure { try await Self.summaries(of: Array(all.dropFirst(start).prefix(limit)), engine) }
+        let summaries = try await stopwatch.measure {
+            try await Self.summaries(of: Array(all.dropFirst(start).prefix(limit)), engine)
+        }
         var rows: [Row] = []
         var client: ClientSnippets?
         let opensAll = all.count <= openedLimit
@@ -91,7 +97,8 @@ struct HomeView: Page {
             if row.trouble == nil, left > 0, opensAll || client == nil {
                 left -= 1
                 do {
-                    let visit = try await Visit(home, fields: FormFields(), console: console, containers: all, stopwatch: stopwatch)
+                    let visit = try await Visit(
+                        home, fields: FormFields(), console: console, containers: all, stopwatch: stopwatch)
                     if opensAll {
                         let zones = Digits.count(visit.zones.count, "private zone")
                         row.content = "\(Digits.count(visit.ownTypes.count, "record type")), \(zones) in development"
@@ -104,22 +111,33 @@ struct HomeView: Page {
             }
             rows.append(row)
         }
-        func link(_ number: Int) -> String? { number >= 1 && number <= last ? FormFields.url("/", [("page", String(number))]) : nil }
+        func link(_ number: Int) -> String? {
+            number >= 1 && number <= last ? FormFields.url("/", [("page", String(number))]) : nil
+        }
         let suggestion = "iCloud.com.example.App"
         let first = try all.first ?? container(named: suggestion)
         return HomeView(
-            server: server, offersDemo: console.loadDemo != nil, rows: rows, isEmpty: rows.isEmpty, connect: console.connections == nil ? nil : "/connect",
-            client: client ?? ClientSnippets(place(first, .development, .private), server: server), latest: LatestRequests(console.log, in: all),
+            server: server, offersDemo: console.loadDemo != nil, rows: rows, isEmpty: rows.isEmpty,
+            connect: console.connections == nil ? nil : "/connect",
+            client: client ?? ClientSnippets(place(first, .development, .private), server: server),
+            latest: LatestRequests(console.log, in: all),
             suggestion: suggestion, refused: refused,
-            shown: last == 1 ? nil : "Containers \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(all.count))",
+            shown: last == 1
+                ? nil
+                : "Containers \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(all.count))",
             previous: link(page - 1), next: link(page + 1), milliseconds: stopwatch.elapsed.millisecondsText)
     }
 
-    fileprivate static func place(_ container: ContainerID, _ environment: Environment, _ scope: DatabaseScope) -> Place {
-        Place(address: DatabaseAddress(container: container, environment: environment, scope: scope), user: nil, zone: .unspecified)
+    fileprivate static func place(_ container: ContainerID, _ environment: Environment, _ scope: DatabaseScope) -> Place
+    {
+        Place(
+            address: DatabaseAddress(container: container, environment: environment, scope: scope), user: nil,
+            zone: .unspecified)
     }
 
-    private static func summaries(of containers: [ContainerID], _ engine: any RecordEngine) async throws -> [ContainerSummary] {
+    private static func summaries(of containers: [ContainerID], _ engine: any RecordEngine) async throws
+        -> [ContainerSummary]
+    {
         if engine.can(.summarizeContainers) { return try await engine.summaries(of: containers) }
         return containers.map { ContainerSummary(container: $0) }
     }
@@ -130,14 +148,18 @@ struct HomeView: Page {
         let home = place(container, .development, .private)
         let developer = try People(accounts, actingAs: nil).actor
         // A read does not create a container, but an empty save does.
-        _ = try await engine.database(home.address, as: Caller(userRecordName: developer.userRecordName)).modify(ModifyRequest([]))
+        _ = try await engine.database(home.address, as: Caller(userRecordName: developer.userRecordName)).modify(
+            ModifyRequest([]))
         let begin = firstPages.first { Name($0.rawValue) == Name(fields["then"] ?? "") } ?? .query
         return home.link(begin.rawValue)
     }
 
     private static func container(named name: String) throws -> ContainerID {
         guard let container = ContainerID(name) else {
-            throw RecordError(.badRequest, "A container name starts with iCloud. and has only letters, digits, dots and hyphens: iCloud.com.example.App")
+            throw RecordError(
+                .badRequest,
+                "A container name starts with iCloud. and has only letters, digits, dots and hyphens: iCloud.com.example.App"
+            )
         }
         return container
     }
@@ -189,6 +211,8 @@ extension HomeView.Row {
         publicQuery = HomeView.place(summary.container, .development, .public).link("query")
         schema = home.link("types")
         production = HomeView.place(summary.container, .production, .private).link("query")
-        whole = engine.can(.editContainers) ? FormFields.url("/container", [("container", summary.container.description)]) : nil
+        whole =
+            engine.can(.editContainers)
+            ? FormFields.url("/container", [("container", summary.container.description)]) : nil
     }
 }

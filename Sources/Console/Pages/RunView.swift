@@ -73,13 +73,17 @@ package struct RunView: Page {
         (self.state, tone) =
             switch state.ending {
             case nil: ("running", "modified")
-            case .done: state.problemCount == 0 || run.problems == .skippedRows ? ("done", "good") : ("done, with errors", "warn")
+            case .done:
+                state.problemCount == 0 || run.problems == .skippedRows
+                    ? ("done", "good") : ("done, with errors", "warn")
             case .cancelled: ("cancelled", "warn")
             case .failed: ("failed", "bad")
             }
         failure = if case .failed(let reason)? = state.ending { reason } else { nil }
         notes = state.notes
-        problems = state.problems.map { ProblemRow(subject: $0.subject, href: $0.href, code: $0.code, reason: $0.reason) }
+        problems = state.problems.map {
+            ProblemRow(subject: $0.subject, href: $0.href, code: $0.code, reason: $0.reason)
+        }
         let count = state.problemCount
         (problemVerb, problemTone, problemCount, problemTitle) =
             switch run.problems {
@@ -184,7 +188,8 @@ package final class BackgroundRun: Sendable {
     private let task = Mutex<Task<Void, Never>?>(nil)
 
     package init(
-        heading: String, verb: String, total: Int, place: Place, back: Frame.Link, results: [Frame.Link] = [], check: CheckFindings? = nil,
+        heading: String, verb: String, total: Int, place: Place, back: Frame.Link, results: [Frame.Link] = [],
+        check: CheckFindings? = nil,
         isLasting: Bool = false, tab: Tab = .query, problems: Problems = .failures, completesAll: Bool = false
     ) {
         id = String(UInt64.random(in: .min ... .max), radix: 16)
@@ -221,7 +226,8 @@ package final class BackgroundRun: Sendable {
 
     /// Starts the job on threads for long work. The job reports its progress
     /// through its argument. Called once, by ``BackgroundRuns``.
-    package func start(priority: TaskPriority? = nil, _ work: @escaping @Sendable (BackgroundRun) async throws -> Void) {
+    package func start(priority: TaskPriority? = nil, _ work: @escaping @Sendable (BackgroundRun) async throws -> Void)
+    {
         let running = Task.detached(executorPreference: WorkPool.lengthy, priority: priority) { [self] in
             let ending: Ending
             do {
@@ -251,9 +257,14 @@ package final class BackgroundRuns: Sendable {
 
     /// Starts a job. A check is not started while another one of the same place is running.
     /// - Throws: `RecordError` TRY_AGAIN_LATER if the maximum number of jobs is running.
-    package func start(_ run: BackgroundRun, priority: TaskPriority? = nil, _ work: @escaping @Sendable (BackgroundRun) async throws -> Void) throws {
+    package func start(
+        _ run: BackgroundRun, priority: TaskPriority? = nil,
+        _ work: @escaping @Sendable (BackgroundRun) async throws -> Void
+    ) throws {
         let isStarted: Bool? = runs.withLock { runs in
-            if run.check != nil, runs.contains(where: { $0.check != nil && $0.place == run.place && !$0.isOver }) { return nil }
+            if run.check != nil, runs.contains(where: { $0.check != nil && $0.place == run.place && !$0.isOver }) {
+                return nil
+            }
             if !run.isLasting, runs.count(where: { !$0.isOver && !$0.isLasting }) >= Self.runningLimit { return false }
             runs.append(run)
             while runs.count > Self.keptLimit, let oldest = runs.firstIndex(where: \.isOver) { runs.remove(at: oldest) }
@@ -261,7 +272,8 @@ package final class BackgroundRuns: Sendable {
         }
         guard let isStarted else { return }
         guard isStarted else {
-            throw RecordError(.tryAgainLater, "\(Self.runningLimit) background jobs are running; wait until one ends", retryAfter: 5)
+            throw RecordError(
+                .tryAgainLater, "\(Self.runningLimit) background jobs are running; wait until one ends", retryAfter: 5)
         }
         run.start(priority: priority, work)
     }

@@ -3,8 +3,9 @@ internal import Records
 
 /// Escapes text for a place in HTML, byte by byte. ``TemplateContexts`` finds the places.
 ///
-/// Mustache's own escaping works on Swift characters. A quotation mark with a combining accent is a single character that differs
-/// from a quotation mark, so user content could end an attribute. Browsers work on Unicode scalars, so this type escapes bytes.
+/// Mustache's own escaping works on Swift characters. A quotation mark with a combining accent is a single character
+/// that differs from a quotation mark, so user content could end an attribute. Browsers work on Unicode scalars, so
+/// this type escapes bytes.
 enum EscapedHTML: String, MustacheContentType, CaseIterable {
     /// Text between elements: ``MarkedText/html(_:)``.
     case marked
@@ -27,20 +28,25 @@ enum EscapedHTML: String, MustacheContentType, CaseIterable {
 
 // MARK: - Invisible characters
 
-/// Text of users as the pages show it: what nobody could see in it is marked, so that two names that look alike can be told apart.
+/// Text of users as the pages show it: what nobody could see in it is marked, so that two names that look alike can be
+/// told apart.
 ///
-/// Marked are control characters, marks of writing direction, what has no width, and blanks that look like the space bar's.
-/// They stay unmarked where they are part of what is seen: joiners within an emoji or between letters of scripts that use them,
-/// tags of a flag, and the wide blank between ideographs.
+/// Marked are control characters, marks of writing direction, what has no width, and blanks that look like the space
+/// bar's. They stay unmarked where they are part of what is seen: joiners within an emoji or between letters of scripts
+/// that use them, tags of a flag, and the wide blank between ideographs.
 enum MarkedText {
-    /// HTML in which an element holds each such character, and its attribute `data-u` the number, which the stylesheet shows. A copy of the text has
-    /// the characters alone. The element isolates its direction from the rest. A NUL is an empty element: HTML has none.
-    static func html(_ text: String) -> String { written(text) { "<i data-u=\"\($0.number)\">\($0 == "\0" ? "" : String(Character($0)))</i>" } }
+    /// HTML in which an element holds each such character, and its attribute `data-u` the number, which the stylesheet
+    /// shows. A copy of the text has the characters alone. The element isolates its direction from the rest. A NUL is
+    /// an empty element: HTML has none.
+    static func html(_ text: String) -> String {
+        written(text) { "<i data-u=\"\($0.number)\">\($0 == "\0" ? "" : String(Character($0)))</i>" }
+    }
 
     /// HTML with the numbers alone, as `⟨U+202E⟩`, where no element may be: in titles, tips, choices and drawings.
     static func plainHTML(_ text: String) -> String { written(text) { "⟨U+\($0.number)⟩" } }
 
-    /// HTML with the characters themselves, for inputs and attributes that a program reads. NUL is U+FFFD, as browsers read it there.
+    /// HTML with the characters themselves, for inputs and attributes that a program reads. NUL is U+FFFD, as browsers
+    /// read it there.
     static func exactHTML(_ text: String) -> String {
         text.utf8.contains(0) ? text.htmlEscaped.writingBytes { $0 == 0 ? "\u{FFFD}" : nil } : text.htmlEscaped
     }
@@ -82,8 +88,10 @@ enum MarkedText {
             guard let before, let after else { return true }
             if scalar == "\u{200D}", before.isInEmoji, after.properties.isEmoji { return false }
             return !(before.joinsLetters && after.joinsLetters)
-        case "\u{FE00}"..."\u{FE0F}", "\u{E0100}"..."\u{E01EF}": return !(before.map { $0.properties.isEmoji || $0.properties.isIdeographic } ?? false)
-        case "\u{E0020}"..."\u{E007F}": return !(before.map { $0 == "\u{1F3F4}" || ("\u{E0020}"..."\u{E007E}").contains($0) } ?? false)
+        case "\u{FE00}"..."\u{FE0F}", "\u{E0100}"..."\u{E01EF}":
+            return !(before.map { $0.properties.isEmoji || $0.properties.isIdeographic } ?? false)
+        case "\u{E0020}"..."\u{E007F}":
+            return !(before.map { $0 == "\u{1F3F4}" || ("\u{E0020}"..."\u{E007E}").contains($0) } ?? false)
         case "\u{3000}": return !(before?.isWide ?? false || after?.isWide ?? false)
         case "\u{2800}", "\u{FFF9}"..."\u{FFFB}": return true
         default: break
@@ -104,12 +112,21 @@ extension Unicode.Scalar {
     }
 
     /// True for an emoji, and for what may come between it and a joiner.
-    fileprivate var isInEmoji: Bool { value > 0xFF && properties.isEmoji || self == "\u{FE0F}" || properties.isEmojiModifier }
+    fileprivate var isInEmoji: Bool {
+        value > 0xFF && properties.isEmoji || self == "\u{FE0F}" || properties.isEmojiModifier
+    }
 
-    /// True for letters and marks of scripts in which a joiner changes what is seen: Arabic, Syriac, Mongolian, and those of India and its neighbours.
-    fileprivate var joinsLetters: Bool { (0x600...0x1CFF).contains(value) && (properties.isAlphabetic || properties.canonicalCombiningClass != .notReordered) }
+    /// True for letters and marks of scripts in which a joiner changes what is seen: Arabic, Syriac, Mongolian, and
+    /// those of India and its neighbours.
+    fileprivate var joinsLetters: Bool {
+        (0x600...0x1CFF).contains(value)
+            && (properties.isAlphabetic || properties.canonicalCombiningClass != .notReordered)
+    }
 
-    fileprivate var isWide: Bool { properties.isIdeographic || (0x3001...0x30FF).contains(value) || (0xFF01...0xFF60).contains(value) || (0xAC00...0xD7A3).contains(value) }
+    fileprivate var isWide: Bool {
+        properties.isIdeographic || (0x3001...0x30FF).contains(value) || (0xFF01...0xFF60).contains(value)
+            || (0xAC00...0xD7A3).contains(value)
+    }
 }
 
 // MARK: - Places in templates
@@ -143,7 +160,8 @@ struct TemplateContexts {
     private var place = Place.text
     /// The open elements of ``plain``, and textareas.
     private var open: [String] = []
-    /// The content type at this point, and those of the sections around it. `nil` at the start of a block, which any template may place.
+    /// The content type at this point, and those of the sections around it. `nil` at the start of a block, which any
+    /// template may place.
     private var current: EscapedHTML? = .marked
     private var outer: [EscapedHTML?] = []
 
@@ -159,7 +177,9 @@ struct TemplateContexts {
     }
 
     private mutating func readExpression() {
-        let end = template[position...].indices.first { template[$0...].starts(with: "}}".utf8) }.map { $0 + 2 } ?? template.count
+        let end =
+            template[position...].indices.first { template[$0...].starts(with: "}}".utf8) }.map { $0 + 2 }
+            ?? template.count
         switch position + 2 < template.count ? template[position + 2] : 0 {
         case UInt8(ascii: "#"), UInt8(ascii: "^"): outer.append(current)
         case UInt8(ascii: "$"), UInt8(ascii: "<"):
@@ -214,7 +234,9 @@ struct TemplateContexts {
 
     private static func isOfName(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"):
+            true
         default: false
         }
     }

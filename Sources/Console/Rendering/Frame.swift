@@ -174,8 +174,10 @@ extension Frame {
     package init(title: String, staticFiles: StaticFiles) {
         let url = staticFiles.urls()
         self.init(
-            title: "\(title) · Skylight", stylesheet: url("skylight.css"), firstRendering: url("first-rendering.js"), script: url("skylight.js"), icon: url("skylight.svg"),
-            chips: [], sections: [], tabs: [], shortcuts: [], findAction: "/find", findFields: [], findHint: "Find a container or a record", rehearsals: nil)
+            title: "\(title) · Skylight", stylesheet: url("skylight.css"), firstRendering: url("first-rendering.js"),
+            script: url("skylight.js"), icon: url("skylight.svg"),
+            chips: [], sections: [], tabs: [], shortcuts: [], findAction: "/find", findFields: [],
+            findHint: "Find a container or a record", rehearsals: nil)
     }
 
     /// The frame of a page about a place.
@@ -185,10 +187,13 @@ extension Frame {
         let url = staticFiles.urls()
         self.init(
             title: "\(title) · \(place.address.container) · \(place.address.environment.rawValue)",
-            stylesheet: url("skylight.css"), firstRendering: url("first-rendering.js"), script: url("skylight.js"), icon: url("skylight.svg"),
+            stylesheet: url("skylight.css"), firstRendering: url("first-rendering.js"), script: url("skylight.js"),
+            icon: url("skylight.svg"),
             chips: builder.chips, sections: builder.sections, tabs: builder.tabs, shortcuts: builder.shortcuts,
-            findAction: "\(place.path)/find", findFields: place.parameters.map { Hidden(name: $0.name, value: $0.value) },
-            findHint: "Find a record, type, zone or token", rehearsals: place.link(Tab.rehearsals.rawValue), connection: ConnectionBanner(visit))
+            findAction: "\(place.path)/find",
+            findFields: place.parameters.map { Hidden(name: $0.name, value: $0.value) },
+            findHint: "Find a record, type, zone or token", rehearsals: place.link(Tab.rehearsals.rawValue),
+            connection: ConnectionBanner(visit))
     }
 }
 
@@ -216,12 +221,15 @@ struct FrameBuilder {
             label: "container", text: place.address.container.description, tone: nil,
             options: visit.containers.map { container in
                 let connections = visit.connections == nil ? [] : visit.accounts.connections(of: container)
-                let address = DatabaseAddress(container: container, environment: place.address.environment, scope: place.address.scope)
+                let address = DatabaseAddress(
+                    container: container, environment: place.address.environment, scope: place.address.scope)
                 let other = Place(
-                    address: address.reached(by: connections), user: connections.isEmpty ? place.user : nil, zone: .unspecified)
+                    address: address.reached(by: connections), user: connections.isEmpty ? place.user : nil,
+                    zone: .unspecified)
                 return Frame.Chip.Option(
                     text: container.description, note: nil, badge: connections.isEmpty ? nil : "iCloud",
-                    href: other.link(tab.readsRecords ? tab.rawValue : Tab.query.rawValue), isCurrent: container == place.address.container)
+                    href: other.link(tab.readsRecords ? tab.rawValue : Tab.query.rawValue),
+                    isCurrent: container == place.address.container)
             },
             more: Frame.Link(text: "All containers", href: "/"))
     }
@@ -232,11 +240,13 @@ struct FrameBuilder {
             options: environments.map { environment in
                 Frame.Chip.Option(
                     text: environment.rawValue,
-                    note: visit.connection != nil ? nil : environment == .development ? "editable schema" : "deployed schema",
+                    note: visit.connection != nil
+                        ? nil : environment == .development ? "editable schema" : "deployed schema",
                     href: here(
                         place.with {
                             $0.address.environment = environment
-                            $0.address = $0.address.reached(by: visit.connection == nil ? [] : visit.accounts.connections(of: $0.address.container))
+                            $0.address = $0.address.reached(
+                                by: visit.connection == nil ? [] : visit.accounts.connections(of: $0.address.container))
                             $0.zone = .unspecified
                         }),
                     isCurrent: environment == place.address.environment)
@@ -250,7 +260,10 @@ struct FrameBuilder {
             options: DatabaseScope.allCases.filter { visit.connection?.reach.contains($0) ?? true }.map { scope in
                 Frame.Chip.Option(
                     text: scope.rawValue, note: scope.explanation,
-                    href: here(place.with { $0.address.scope = scope; $0.zone = .unspecified }), isCurrent: scope == place.address.scope)
+                    href: here(
+                        place.with {
+                            $0.address.scope = scope; $0.zone = .unspecified
+                        }), isCurrent: scope == place.address.scope)
             },
             more: nil)
     }
@@ -265,7 +278,9 @@ struct FrameBuilder {
     /// The user who signed in to iCloud, whoever uses the console.
     private func signedIn(_ connection: ContainerConnection) -> Frame.Chip {
         Frame.Chip(
-            label: "as", text: connection.userRecordName.map { visit.people.name(of: $0) } ?? connection.credentials.description, tone: nil, options: [],
+            label: "as",
+            text: connection.userRecordName.map { visit.people.name(of: $0) } ?? connection.credentials.description,
+            tone: nil, options: [],
             more: Frame.Link(text: "Connected containers", href: "/connect"))
     }
 
@@ -276,7 +291,8 @@ struct FrameBuilder {
             label: "as", text: visit.people.actor.displayName, tone: nil,
             options: (left > 0 ? visit.people.recent(Frame.userLimit) : visit.people.users).map { user in
                 Frame.Chip.Option(
-                    text: user.displayName, note: user.handle.lowercased() == user.displayName.lowercased() ? nil : user.handle,
+                    text: user.displayName,
+                    note: user.handle.lowercased() == user.displayName.lowercased() ? nil : user.handle,
                     href: here(
                         place.with {
                             $0.user = user.handle == User.developerHandle ? nil : user.handle
@@ -284,24 +300,32 @@ struct FrameBuilder {
                         }),
                     isCurrent: user == visit.people.actor)
             },
-            more: left > 0 ? Frame.Link(text: "\(Digits.grouped(left)) more users", href: place.link(Tab.users.rawValue, same.parameters)) : Frame.Link(text: "Users", href: place.link(Tab.users.rawValue)),
+            more: left > 0
+                ? Frame.Link(
+                    text: "\(Digits.grouped(left)) more users", href: place.link(Tab.users.rawValue, same.parameters))
+                : Frame.Link(text: "Users", href: place.link(Tab.users.rawValue)),
             find: left > 0 ? Frame.Find(on: .users, at: place, label: "Find a user", for: same) : nil)
     }
 
     private var zone: Frame.Chip {
         let current = place.zoneID
         var options = [
-            Frame.Chip.Option(text: "all zones", note: nil, href: here(place.with { $0.zone = .all }), isCurrent: current == nil)
+            Frame.Chip.Option(
+                text: "all zones", note: nil, href: here(place.with { $0.zone = .all }), isCurrent: current == nil)
         ]
         options += visit.zones.prefix(Frame.zoneLimit).map { zone in
             Frame.Chip.Option(
-                text: visit.zoneName(zone.zoneID), note: visit.ownerName(zone.zoneID), href: here(place.inZone(zone.zoneID)),
+                text: visit.zoneName(zone.zoneID), note: visit.ownerName(zone.zoneID),
+                href: here(place.inZone(zone.zoneID)),
                 isCurrent: current.map { place.isSame($0, zone.zoneID) } ?? false)
         }
         let left = visit.zones.count - Frame.zoneLimit
         return Frame.Chip(
             label: "zone", text: current.map(visit.zoneName) ?? "all zones", tone: nil, options: options,
-            more: left > 0 ? Frame.Link(text: "\(Digits.grouped(left)) more zones", href: place.link(Tab.zones.rawValue, same.parameters)) : Frame.Link(text: "Zones", href: place.link(Tab.zones.rawValue)),
+            more: left > 0
+                ? Frame.Link(
+                    text: "\(Digits.grouped(left)) more zones", href: place.link(Tab.zones.rawValue, same.parameters))
+                : Frame.Link(text: "Zones", href: place.link(Tab.zones.rawValue)),
             find: left > 0 ? Frame.Find(on: .zones, at: place, label: "Find a zone", for: same) : nil)
     }
 
@@ -310,12 +334,16 @@ struct FrameBuilder {
 
     /// The tabs of one section.
     var tabs: [Frame.Entry] {
-        Tab.allCases.filter { $0.section == section && ($0 == tab || visit.offers($0)) }.map { Frame.Entry($0, count: count(of: $0), isCurrent: $0 == tab, at: place) }
+        Tab.allCases.filter { $0.section == section && ($0 == tab || visit.offers($0)) }.map {
+            Frame.Entry($0, count: count(of: $0), isCurrent: $0 == tab, at: place)
+        }
     }
 
     /// The pages with a keyboard shortcut, of all sections.
     var shortcuts: [Frame.Entry] {
-        Tab.allCases.filter { $0.key != nil && visit.offers($0) }.map { Frame.Entry($0, count: nil, isCurrent: false, at: place) }
+        Tab.allCases.filter { $0.key != nil && visit.offers($0) }.map {
+            Frame.Entry($0, count: nil, isCurrent: false, at: place)
+        }
     }
 
     var sections: [Frame.Section] {
@@ -323,7 +351,8 @@ struct FrameBuilder {
         return Tab.Section.allCases.compactMap { section in
             guard let tabs = offered[section], let first = tabs.first else { return nil }
             return Frame.Section(
-                title: section.title, href: place.link(first.rawValue), isCurrent: section == tab.section, state: states[section] ?? size(of: section),
+                title: section.title, href: place.link(first.rawValue), isCurrent: section == tab.section,
+                state: states[section] ?? size(of: section),
                 pages: tabs.filter(\.readsRecords).map { Frame.Entry($0, count: nil, isCurrent: $0 == tab, at: place) })
         }
     }
@@ -343,7 +372,9 @@ struct FrameBuilder {
     /// The state of a section about which nothing has to be said: how much it holds.
     private func size(of section: Tab.Section) -> Frame.State? {
         switch section {
-        case .zones where knowsZones: Frame.State(text: Digits.grouped(visit.zones.count), rest: visit.zones.count == 1 ? "zone" : "zones", tone: "faint")
+        case .zones where knowsZones:
+            Frame.State(
+                text: Digits.grouped(visit.zones.count), rest: visit.zones.count == 1 ? "zone" : "zones", tone: "faint")
         case .schema: Frame.State(text: Digits.count(visit.ownTypes.count, "type"), rest: nil, tone: "faint")
         default: nil
         }
@@ -352,7 +383,9 @@ struct FrameBuilder {
 
 extension Frame.Entry {
     fileprivate init(_ tab: Tab, count: Int?, isCurrent: Bool, at place: Place) {
-        self.init(text: tab.title, href: place.link(tab.rawValue), count: count.map { Digits.grouped($0) }, key: tab.key, isCurrent: isCurrent)
+        self.init(
+            text: tab.title, href: place.link(tab.rawValue), count: count.map { Digits.grouped($0) }, key: tab.key,
+            isCurrent: isCurrent)
     }
 }
 

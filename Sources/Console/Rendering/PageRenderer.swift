@@ -10,10 +10,12 @@ internal import Synchronization
 
 /// Renders pages with their templates.
 package struct PageRenderer: Sendable {
-    /// The templates in the binary. The first page parses them: this takes longer than the rest of a server's start, and many servers show no page.
+    /// The templates in the binary. The first page parses them: this takes longer than the rest of a server's start,
+    /// and many servers show no page.
     private static let embedded = Result { try library(of: EmbeddedFiles.templates) }
 
-    /// The folder of the templates, which are read again for each page during development; `nil` for the templates in the binary.
+    /// The folder of the templates, which are read again for each page during development; `nil` for the templates in
+    /// the binary.
     private let folder: String?
     package let staticFiles: StaticFiles
     let faults: FaultInjection
@@ -30,7 +32,8 @@ package struct PageRenderer: Sendable {
     package func response(_ page: some Page, in frame: Frame) throws -> Response {
         let library = try folder.map(Self.library(in:)) ?? Self.embedded.get()
         let template = type(of: page).template
-        let context = PageContext(frame: frame, page: page, banner: FaultBanner(faults.running), formSecret: SignedIn.session?.csrf)
+        let context = PageContext(
+            frame: frame, page: page, banner: FaultBanner(faults.running), formSecret: SignedIn.session?.csrf)
         guard let html = library.render(context, withTemplate: template) else {
             throw RecordError(.internalError, "The template '\(template)' does not exist")
         }
@@ -62,8 +65,9 @@ package struct PageRenderer: Sendable {
 
     private static let fileSuffix = ".mustache"
 
-    /// Prepares a template: escapes each variable as its place needs; strips indentation and the last line break, which would otherwise get
-    /// into multiline texts and between words; adds the ``FormSecret`` to every POST form, so that no template can omit it.
+    /// Prepares a template: escapes each variable as its place needs; strips indentation and the last line break, which
+    /// would otherwise get into multiline texts and between words; adds the ``FormSecret`` to every POST form, so that
+    /// no template can omit it.
     private static func prepared(_ text: [UInt8]) -> String {
         let lines = text.split(separator: UInt8(ascii: "\n")).map { line in line.drop { $0 == UInt8(ascii: " ") } }
         let template = FormSecret.addingField(to: Array(lines.joined(separator: CollectionOfOne(UInt8(ascii: "\n")))))
@@ -124,14 +128,17 @@ package enum Answer: Sendable {
 /// The data of a template. Names in the template refer to stored properties.
 ///
 /// A property without a value ends the lookup, so that a name never resolves to a property of an outer context.
-/// Types that fill tables implement ``MustacheParent/child(named:)`` themselves, because reflection is slow for thousands of lookups. So do those of the frame, which is part of every page.
+/// Types that fill tables implement ``MustacheParent/child(named:)`` themselves, because reflection is slow for
+/// thousands of lookups. So do those of the frame, which is part of every page.
 package protocol ViewModel: MustacheParent, Sendable {}
 
 extension ViewModel {
     package func child(named name: String) -> Any? {
         let mirror = Mirror(reflecting: self)
         // Properties of enums differ from case to case.
-        guard mirror.displayStyle == .struct else { return mirror.children.first { $0.label == name }.map { Absent.unless($0.value) } }
+        guard mirror.displayStyle == .struct else {
+            return mirror.children.first { $0.label == name }.map { Absent.unless($0.value) }
+        }
         guard let offset = PropertyOffsets.offset(of: name, in: mirror, Self.self) else { return nil }
         return Absent.unless(mirror.children[mirror.children.index(mirror.children.startIndex, offsetBy: offset)].value)
     }
@@ -145,7 +152,9 @@ private enum PropertyOffsets {
     static func offset(of name: String, in mirror: Mirror, _ type: any ViewModel.Type) -> Int? {
         known.withLock { known in
             if let offsets = known[ObjectIdentifier(type)] { return offsets[name] }
-            let labels = mirror.children.enumerated().compactMap { child in child.element.label.map { ($0, child.offset) } }
+            let labels = mirror.children.enumerated().compactMap { child in
+                child.element.label.map { ($0, child.offset) }
+            }
             let offsets = Dictionary(labels, uniquingKeysWith: { first, _ in first })
             known[ObjectIdentifier(type)] = offsets
             return offsets[name]

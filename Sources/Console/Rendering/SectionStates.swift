@@ -6,8 +6,8 @@ internal import RequestLog
 
 /// The states beside the entries of the navigation, such as `3 errors`.
 ///
-/// A badge counts only what someone should look at, never what is merely new. No page waits for them: they come from memory, and from the list of
-/// the index jobs.
+/// A badge counts only what someone should look at, never what is merely new. No page waits for them: they come from
+/// memory, and from the list of the index jobs.
 struct SectionStates {
     private var states: [Tab.Section: Frame.State] = [:]
 
@@ -19,14 +19,27 @@ struct SectionStates {
     ///   - faults: the number of faults that are injected at present.
     init(_ visit: Visit, check: BackgroundRun?, faults: Int) async {
         let (address, now) = (visit.place.address, Timestamp.now())
-        let errors = visit.log.errors(in: address.container, address.environment, since: Timestamp(milliseconds: now.milliseconds - Self.errorAge))
-        if errors > 0 { states[.requests] = Frame.State(text: Digits.count(errors, "error"), rest: "in the last hour", tone: "bad") }
+        let errors = visit.log.errors(
+            in: address.container, address.environment, since: Timestamp(milliseconds: now.milliseconds - Self.errorAge)
+        )
+        if errors > 0 {
+            states[.requests] = Frame.State(text: Digits.count(errors, "error"), rest: "in the last hour", tone: "bad")
+        }
         let stuck = Self.stuckClients(of: visit.log, in: address, at: now)
-        if stuck > 0 { states[.clients] = Frame.State(text: "\(Digits.grouped(stuck)) stuck", rest: stuck == 1 ? "client" : "clients", tone: "bad") }
+        if stuck > 0 {
+            states[.clients] = Frame.State(
+                text: "\(Digits.grouped(stuck)) stuck", rest: stuck == 1 ? "client" : "clients", tone: "bad")
+        }
         let builds = await Self.indexBuilds(visit)
-        if builds > 0 { states[.schema] = Frame.State(text: "\(Digits.count(builds, "index", plural: "indexes")) building", rest: nil, tone: "modified") }
+        if builds > 0 {
+            states[.schema] = Frame.State(
+                text: "\(Digits.count(builds, "index", plural: "indexes")) building", rest: nil, tone: "modified")
+        }
         if let check { states[.health] = Self.state(of: check) }
-        if faults > 0 { states[.rehearsals] = Frame.State(text: "\(Digits.grouped(faults)) on", rest: "for clients of this server", tone: "warn") }
+        if faults > 0 {
+            states[.rehearsals] = Frame.State(
+                text: "\(Digits.grouped(faults)) on", rest: "for clients of this server", tone: "warn")
+        }
     }
 
     subscript(section: Tab.Section) -> Frame.State? { states[section] }
@@ -55,13 +68,16 @@ struct SectionStates {
     private static func state(of run: BackgroundRun) -> Frame.State? {
         if !run.isOver { return Frame.State(text: "checking", rest: "the records", tone: "modified") }
         let problems = run.check?.now.progress.findings ?? 0
-        return problems == 0 ? nil : Frame.State(text: Digits.count(problems, "problem"), rest: "found by the latest check", tone: "warn")
+        return problems == 0
+            ? nil
+            : Frame.State(text: Digits.count(problems, "problem"), rest: "found by the latest check", tone: "warn")
     }
 }
 
 // MARK: - Banners
 
-/// The banner on every page of a container in iCloud, or of the mirror of one, so that users never mistake one for the other.
+/// The banner on every page of a container in iCloud, or of the mirror of one, so that users never mistake one for the
+/// other.
 struct ConnectionBanner: ViewModel {
     /// `iCloud · production · read-only`
     let title: String
@@ -113,7 +129,10 @@ struct FaultBanner: ViewModel {
         items = running.prefix(Self.limit).map { running in
             Item(
                 text: running.fault.title,
-                note: [running.items?.description, running.remaining.map { Digits.count($0, "more time") }, running.area.description].compactMap(\.self).joined(separator: ", "))
+                note: [
+                    running.items?.description, running.remaining.map { Digits.count($0, "more time") },
+                    running.area.description,
+                ].compactMap(\.self).joined(separator: ", "))
         }
         more = running.count > Self.limit ? "and \(Digits.grouped(running.count - Self.limit)) more" : nil
     }

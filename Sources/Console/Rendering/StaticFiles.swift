@@ -7,8 +7,8 @@ internal import Records
 
 /// The style sheet, the scripts and the icons, from the binary, or from a folder during development.
 ///
-/// Their addresses begin with a version of all of them. Scripts import each other by relative addresses, so these have the version too, and
-/// browsers cache every file without asking again.
+/// Their addresses begin with a version of all of them. Scripts import each other by relative addresses, so these have
+/// the version too, and browsers cache every file without asking again.
 package struct StaticFiles: Sendable {
     private let folder: String?
     private let files: [String: [UInt8]]

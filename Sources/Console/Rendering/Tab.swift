@@ -147,15 +147,17 @@ extension Visit {
         case .check: return database.can(.listRecords)
         case .advice: return database.can(.keepQueryStatistics)
         case .home: return false
-        case .query, .fetch, .changes, .importing, .zones, .requests, .telemetry, .sync, .clients, .errors, .signature, .rehearsals, .keys, .users: return true
+        case .query, .fetch, .changes, .importing, .zones, .requests, .telemetry, .sync, .clients, .errors, .signature,
+            .rehearsals, .keys, .users:
+            return true
         }
     }
 }
 
 // MARK: - The same tab elsewhere
 
-/// The page that a zone or a user is chosen for: the same tab, at the place of the choice. Drops parameters that are specific to one database, such
-/// as names, tokens and markers.
+/// The page that a zone or a user is chosen for: the same tab, at the place of the choice. Drops parameters that are
+/// specific to one database, such as names, tokens and markers.
 package struct SamePage {
     private static let parameter = "for"
 
@@ -170,7 +172,8 @@ package struct SamePage {
 
     /// The page that a search of the bar came from; `nil` if it came from none.
     package init?(asked visit: Visit) {
-        guard let tab = visit.fields[Self.parameter].flatMap(Tab.init(rawValue:)), tab != .home, visit.offers(tab) else { return nil }
+        guard let tab = visit.fields[Self.parameter].flatMap(Tab.init(rawValue:)), tab != .home, visit.offers(tab)
+        else { return nil }
         self.init(tab, visit.fields)
     }
 

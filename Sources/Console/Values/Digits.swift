@@ -18,22 +18,26 @@ package enum Digits {
         var scale: Int64 = 1
         for _ in 0..<digits { scale *= 10 }
         // The number may be any, and the scaled one beyond 64 bits.
-        guard abs(number) < 1e15, let scaled = Int64(exactly: (number * Double(scale)).rounded()) else { return number.description }
+        guard abs(number) < 1e15, let scaled = Int64(exactly: (number * Double(scale)).rounded()) else {
+            return number.description
+        }
         let sign = scaled < 0 ? "-" : ""
         let whole = scaled.magnitude / scale.magnitude
         if digits == 0 { return sign + String(whole) }
         return "\(sign)\(whole).\(String(scaled.magnitude % scale.magnitude, digits: digits))"
     }
 
-    /// `412 bytes`, `8.8 MB`, `50 MB`: sizes and limits alike, in powers of 1024, as CloudKit and the options of `skylight serve` have them.
-    /// Only an exact number is without a fraction below 100.
+    /// `412 bytes`, `8.8 MB`, `50 MB`: sizes and limits alike, in powers of 1024, as CloudKit and the options of
+    /// `skylight serve` have them. Only an exact number is without a fraction below 100.
     package static func bytes(_ count: Int64) -> String {
         if count == 1 { return "1 byte" }
         if count < 1024 { return "\(grouped(count)) bytes" }
         var value = Double(count)
         for unit in ["KB", "MB", "GB", "TB", "PB"] {
             value /= 1024
-            if value < 1023.5 || unit == "PB" { return "\(fixed(value, value < 99.5 && value != value.rounded() ? 1 : 0)) \(unit)" }
+            if value < 1023.5 || unit == "PB" {
+                return "\(fixed(value, value < 99.5 && value != value.rounded() ? 1 : 0)) \(unit)"
+            }
         }
         return "\(count) bytes"
     }
@@ -50,13 +54,15 @@ extension Timestamp {
     /// `2026-11-20 18:00:00`, in UTC; with milliseconds unless they are 0.
     package var utcText: String {
         let time = UTCTime(milliseconds: milliseconds)
-        return "\(time.dateText) \(time.timeText)" + (time.millisecond == 0 ? "" : "." + String(time.millisecond, digits: 3))
+        return "\(time.dateText) \(time.timeText)"
+            + (time.millisecond == 0 ? "" : "." + String(time.millisecond, digits: 3))
     }
 
     /// The ISO 8601 format `2026-11-20T18:00:00.000Z`.
     package var isoText: String { UTCTime(milliseconds: milliseconds).isoTextWithMilliseconds }
 
-    /// Parses `2026-11-20`, `2026-11-20 18:00`, `2026-11-20T18:00:00.5+01:00` (UTC without an offset) or milliseconds since 1970.
+    /// Parses `2026-11-20`, `2026-11-20 18:00`, `2026-11-20T18:00:00.5+01:00` (UTC without an offset) or milliseconds
+    /// since 1970.
     package init?(utcText text: String) {
         if let milliseconds = Int64(text), text.utf8.count > 4 {
             self.init(milliseconds: milliseconds)
@@ -65,7 +71,8 @@ extension Timestamp {
         let pattern =
             #/(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?\s*(Z|[+-]\d{2}:?\d{2})?/#
             .asciiOnlyDigits()
-        guard let match = text.wholeMatch(of: pattern)?.output, let year = Int64(match.1), let month = Int64(match.2), let day = Int64(match.3),
+        guard let match = text.wholeMatch(of: pattern)?.output, let year = Int64(match.1), let month = Int64(match.2),
+            let day = Int64(match.3),
             let date = CivilDate(year: year, month: month, day: day)
         else { return nil }
         let hour = match.4.flatMap { Int64($0) } ?? 0
@@ -91,9 +98,12 @@ extension Timestamp {
         if overflow { return "long ago" }
         if distance < 0 { return "in the future" }
         let units: [(Int64, String)] = [
-            (31_557_600_000, "year"), (2_629_800_000, "month"), (86_400_000, "day"), (3_600_000, "hour"), (60_000, "minute"),
+            (31_557_600_000, "year"), (2_629_800_000, "month"), (86_400_000, "day"), (3_600_000, "hour"),
+            (60_000, "minute"),
         ]
-        for (length, unit) in units where distance >= length { return Digits.count(Int(distance / length), unit) + " ago" }
+        for (length, unit) in units where distance >= length {
+            return Digits.count(Int(distance / length), unit) + " ago"
+        }
         return "just now"
     }
 }

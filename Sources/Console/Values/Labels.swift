@@ -59,7 +59,8 @@ extension Share {
 
     /// The right that the link gives.
     package var linkRight: String {
-        publicPermission == .none ? "only invited users can use the link" : "everybody with the link \(publicPermission.words)"
+        publicPermission == .none
+            ? "only invited users can use the link" : "everybody with the link \(publicPermission.words)"
     }
 }
 
@@ -106,10 +107,14 @@ extension Signature {
 
 extension ServedRequest {
     /// The colour of the status.
-    package var tone: String { status >= 400 || status == 0 ? "bad" : itemErrors.isEmpty && !isBrokenOff ? "good" : "warn" }
+    package var tone: String {
+        status >= 400 || status == 0 ? "bad" : itemErrors.isEmpty && !isBrokenOff ? "good" : "warn"
+    }
 
     /// The status, or a note that there was no answer.
-    package var statusWords: String { status == 0 ? "no response" : isBrokenOff ? "\(status), incomplete" : String(status) }
+    package var statusWords: String {
+        status == 0 ? "no response" : isBrokenOff ? "\(status), incomplete" : String(status)
+    }
 
     /// `CONFLICT`, `2 items CONFLICT`, `3 items failed`; `nil` if nothing failed.
     package var errorWords: String? {

@@ -2,7 +2,8 @@ internal import Accounts
 internal import RecordStore
 package import Records
 
-/// The titles of a container's records: the value of the field that is chosen for their type, or else the text that usually tells a record from others.
+/// The titles of a container's records: the value of the field that is chosen for their type, or else the text that
+/// usually tells a record from others.
 package struct RecordTitles: Sendable {
     private static let names = ["title", "name", "text", "subject"]
     /// The fields that may have a title, also as Core Data names them. The first one with a text counts.
@@ -102,7 +103,8 @@ package struct ReferencedTitles: Sendable {
     ///   - recordIDs: the records that the page refers to.
     ///   - known: records that the page has read anyway.
     /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields of a known record are damaged.
-    package init(_ recordIDs: some Sequence<RecordID>, known: some Sequence<StoredRecord>, _ visit: Visit) async throws {
+    package init(_ recordIDs: some Sequence<RecordID>, known: some Sequence<StoredRecord>, _ visit: Visit) async throws
+    {
         let all = visit.titles
         var seen: Set<RecordID> = []
         for record in known {
@@ -118,7 +120,9 @@ package struct ReferencedTitles: Sendable {
                 try await visit.database.fetch(wanted, desiredKeys: all.fields, bytesLimit: Self.bytesLimit)
             }
             // A reference may leave out the owner of its zone, which the record's own name has.
-            for case (let recordID, .success(let record)) in zip(wanted, found) { titles[recordID] = try all.title(of: record) }
+            for case (let recordID, .success(let record)) in zip(wanted, found) {
+                titles[recordID] = try all.title(of: record)
+            }
         } catch is RecordError {
             // The page is complete without the titles of others. Its links have their names.
         }

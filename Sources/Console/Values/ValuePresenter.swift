@@ -13,7 +13,9 @@ package struct ValuePresenter: Sendable {
     /// True to format values in full.
     package var isFull = false
 
-    package init(place: Place, zoneID: ZoneID, links: AssetLinks?, titles: ReferencedTitles? = nil, isFull: Bool = false) {
+    package init(
+        place: Place, zoneID: ZoneID, links: AssetLinks?, titles: ReferencedTitles? = nil, isFull: Bool = false
+    ) {
         self.place = place
         self.zoneID = zoneID
         self.links = links
@@ -23,8 +25,8 @@ package struct ValuePresenter: Sendable {
 
     /// The maximum length of a text in a table, in characters. The user can expand longer ones.
     static let shortLength = 140
-    /// The maximum length of an expandable text in a table, in UTF-8 bytes, to limit the page size. The page of the record has the whole text,
-    /// folded if it is longer than this.
+    /// The maximum length of an expandable text in a table, in UTF-8 bytes, to limit the page size. The page of the
+    /// record has the whole text, folded if it is longer than this.
     static let openedBytes = 4096
     /// The length of the beginning of a folded text, in characters.
     static let foldedLength = 1000
@@ -54,14 +56,18 @@ package struct ValuePresenter: Sendable {
             let shown = elements.prefix(isFull ? Self.fullCount : Self.shortCount).map { view($0, of: field) }
             let more = elements.count - shown.count
             // A table has thousands of values, so that an element for each would make the page slow.
-            if !isFull, let text = Self.joined(shown) { return ValueView(.text(text), note: more == 0 ? nil : "\(more) more") }
+            if !isFull, let text = Self.joined(shown) {
+                return ValueView(.text(text), note: more == 0 ? nil : "\(more) more")
+            }
             let first = isFull ? Self.seenCount : Self.shortCount
             let note = isFull && elements.count > first ? Digits.count(elements.count, "value") : nil
-            return ValueView(.list(Array(shown.prefix(first)), folded: Array(shown.dropFirst(first)), more: more), note: note)
+            return ValueView(
+                .list(Array(shown.prefix(first)), folded: Array(shown.dropFirst(first)), more: more), note: note)
         }
     }
 
-    /// Several values as one text; `nil` if there are none, or one of them is more than a text, or has a comma as coordinates do.
+    /// Several values as one text; `nil` if there are none, or one of them is more than a text, or has a comma as
+    /// coordinates do.
     private static func joined(_ values: [ValueView]) -> String? {
         let texts = values.compactMap { value -> String? in
             switch value.form {
@@ -82,7 +88,8 @@ package struct ValuePresenter: Sendable {
     private func view(_ bytes: [UInt8]) -> ValueView {
         let shown = bytes.prefix(isFull ? Self.fullBytes : Self.shortBytes)
         let digits = Hexadecimal.text(of: shown, inGroupsOf: 1)
-        return ValueView(.code(digits + (shown.count < bytes.count ? " …" : "")), note: Digits.bytes(Int64(bytes.count)))
+        return ValueView(
+            .code(digits + (shown.count < bytes.count ? " …" : "")), note: Digits.bytes(Int64(bytes.count)))
     }
 
     private func view(_ location: Location) -> ValueView {
@@ -107,7 +114,8 @@ package struct ValuePresenter: Sendable {
         let (name, href) = (reference.recordName.string, place.link(toRecord: reference.recordName, in: target))
         let title = titles?[reference, from: zoneID]
         return ValueView(
-            title.map { .record(title: $0, name: name, href: href, hint: action) } ?? .link(name, href: href, hint: action), note: note.isEmpty ? nil : note)
+            title.map { .record(title: $0, name: name, href: href, hint: action) }
+                ?? .link(name, href: href, hint: action), note: note.isEmpty ? nil : note)
     }
 
     private func view(_ text: String) -> ValueView {
@@ -116,7 +124,10 @@ package struct ValuePresenter: Sendable {
         if size <= (isFull ? Self.openedBytes : Self.shortLength) || !isFull && text.count <= Self.shortLength {
             return ValueView(.text(text), note: text.isEmpty ? "empty" : nil)
         }
-        if isFull { return ValueView(.long(text.prefix(Self.foldedLength) + "…", whole: text), note: "show all \(Digits.bytes(Int64(size)))") }
+        if isFull {
+            return ValueView(
+                .long(text.prefix(Self.foldedLength) + "…", whole: text), note: "show all \(Digits.bytes(Int64(size)))")
+        }
         let beginning = text.prefix(Self.shortLength) + "…"
         return ValueView(size <= Self.openedBytes ? .long(String(beginning), whole: text) : .text(String(beginning)))
     }
@@ -166,7 +177,9 @@ package struct ValueView: ViewModel {
     package func child(named name: String) -> Any? {
         switch (name, form) {
         case ("template", _): template
-        case ("text", .text(let text)), ("text", .code(let text)), ("text", .number(let text)), ("text", .link(let text, _, _)): text
+        case ("text", .text(let text)), ("text", .code(let text)), ("text", .number(let text)),
+            ("text", .link(let text, _, _)):
+            text
         case ("text", .record(_, let name, _, _)): name
         case ("title", .record(let title, _, _, _)): title
         case ("text", .long(let beginning, _)): beginning
@@ -242,11 +255,15 @@ package enum RecordJSON {
             }
             return "{\n" + members.joined(separator: ",\n") + "\n\(indentation)}"
         case .array(let elements) where !elements.isEmpty && line.utf8.count > 72:
-            return "[\n" + elements.map { inner + laidOut($0, indentation: inner) }.joined(separator: ",\n") + "\n\(indentation)]"
+            return "[\n" + elements.map { inner + laidOut($0, indentation: inner) }.joined(separator: ",\n")
+                + "\n\(indentation)]"
         case .object(let object):
             if object.isEmpty { return "{}" }
-            return "{ " + object.map { "\(quoted($0.name.string)): \(laidOut($0.value, indentation: inner))" }.joined(separator: ", ") + " }"
-        case .array(let elements): return "[" + elements.map { laidOut($0, indentation: inner) }.joined(separator: ", ") + "]"
+            return "{ "
+                + object.map { "\(quoted($0.name.string)): \(laidOut($0.value, indentation: inner))" }.joined(
+                    separator: ", ") + " }"
+        case .array(let elements):
+            return "[" + elements.map { laidOut($0, indentation: inner) }.joined(separator: ", ") + "]"
         default: return line
         }
     }

@@ -74,7 +74,9 @@ extension FormFields {
     /// A path with a query string.
     package static func url(_ path: String, _ parameters: [(name: String, value: String)]) -> String {
         if parameters.isEmpty { return path }
-        return path + "?" + parameters.map { "\(PercentEncoding.encoded($0.name))=\(PercentEncoding.encoded($0.value))" }.joined(separator: "&")
+        return path + "?"
+            + parameters.map { "\(PercentEncoding.encoded($0.name))=\(PercentEncoding.encoded($0.value))" }.joined(
+                separator: "&")
     }
 }
 
@@ -87,8 +89,8 @@ extension Request {
 
 // MARK: - Forms of requests
 
-/// What a form carries, which bounds its body. No form has a limit by default: one that carries a record and has the limit of
-/// one that does not loses what somebody typed.
+/// What a form carries, which bounds its body. No form has a limit by default: one that carries a record and has the
+/// limit of one that does not loses what somebody typed.
 package struct FormLimit: Sendable {
     /// The largest body of the form, as it is sent.
     package let bytes: Int
@@ -103,13 +105,15 @@ package struct FormLimit: Sendable {
     /// The fields of a record of the largest size, so many times.
     package static func record(times: Int) -> FormLimit { texts(of: times * BatchModifier.recordSizeLimit) }
 
-    /// Texts that have so many bytes before percent-encoding, which triples them at most. A line end counts as two, as in JSON.
+    /// Texts that have so many bytes before percent-encoding, which triples them at most. A line end counts as two, as
+    /// in JSON.
     package static func texts(of size: Int) -> FormLimit { FormLimit(bytes: 3 * size + choices.bytes) }
 }
 
 extension Request {
     /// The fields of the submitted form, URL-encoded or multipart.
-    /// - Throws: the errors of `bodyBytes`, and `RecordError` TRY_AGAIN_LATER for a large form if the server is overloaded.
+    /// - Throws: the errors of `bodyBytes`, and `RecordError` TRY_AGAIN_LATER for a large form if the server is
+    ///   overloaded.
     package func form(_ limit: FormLimit) async throws -> FormFields {
         let bytes = try await bodyBytes(limit: limit.bytes)
         let contentType = headers[.contentType]
@@ -124,7 +128,8 @@ extension FormFields {
             self.init(encoded: bytes)
             return
         }
-        self.init(MultipartForm(bytes, boundary: boundary).parts.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) })
+        self.init(
+            MultipartForm(bytes, boundary: boundary).parts.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) })
     }
 }
 
@@ -152,7 +157,9 @@ package struct MultipartForm: Sendable {
             let piece = pieces.dropFirst().first(where: { $0.lowercased().hasPrefix("boundary=") })
         else { return nil }
         let value = piece.dropFirst("boundary=".count)
-        let boundary = value.hasPrefix("\"") && value.hasSuffix("\"") && value.utf8.count > 1 ? value.dropFirst().dropLast() : value
+        let boundary =
+            value.hasPrefix("\"") && value.hasSuffix("\"") && value.utf8.count > 1
+            ? value.dropFirst().dropLast() : value
         // RFC 2046 limits boundaries to 70 bytes.
         return (1...70).contains(boundary.utf8.count) ? String(boundary) : nil
     }
@@ -165,7 +172,8 @@ package struct MultipartForm: Sendable {
         var position = Self.index(of: mark, in: body, from: 0).map { $0 + mark.count }
         while let start = position, parts.count < Self.partLimit {
             // The last boundary ends with two hyphens.
-            guard body[start...].starts(with: lineEnd), let end = Self.index(of: lineEnd + mark, in: body, from: start) else { break }
+            guard body[start...].starts(with: lineEnd), let end = Self.index(of: lineEnd + mark, in: body, from: start)
+            else { break }
             if let part = Part(body[(start + lineEnd.count)..<max(end, start + lineEnd.count)]) { parts.append(part) }
             position = end + lineEnd.count + mark.count
         }
@@ -174,7 +182,8 @@ package struct MultipartForm: Sendable {
 
     /// The first index of some bytes. Runs in linear time for any input (Knuth-Morris-Pratt algorithm).
     private static func index(of mark: [UInt8], in body: [UInt8], from start: Int) -> Int? {
-        // The failure function: the length of the longest proper prefix that is also a suffix, for each prefix of the mark.
+        // The failure function: the length of the longest proper prefix that is also a suffix, for each prefix of the
+        // mark.
         var shorter = [0]
         var fitting = 0
         for byte in mark.dropFirst() {
@@ -220,7 +229,9 @@ extension MultipartForm.Part {
     /// A quoted parameter. Browsers encode quotation marks in it as `%22`.
     private static func parameter(_ name: String, of header: String) -> String? {
         let bytes = Array(header.utf8)
-        guard let range = bytes.firstRange(of: Array("; \(name)=\"".utf8)) ?? bytes.firstRange(of: Array(";\(name)=\"".utf8)),
+        guard
+            let range = bytes.firstRange(of: Array("; \(name)=\"".utf8))
+                ?? bytes.firstRange(of: Array(";\(name)=\"".utf8)),
             let end = bytes[range.upperBound...].firstIndex(of: UInt8(ascii: "\""))
         else { return nil }
         return String(decoding: bytes[range.upperBound..<end], as: UTF8.self).replacingBytes(of: "%22", with: "\"")

@@ -52,7 +52,8 @@ extension Place {
 
     /// A return address within the console. Anything else is refused, to prevent redirects to other sites.
     package static func local(_ url: String?) -> String? {
-        guard let url, url.hasPrefix("/c/"), url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }) else { return nil }
+        guard let url, url.hasPrefix("/c/"), url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") })
+        else { return nil }
         return url
     }
 
@@ -85,7 +86,11 @@ extension Place {
 
     /// A zone in the format of the parameter `zone`. In a shared database, the owner and a slash precede the zone name.
     package func zoneText(_ zoneID: ZoneID) -> String {
-        if address.scope == .shared, let owner = zoneID.ownerRecordName { "\(owner)/\(zoneID.zoneName)" } else { zoneID.zoneName.string }
+        if address.scope == .shared, let owner = zoneID.ownerRecordName {
+            "\(owner)/\(zoneID.zoneName)"
+        } else {
+            zoneID.zoneName.string
+        }
     }
 
     /// The zone of the parameters `zone` and `owner`.
@@ -99,7 +104,8 @@ extension Place {
         return .one(ZoneID(zoneName: Name(parts[1]), ownerRecordName: Name(parts[0])))
     }
 
-    /// True if both identities name the same zone here. The owner matters only in the shared database, which has zones of several owners.
+    /// True if both identities name the same zone here. The owner matters only in the shared database, which has zones
+    /// of several owners.
     package func isSame(_ left: ZoneID, _ right: ZoneID) -> Bool {
         left.zoneName == right.zoneName && (address.scope != .shared || left.ownerRecordName == right.ownerRecordName)
     }
@@ -110,8 +116,11 @@ extension Place {
 extension DatabaseAddress {
     /// The same database, or for a connected container the nearest one that its connections reach.
     func reached(by connections: [ContainerConnection]) -> DatabaseAddress {
-        guard let connection = connections.first(where: { $0.environment == environment }) ?? connections.first else { return self }
+        guard let connection = connections.first(where: { $0.environment == environment }) ?? connections.first else {
+            return self
+        }
         return DatabaseAddress(
-            container: container, environment: connection.environment, scope: connection.reach.contains(scope) ? scope : .public)
+            container: container, environment: connection.environment,
+            scope: connection.reach.contains(scope) ? scope : .public)
     }
 }

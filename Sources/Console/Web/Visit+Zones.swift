@@ -35,13 +35,17 @@ extension Visit {
         choices += offered.map { zone in
             let owner = ownerName(zone.zoneID).map { " \($0)" } ?? ""
             return Choice(
-                place.zoneText(zone.zoneID), zoneName(zone.zoneID) + owner, isSelected: place.zoneID.map { place.isSame($0, zone.zoneID) } ?? false)
+                place.zoneText(zone.zoneID), zoneName(zone.zoneID) + owner,
+                isSelected: place.zoneID.map { place.isSame($0, zone.zoneID) } ?? false)
         }
         if let zoneID = place.zoneID, !offered.contains(where: { place.isSame($0.zoneID, zoneID) }) {
             choices.append(Choice(place.zoneText(zoneID), zoneName(zoneID), isSelected: true))
         }
         if all.count > offered.count {
-            choices.append(Choice("", "\(Digits.grouped(all.count - offered.count)) more on the page Zones", isSelected: false, isDisabled: true))
+            choices.append(
+                Choice(
+                    "", "\(Digits.grouped(all.count - offered.count)) more on the page Zones", isSelected: false,
+                    isDisabled: true))
         }
         return choices
     }
@@ -69,7 +73,8 @@ extension Visit {
         return candidates.reversed().max { counts[$0.name] ?? 0 < counts[$1.name] ?? 0 }
     }
 
-    /// The record counts by type in the zones of the query; `nil` if the engine does not count, or there are many zones.
+    /// The record counts by type in the zones of the query; `nil` if the engine does not count, or there are many
+    /// zones.
     package func recordCounts() async -> [Name: Int]? {
         guard database.can(.countRecords) else { return nil }
         let asked: [ZoneID] = if case .zone(let zoneID) = queryArea { [zoneID] } else { zones.map(\.zoneID) }
@@ -90,22 +95,31 @@ extension Visit {
 
     /// True if the container has objects of Core Data, as far as is known.
     package var hasObjects: Bool {
-        schema?.types.keys.contains { MirroredNaming.isEntityType($0) } ?? false || zones.contains { MirroredNaming.isZone($0.zoneID) }
+        schema?.types.keys.contains { MirroredNaming.isEntityType($0) } ?? false
+            || zones.contains { MirroredNaming.isZone($0.zoneID) }
     }
 
     /// The number of pages of a feed to read.
     private static let pageLimit = 3
 
-    /// The same visit with the types of Core Data's objects. For a container in iCloud of which none is known, the first pages of a feed tell some.
+    /// The same visit with the types of Core Data's objects. For a container in iCloud of which none is known, the
+    /// first pages of a feed tell some.
     package func findingEntityTypes() async throws -> Visit {
         guard let connection, entityTypes.isEmpty, place.hasFeed,
-            let zoneID = place.zoneID ?? zones.first(where: { MirroredNaming.isZone($0.zoneID) })?.zoneID, !zoneID.isDefault
+            let zoneID = place.zoneID ?? zones.first(where: { MirroredNaming.isZone($0.zoneID) })?.zoneID,
+            !zoneID.isDefault
         else { return self }
         var request = ZoneChangesRequest(zoneID)
         for _ in 0..<Self.pageLimit {
             let page = try await measure { [request] in try await database.zoneChanges(request) }
             // The first pages may hold nothing but pairs.
-            if !page.moreComing || page.changes.contains(where: { $0.record.map { MirroredNaming.isEntityType($0.recordType) } ?? false }) { break }
+            if !page.moreComing
+                || page.changes.contains(where: {
+                    $0.record.map { MirroredNaming.isEntityType($0.recordType) } ?? false
+                })
+            {
+                break
+            }
             request.since = page.syncToken
         }
         var visit = self
@@ -120,7 +134,8 @@ extension Visit {
     /// The number of shares to look into.
     private static let shareLimit = 50
 
-    /// False if every save is refused: in production of a container in iCloud that is connected for reading, and to a guest who may only read.
+    /// False if every save is refused: in production of a container in iCloud that is connected for reading, and to a
+    /// guest who may only read.
     /// - Parameter zoneID: `nil` for all zones.
     package func canSave(in zoneID: ZoneID?) async throws -> Bool {
         if connection?.isReadOnly ?? false { return false }
@@ -128,7 +143,8 @@ extension Visit {
         do {
             let shares = try await measure { try await database.shares(in: zoneID, after: nil, limit: Self.shareLimit) }
             let user = people.actor.userRecordName
-            return shares.isEmpty || shares.count == Self.shareLimit || shares.contains { $0.share.permission(of: user) == .readWrite }
+            return shares.isEmpty || shares.count == Self.shareLimit
+                || shares.contains { $0.share.permission(of: user) == .readWrite }
         } catch let error as RecordError where error.code == .zoneNotFound {
             return false
         }
@@ -141,7 +157,8 @@ extension Visit {
     /// The number of users to check for data if the acting user has none, the most recently active ones.
     private static var otherLimit: Int { 12 }
 
-    /// Links to the same page as other users who have records in their private or shared database. An empty database shows them.
+    /// Links to the same page as other users who have records in their private or shared database. An empty database
+    /// shows them.
     package func othersWithData() async throws -> [Frame.Link] {
         guard place.address.scope != .public, connection == nil else { return [] }
         var links: [Frame.Link] = []
@@ -157,7 +174,9 @@ extension Visit {
                 $0.zone = .unspecified
             }
             let kept = fields.text("type").map { [("type", $0)] } ?? []
-            links.append(Frame.Link(text: "\(user.displayName), \(Digits.count(count, "zone"))", href: theirs.link("query", kept)))
+            links.append(
+                Frame.Link(
+                    text: "\(user.displayName), \(Digits.count(count, "zone"))", href: theirs.link("query", kept)))
         }
         return links
     }

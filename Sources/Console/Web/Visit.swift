@@ -32,7 +32,8 @@ package struct Visit: Sendable {
     package let stopwatch: Stopwatch
     package internal(set) var people: People
     package let containers: [ContainerID]
-    /// The zones of the database, the default zone first. Empty for a container in iCloud on pages that do not show them.
+    /// The zones of the database, the default zone first. Empty for a container in iCloud on pages that do not show
+    /// them.
     package internal(set) var zones: [Zone]
     /// The reason why the zones of a container in iCloud could not be read.
     package internal(set) var refusal: RecordError?
@@ -77,10 +78,14 @@ package struct Visit: Sendable {
         try await stopwatch.measure(body)
     }
 
-    /// The download links for the assets of some records; `nil` if none of them has assets, or the engine keeps no files of this container.
+    /// The download links for the assets of some records; `nil` if none of them has assets, or the engine keeps no
+    /// files of this container.
     package func links(toAssetsOf records: some Sequence<StoredRecord>) async throws -> AssetLinks? {
-        guard assets.keepsFiles(of: place.address.container), records.contains(where: { $0.fields.mayHoldAssets }) else { return nil }
-        return try await measure { try await assets.links(place.address.container, place.address.environment, origin: "") }
+        guard assets.keepsFiles(of: place.address.container), records.contains(where: { $0.fields.mayHoldAssets })
+        else { return nil }
+        return try await measure {
+            try await assets.links(place.address.container, place.address.environment, origin: "")
+        }
     }
 
     /// The record counts by type in a zone; `nil` if the engine does not count.
@@ -97,42 +102,57 @@ extension Visit {
     /// - Parameter readsZones: true if the page shows the zones. iCloud is not asked for them otherwise.
     /// - Throws: ``MissingPage`` if the place or the user does not exist. Creates neither.
     package init(
-        _ request: Request, _ context: ServingRequestContext, fields: FormFields, console: Console, readsZones: Bool = false,
+        _ request: Request, _ context: ServingRequestContext, fields: FormFields, console: Console,
+        readsZones: Bool = false,
         stopwatch: Stopwatch = Stopwatch()
     ) async throws {
         let parts = context.parts
         let query = request.queryFields
-        guard parts.count > 3, let container = ContainerID(String(parts[1])), let environment = Records.Environment(rawValue: String(parts[2])),
+        guard parts.count > 3, let container = ContainerID(String(parts[1])),
+            let environment = Records.Environment(rawValue: String(parts[2])),
             let scope = DatabaseScope(rawValue: String(parts[3]))
         else {
-            throw MissingPage("The address needs a container such as iCloud.com.example.App, development or production, and public, private or shared.")
+            throw MissingPage(
+                "The address needs a container such as iCloud.com.example.App, development or production, and public, private or shared."
+            )
         }
         let place = Place(
-            address: DatabaseAddress(container: container, environment: environment, scope: scope), user: query.text("user"),
+            address: DatabaseAddress(container: container, environment: environment, scope: scope),
+            user: query.text("user"),
             zone: Place.zone(query["zone"], owner: query["owner"], in: scope))
         try await self.init(
-            place, fields: fields.without(ConfirmationView.leaveField), console: console, readsZones: readsZones, target: request.head.path ?? place.path,
-            server: request.ownOrigin, confirmed: request.method == .post ? fields[ConfirmationView.leaveField] : nil, stopwatch: stopwatch)
+            place, fields: fields.without(ConfirmationView.leaveField), console: console, readsZones: readsZones,
+            target: request.head.path ?? place.path,
+            server: request.ownOrigin, confirmed: request.method == .post ? fields[ConfirmationView.leaveField] : nil,
+            stopwatch: stopwatch)
     }
 
     /// - Parameters:
     ///   - listed: the containers of the engine, if the page has read them.
     ///   - confirmed: the connection whose container somebody agreed to change.
     init(
-        _ place: Place, fields: FormFields, console: Console, readsZones: Bool = false, target: String = "/", server: String = "", confirmed: String? = nil,
+        _ place: Place, fields: FormFields, console: Console, readsZones: Bool = false, target: String = "/",
+        server: String = "", confirmed: String? = nil,
         containers listed: [ContainerID]? = nil, stopwatch: Stopwatch = Stopwatch()
     ) async throws {
         let (container, environment) = (place.address.container, place.address.environment)
         let connections = console.connections.map { ConfirmingConnections($0, confirmed: confirmed) }
-        let connection = connections == nil ? nil : console.accounts.connections(of: container).first { $0.environment == environment }
+        let connection =
+            connections == nil
+            ? nil : console.accounts.connections(of: container).first { $0.environment == environment }
         let origin = connections == nil ? nil : console.accounts.connection(mirroredIn: container, environment)
         let engine: any RecordEngine = if let connections { connections } else { console.engine }
         let people = try People(
-            console.accounts, actingAs: connection == nil ? place.user : nil, signedIn: (connection ?? origin)?.userRecordName)
+            console.accounts, actingAs: connection == nil ? place.user : nil,
+            signedIn: (connection ?? origin)?.userRecordName)
         var containers = listed ?? [place.address.container]
-        if listed == nil, engine.can(.listContainers) { containers = try await stopwatch.measure { try await engine.containers() } }
+        if listed == nil, engine.can(.listContainers) {
+            containers = try await stopwatch.measure { try await engine.containers() }
+        }
         guard containers.contains(place.address.container) else {
-            throw MissingPage("There is no container \(place.address.container) yet. A client creates it with its first save, or you create it on the start page.")
+            throw MissingPage(
+                "There is no container \(place.address.container) yet. A client creates it with its first save, or you create it on the start page."
+            )
         }
         let opened = try await Self.open(place, as: people.actor, engine, isHere: connection == nil, stopwatch)
         var zones = opened.zones
@@ -141,11 +161,15 @@ extension Visit {
         // From a schema file that somebody gave. CloudKit tells nothing of it.
         if let connection { schema = try connections?.engine(of: connection)?.learnedIndexes.schema }
         if connection != nil, readsZones {
-            do { zones = try await stopwatch.measure { try await opened.database.zones() } } catch let error as RecordError { refusal = error }
+            do { zones = try await stopwatch.measure { try await opened.database.zones() } } catch let error
+                as RecordError
+            { refusal = error }
         }
         self.init(
-            place: place, fields: fields, database: opened.database, engine: engine, connections: connections, connection: connection, origin: origin,
-            target: target, server: server, accounts: console.accounts, assets: console.assets, log: console.log, stopwatch: stopwatch, people: people, containers: containers,
+            place: place, fields: fields, database: opened.database, engine: engine, connections: connections,
+            connection: connection, origin: origin,
+            target: target, server: server, accounts: console.accounts, assets: console.assets, log: console.log,
+            stopwatch: stopwatch, people: people, containers: containers,
             zones: zones, refusal: refusal, schema: schema)
     }
 }
@@ -159,11 +183,17 @@ extension Visit {
     package func elsewhere(_ other: Place) async throws -> Visit? {
         var there = self
         (there.place, there.people) = (
-            other, try People(accounts, actingAs: connection == nil ? other.user : nil, signedIn: (connection ?? origin)?.userRecordName)
+            other,
+            try People(
+                accounts, actingAs: connection == nil ? other.user : nil,
+                signedIn: (connection ?? origin)?.userRecordName)
         )
         if other.address == place.address, there.people.actor == people.actor { return there }
-        if other.address.environment != place.address.environment, try await !exists(other.address.environment) { return nil }
-        (there.database, there.zones, there.schema) = try await Self.open(other, as: there.people.actor, engine, isHere: connection == nil, stopwatch)
+        if other.address.environment != place.address.environment, try await !exists(other.address.environment) {
+            return nil
+        }
+        (there.database, there.zones, there.schema) = try await Self.open(
+            other, as: there.people.actor, engine, isHere: connection == nil, stopwatch)
         if connection != nil { there.zones = try await measure { [there] in try await there.database.zones() } }
         return there
     }
@@ -175,7 +205,10 @@ extension Visit {
     ) async throws -> (database: any RecordDatabase, zones: [Zone], schema: Schema?) {
         try await stopwatch.measure {
             let database = try await engine.database(place.address, as: Caller(userRecordName: actor.userRecordName))
-            return (database, isHere ? try await database.zones() : [], database.can(.showSchema) ? try await database.schema() : nil)
+            return (
+                database, isHere ? try await database.zones() : [],
+                database.can(.showSchema) ? try await database.schema() : nil
+            )
         }
     }
 
@@ -200,17 +233,21 @@ package struct People: Sendable {
     private let accounts: Accounts
     package let actor: User
 
-    /// - Parameter signedIn: the user of a container in iCloud and of its mirror, who need not be a user of this server. `nil` for other containers.
+    /// - Parameter signedIn: the user of a container in iCloud and of its mirror, who need not be a user of this
+    ///   server. `nil` for other containers.
     /// - Throws: ``MissingPage`` if no user has the handle or user record name.
     init(_ accounts: Accounts, actingAs handle: String?, signedIn: Name? = nil) throws {
         if let signedIn, handle == nil || handle == signedIn.string {
-            actor = accounts.user(recordName: signedIn) ?? User(handle: signedIn.string, userRecordName: signedIn, displayName: signedIn.string)
+            actor =
+                accounts.user(recordName: signedIn)
+                ?? User(handle: signedIn.string, userRecordName: signedIn, displayName: signedIn.string)
             self.accounts = accounts
             return
         }
         let name = handle ?? User.developerHandle
         guard let actor = accounts.user(handle: name) ?? accounts.user(recordName: Name(name)) else {
-            throw MissingPage("There is no user '\(name)'. Create the user on the page Users, or send a request as this user.")
+            throw MissingPage(
+                "There is no user '\(name)'. Create the user on the page Users, or send a request as this user.")
         }
         self.accounts = accounts
         self.actor = actor
@@ -235,7 +272,8 @@ package struct People: Sendable {
 
     /// The user that an invitation names. Users have no telephone numbers.
     package func user(invitedBy address: LookupInfo) -> User? {
-        address.userRecordName.flatMap { accounts.user(recordName: $0) } ?? address.emailAddress.flatMap { accounts.user(emailAddress: $0) }
+        address.userRecordName.flatMap { accounts.user(recordName: $0) }
+            ?? address.emailAddress.flatMap { accounts.user(emailAddress: $0) }
     }
 
     /// The display name, or the record name of an unknown user.
@@ -279,7 +317,8 @@ extension Duration {
     package var millisecondsText: String {
         let milliseconds = milliseconds
         let digits = milliseconds < 1 ? 2 : milliseconds < 100 ? 1 : 0
-        return milliseconds < 1000 || milliseconds >= 1e15 ? Digits.fixed(milliseconds, digits) : Digits.grouped(Int64(milliseconds.rounded()))
+        return milliseconds < 1000 || milliseconds >= 1e15
+            ? Digits.fixed(milliseconds, digits) : Digits.grouped(Int64(milliseconds.rounded()))
     }
 }
 

@@ -41,10 +41,13 @@ public struct DemoData: Sendable {
     public func fill() async throws -> [ContainerID] {
         defer { clock.set(nil) }
         var filled: [ContainerID] = []
-        let stories = [ChatDemo(people: people).story, ShoppingDemo(people: people).story, JournalDemo(people: people).story]
+        let stories = [
+            ChatDemo(people: people).story, ShoppingDemo(people: people).story, JournalDemo(people: people).story,
+        ]
         for story in stories {
             guard let container = ContainerID(story.container) else { continue }
-            let stage = DemoStage(engine: engine, assets: assets, clock: clock, container: container, developer: people.developer)
+            let stage = DemoStage(
+                engine: engine, assets: assets, clock: clock, container: container, developer: people.developer)
             if try await stage.isUsed() { continue }
             try await stage.play(story)
             filled.append(container)
@@ -58,7 +61,8 @@ public struct DemoData: Sendable {
 /// An event in a demo container.
 struct DemoEvent: Sendable {
     enum Action: Sendable {
-        case save([RecordOperation], attachments: [DemoAttachment], zoneID: ZoneID, scope: DatabaseScope, device: String)
+        case save(
+            [RecordOperation], attachments: [DemoAttachment], zoneID: ZoneID, scope: DatabaseScope, device: String)
         case zones([ZoneOperation])
         case accept(Name, zoneID: ZoneID, owner: Name)
         case purge(ZoneID)
@@ -72,10 +76,13 @@ struct DemoEvent: Sendable {
 
     /// - Parameter attachments: the files of some of the records.
     static func save(
-        _ operations: [RecordOperation], with attachments: [DemoAttachment] = [], in zoneID: ZoneID, of scope: DatabaseScope = .private, as user: Name,
+        _ operations: [RecordOperation], with attachments: [DemoAttachment] = [], in zoneID: ZoneID,
+        of scope: DatabaseScope = .private, as user: Name,
         on device: String, at moment: Timestamp
     ) -> DemoEvent {
-        DemoEvent(moment: moment, user: user, action: .save(operations, attachments: attachments, zoneID: zoneID, scope: scope, device: device))
+        DemoEvent(
+            moment: moment, user: user,
+            action: .save(operations, attachments: attachments, zoneID: zoneID, scope: scope, device: device))
     }
 
     static func zones(_ operations: [ZoneOperation], as user: Name, at moment: Timestamp) -> DemoEvent {
@@ -83,7 +90,9 @@ struct DemoEvent: Sendable {
     }
 
     /// - Parameter share: the record that holds the share, in the owner's zone.
-    static func accept(_ share: Name, in zoneID: ZoneID, of owner: Name, as user: Name, at moment: Timestamp) -> DemoEvent {
+    static func accept(_ share: Name, in zoneID: ZoneID, of owner: Name, as user: Name, at moment: Timestamp)
+        -> DemoEvent
+    {
         DemoEvent(moment: moment, user: user, action: .accept(share, zoneID: zoneID, owner: owner))
     }
 
@@ -142,7 +151,9 @@ struct DemoStage: Sendable {
 
     func play(_ story: DemoStory) async throws {
         // Simultaneous events keep their order.
-        let events = story.events.enumerated().sorted { ($0.element.moment, $0.offset) < ($1.element.moment, $1.offset) }.map(\.element)
+        let events = story.events.enumerated().sorted {
+            ($0.element.moment, $0.offset) < ($1.element.moment, $1.offset)
+        }.map(\.element)
         guard let first = events.first else { return }
         clock.set(first.moment)
         if !story.types.isEmpty {
@@ -165,9 +176,12 @@ struct DemoStage: Sendable {
                 rest = rest.dropFirst(Self.batchSize)
             }
         case .zones(let operations):
-            for outcome in try await database(.private, as: event.user).modifyZones(operations) { _ = try outcome.get() }
+            for outcome in try await database(.private, as: event.user).modifyZones(operations) {
+                _ = try outcome.get()
+            }
         case .accept(let share, let zoneID, let owner):
-            let records = try await database(.private, as: owner).fetch([RecordID(recordName: share, zoneID: zoneID)], desiredKeys: nil)
+            let records = try await database(.private, as: owner).fetch(
+                [RecordID(recordName: share, zoneID: zoneID)], desiredKeys: nil)
             let links = try records.compactMap { try $0.get().sharing?.shortGUID }
             let user = LookupInfo(userRecordName: event.user)
             for outcome in try await database(.public, as: event.user).accept(links, by: user) { _ = try outcome.get() }
@@ -186,13 +200,17 @@ struct DemoStage: Sendable {
 
     /// Uploads files like a normal client, and adds them to their records.
     private func attach(
-        _ attachments: [DemoAttachment], to operations: [RecordOperation], in zoneID: ZoneID, of database: any RecordDatabase
+        _ attachments: [DemoAttachment], to operations: [RecordOperation], in zoneID: ZoneID,
+        of database: any RecordDatabase
     ) async throws -> [RecordOperation] {
         if attachments.isEmpty { return operations }
-        let types = Dictionary(operations.map { ($0.recordName, $0.recordType) }, uniquingKeysWith: { first, _ in first })
+        let types = Dictionary(
+            operations.map { ($0.recordName, $0.recordType) }, uniquingKeysWith: { first, _ in first })
         let uploads = attachments.flatMap { attachment in
             attachment.files.map { file in
-                let slot = AssetSlot(recordType: (types[attachment.recordName] ?? nil) ?? "", fieldName: attachment.fieldName, recordName: attachment.recordName)
+                let slot = AssetSlot(
+                    recordType: (types[attachment.recordName] ?? nil) ?? "", fieldName: attachment.fieldName,
+                    recordName: attachment.recordName)
                 return (slot: slot, file: file)
             }
         }
@@ -207,7 +225,9 @@ struct DemoStage: Sendable {
         }
         return operations.map { operation in
             var operation = operation
-            if let more = operation.recordName.flatMap({ fields[$0] }) { operation.fields.merge(more) { _, new in new } }
+            if let more = operation.recordName.flatMap({ fields[$0] }) {
+                operation.fields.merge(more) { _, new in new }
+            }
             return operation
         }
     }
@@ -224,7 +244,11 @@ struct DemoStage: Sendable {
                     let (body, continuation) = AsyncStream.makeStream(of: ByteBuffer.self)
                     continuation.yield(ByteBuffer(bytes: bytes))
                     continuation.finish()
-                    return (index, try await store.receive(body, ticket: grant.ticket, fileName: file.name, declaredSize: Int64(bytes.count)))
+                    return (
+                        index,
+                        try await store.receive(
+                            body, ticket: grant.ticket, fileName: file.name, declaredSize: Int64(bytes.count))
+                    )
                 }
             }
             for try await (done, asset) in group { found[done] = asset }
@@ -232,7 +256,9 @@ struct DemoStage: Sendable {
         }
     }
 
-    private func database(_ scope: DatabaseScope, as user: Name, on device: String = "iCloud") async throws -> any RecordDatabase {
+    private func database(_ scope: DatabaseScope, as user: Name, on device: String = "iCloud") async throws
+        -> any RecordDatabase
+    {
         let address = DatabaseAddress(container: container, environment: .development, scope: scope)
         return try await engine.database(address, as: Caller(userRecordName: user, deviceID: device))
     }

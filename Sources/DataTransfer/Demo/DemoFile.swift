@@ -82,7 +82,8 @@ extension DemoFile {
             """)
 
     private static let preferences = DemoPropertyList.dictionary([
-        ("accent", .string("indigo")), ("badge", .string("naïve ☕️")), ("columns", .array([.integer(3), .integer(300), .integer(70_000)])),
+        ("accent", .string("indigo")), ("badge", .string("naïve ☕️")),
+        ("columns", .array([.integer(3), .integer(300), .integer(70_000)])),
         ("isCompact", .boolean(true)), ("scale", .real(1.25)), ("token", .data([0xDE, 0xAD, 0xBE, 0xEF])),
     ])
 
@@ -94,7 +95,8 @@ extension DemoFile {
         var text = "day,article,price,shop\n"
         for day in 1...28 {
             for article in ["Milk", "\"Bread, sourdough\"", "Äpfel", "豆腐"] {
-                text += "2026-02-\(day < 10 ? "0" : "")\(day),\(article),\(random.number(in: 1...9)).\(random.number(in: 10...99)),\(random.pick(["Corner", "Market"]))\n"
+                text +=
+                    "2026-02-\(day < 10 ? "0" : "")\(day),\(article),\(random.number(in: 1...9)).\(random.number(in: 10...99)),\(random.pick(["Corner", "Market"]))\n"
             }
         }
         return Array(text.utf8)
@@ -103,8 +105,10 @@ extension DemoFile {
     static let leaflet = DemoFile("leaflet.pdf") { DemoPDF(title: "Chat", lines: DemoFile.leafletLines).bytes }
 
     private static let leafletLines = [
-        "Reactions are here.", "", "Long-press a message and choose one. Whoever wrote it sees it at once,", "and on every device.", "",
-        "This page was drawn by the demo itself: a PDF of one page, without a", "picture in it, of a little over a kilobyte.",
+        "Reactions are here.", "", "Long-press a message and choose one. Whoever wrote it sees it at once,",
+        "and on every device.", "",
+        "This page was drawn by the demo itself: a PDF of one page, without a",
+        "picture in it, of a little over a kilobyte.",
     ]
 
     /// An SVG image with scripts, which must not run when the server delivers it.
@@ -139,8 +143,10 @@ struct DemoMelody: Sendable {
     /// Ludwig van Beethoven, Symphony No. 9 (1824).
     static let odeToJoy = DemoMelody(
         tones: [
-            (4, 1), (4, 1), (5, 1), (7, 1), (7, 1), (5, 1), (4, 1), (2, 1), (0, 1), (0, 1), (2, 1), (4, 1), (4, 1.5), (2, 0.5), (2, 2),
-            (4, 1), (4, 1), (5, 1), (7, 1), (7, 1), (5, 1), (4, 1), (2, 1), (0, 1), (0, 1), (2, 1), (4, 1), (2, 1.5), (0, 0.5), (0, 2),
+            (4, 1), (4, 1), (5, 1), (7, 1), (7, 1), (5, 1), (4, 1), (2, 1), (0, 1), (0, 1), (2, 1), (4, 1), (4, 1.5),
+            (2, 0.5), (2, 2),
+            (4, 1), (4, 1), (5, 1), (7, 1), (7, 1), (5, 1), (4, 1), (2, 1), (0, 1), (0, 1), (2, 1), (4, 1), (2, 1.5),
+            (0, 0.5), (0, 2),
         ], beatsPerMinute: 132)
 
     /// The melody in WAVE format: one channel, 16 bits per sample.
@@ -161,8 +167,11 @@ struct DemoMelody: Sendable {
                 fading *= 0.99976
             }
         }
-        let format = Self.bytes(16, 4) + Self.bytes(1, 2) + Self.bytes(1, 2) + Self.bytes(Self.rate, 4) + Self.bytes(Self.rate * 2, 4) + Self.bytes(2, 2)
-        return Array("RIFF".utf8) + Self.bytes(36 + samples.count, 4) + Array("WAVEfmt ".utf8) + format + Self.bytes(16, 2)
+        let format =
+            Self.bytes(16, 4) + Self.bytes(1, 2) + Self.bytes(1, 2) + Self.bytes(Self.rate, 4)
+            + Self.bytes(Self.rate * 2, 4) + Self.bytes(2, 2)
+        return Array("RIFF".utf8) + Self.bytes(36 + samples.count, 4) + Array("WAVEfmt ".utf8) + format
+            + Self.bytes(16, 2)
             + Array("data".utf8) + Self.bytes(samples.count, 4) + samples
     }
 
@@ -180,13 +189,15 @@ struct DemoPDF: Sendable {
     let lines: [String]
 
     var bytes: [UInt8] {
-        var content = "0.22 0.35 0.62 rg 0 742 595 100 re f\nBT /F1 34 Tf 1 1 1 rg 56 776 Td (\(title)) Tj ET\nBT /F2 13 Tf 0 0 0 rg 56 690 Td 19 TL\n"
+        var content =
+            "0.22 0.35 0.62 rg 0 742 595 100 re f\nBT /F1 34 Tf 1 1 1 rg 56 776 Td (\(title)) Tj ET\nBT /F2 13 Tf 0 0 0 rg 56 690 Td 19 TL\n"
         for line in lines { content += "(\(line)) Tj T*\n" }
         content += "ET\n"
         let objects = [
             "<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
             "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << /Font << /F1 5 0 R /F2 6 0 R >> >> >>",
-            "<< /Length \(content.utf8.count) >>\nstream\n\(content)endstream", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold >>",
+            "<< /Length \(content.utf8.count) >>\nstream\n\(content)endstream",
+            "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold >>",
             "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
         ]
         var text = "%PDF-1.4\n"
@@ -196,7 +207,8 @@ struct DemoPDF: Sendable {
             text += "\(index + 1) 0 obj\n\(object)\nendobj\n"
         }
         let start = text.utf8.count
-        text += "xref\n0 \(objects.count + 1)\n\(entries)trailer\n<< /Size \(objects.count + 1) /Root 1 0 R >>\nstartxref\n\(start)\n%%EOF\n"
+        text +=
+            "xref\n0 \(objects.count + 1)\n\(entries)trailer\n<< /Size \(objects.count + 1) /Root 1 0 R >>\nstartxref\n\(start)\n%%EOF\n"
         return Array(text.utf8)
     }
 }
@@ -211,7 +223,8 @@ struct DemoLog: Sendable {
     private static let zones = ChatDemo.zones.map { Array($0.string.utf8) }
     private static let devices = ChatDemo.devices.map { Array($0.utf8) }
     private static let acts = [
-        "pulled %  changes in % ms", "saved % records, % of them new", "found % conflicts among % saves", "sent % bytes, % of them compressed",
+        "pulled %  changes in % ms", "saved % records, % of them new", "found % conflicts among % saves",
+        "sent % bytes, % of them compressed",
         "kept the connection for % s after % requests",
     ].map { $0.split(separator: "%", omittingEmptySubsequences: false).map { Array($0.utf8) } }
 
@@ -302,7 +315,9 @@ indirect enum DemoPropertyList: Sendable {
         case .real(let real): return "\(indent)<real>\(real)</real>"
         case .boolean(let boolean): return "\(indent)<\(boolean)/>"
         case .data(let bytes): return "\(indent)<data>\(Data(bytes).base64EncodedString())</data>"
-        case .array(let values): return (["\(indent)<array>"] + values.map { $0.element(indented: inner) } + ["\(indent)</array>"]).joined(separator: "\n")
+        case .array(let values):
+            return (["\(indent)<array>"] + values.map { $0.element(indented: inner) } + ["\(indent)</array>"]).joined(
+                separator: "\n")
         case .dictionary(let members):
             let lines = members.flatMap { ["\(inner)<key>\($0.key)</key>", $0.value.element(indented: inner)] }
             return (["\(indent)<dict>"] + lines + ["\(indent)</dict>"]).joined(separator: "\n")
@@ -334,7 +349,9 @@ indirect enum DemoPropertyList: Sendable {
         case .string(let string):
             let isASCII = string.utf8.allSatisfy { $0 < 128 }
             let units = Array(string.utf16)
-            objects[number] = Self.marker(isASCII ? 0x50 : 0x60, units.count) + (isASCII ? Array(string.utf8) : units.flatMap { Self.bigEndian(Int($0), 2) })
+            objects[number] =
+                Self.marker(isASCII ? 0x50 : 0x60, units.count)
+                + (isASCII ? Array(string.utf8) : units.flatMap { Self.bigEndian(Int($0), 2) })
         case .integer(let integer): objects[number] = [0x13] + Self.bigEndian(Int(integer), 8)
         case .real(let real): objects[number] = [0x23] + Self.bigEndian(Int(bitPattern: UInt(real.bitPattern)), 8)
         case .boolean(let boolean): objects[number] = [boolean ? 0x09 : 0x08]

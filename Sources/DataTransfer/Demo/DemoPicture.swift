@@ -14,7 +14,9 @@ struct DemoPicture: Sendable {
         /// - Parameter part: the share of the other color, from 0 to 1.
         func mixed(with other: Color, _ part: Double) -> Color {
             let part = min(1, max(0, part))
-            func mix(_ one: UInt8, _ two: UInt8) -> UInt8 { UInt8((Double(one) * (1 - part) + Double(two) * part).rounded()) }
+            func mix(_ one: UInt8, _ two: UInt8) -> UInt8 {
+                UInt8((Double(one) * (1 - part) + Double(two) * part).rounded())
+            }
             return Color(mix(red, other.red), mix(green, other.green), mix(blue, other.blue))
         }
     }
@@ -103,10 +105,18 @@ struct DemoLandscape: Sendable {
 
     private static let palettes = [
         // Dawn, noon, dusk, night.
-        Palette(zenith: .init(86, 99, 150), horizon: .init(255, 205, 168), disc: .init(255, 244, 214), far: .init(189, 148, 158), near: .init(48, 44, 70)),
-        Palette(zenith: .init(58, 128, 199), horizon: .init(205, 231, 245), disc: .init(255, 252, 232), far: .init(140, 178, 190), near: .init(28, 74, 54)),
-        Palette(zenith: .init(44, 26, 82), horizon: .init(247, 121, 82), disc: .init(255, 214, 130), far: .init(150, 66, 94), near: .init(24, 12, 38)),
-        Palette(zenith: .init(6, 10, 32), horizon: .init(52, 70, 118), disc: .init(236, 240, 255), far: .init(44, 58, 98), near: .init(4, 8, 20)),
+        Palette(
+            zenith: .init(86, 99, 150), horizon: .init(255, 205, 168), disc: .init(255, 244, 214),
+            far: .init(189, 148, 158), near: .init(48, 44, 70)),
+        Palette(
+            zenith: .init(58, 128, 199), horizon: .init(205, 231, 245), disc: .init(255, 252, 232),
+            far: .init(140, 178, 190), near: .init(28, 74, 54)),
+        Palette(
+            zenith: .init(44, 26, 82), horizon: .init(247, 121, 82), disc: .init(255, 214, 130),
+            far: .init(150, 66, 94), near: .init(24, 12, 38)),
+        Palette(
+            zenith: .init(6, 10, 32), horizon: .init(52, 70, 118), disc: .init(236, 240, 255), far: .init(44, 58, 98),
+            near: .init(4, 8, 20)),
     ]
 
     private static let (width, height) = (480, 270)
@@ -120,7 +130,9 @@ struct DemoLandscape: Sendable {
         let palette = Self.palettes[Int(seed % UInt64(Self.palettes.count))]
         let ridges = (0..<Self.layers).map { Self.ridge(of: $0, &random) }
         let sky = (0..<height).map { palette.zenith.mixed(with: palette.horizon, Double($0) / (Double(height) * 0.6)) }
-        let hills = (0..<Self.layers).map { palette.far.mixed(with: palette.near, Double($0) / Double(Self.layers - 1)) }
+        let hills = (0..<Self.layers).map {
+            palette.far.mixed(with: palette.near, Double($0) / Double(Self.layers - 1))
+        }
         let (sunX, sunY) = (random.number(in: width / 5...width * 4 / 5), random.number(in: height / 8...height / 3))
         let radius = 15.0
         return DemoPicture(width: width, height: height) { x, y in
@@ -133,7 +145,8 @@ struct DemoLandscape: Sendable {
             let square = across * across + down * down
             if square > 8100 { return sky[y] }
             let distance = Double(square).squareRoot()
-            return distance < radius ? palette.disc : sky[y].mixed(with: palette.disc, 0.55 * (1 - (distance - radius) / 75))
+            return distance < radius
+                ? palette.disc : sky[y].mixed(with: palette.disc, 0.55 * (1 - (distance - radius) / 75))
         }
     }
 
@@ -197,7 +210,8 @@ struct DemoPattern: Sendable {
 
     var picture: DemoPicture {
         var random = DemoRandom(seed: seed)
-        let color = DemoPicture.Color(UInt8(random.number(in: 20...120)), UInt8(random.number(in: 60...160)), UInt8(random.number(in: 90...200)))
+        let color = DemoPicture.Color(
+            UInt8(random.number(in: 20...120)), UInt8(random.number(in: 60...160)), UInt8(random.number(in: 90...200)))
         let ground = color.mixed(with: .init(250, 245, 230), 0.9)
         let isTurned = (0..<Self.tiles * Self.tiles).map { _ in random.isTrue(oneIn: 2) }
         let side = Self.tile * Self.tiles

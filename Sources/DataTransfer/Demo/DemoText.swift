@@ -56,26 +56,37 @@ enum DemoText {
     ]
 
     static let lunch = [
-        "Lunch at 12:30?", "12:45 and I'm in", "Ramen 🍜", "Not ramen again", "The new place has a terrace ☀️", "Raining, bring umbrellas ☔️",
-        "I'm vegetarian since Monday", "Since Monday? 😄", "They only take cash", "I owe Grace 8.50", "Paid, thanks", "Table for five under my name",
+        "Lunch at 12:30?", "12:45 and I'm in", "Ramen 🍜", "Not ramen again", "The new place has a terrace ☀️",
+        "Raining, bring umbrellas ☔️",
+        "I'm vegetarian since Monday", "Since Monday? 😄", "They only take cash", "I owe Grace 8.50", "Paid, thanks",
+        "Table for five under my name",
         "Falafel?", "Falafel.", "今日はカレー", "On attend Mary", "Soup of the day: pumpkin", "Dessert is on me 🍰",
     ]
 
     static let family = [
-        "Good night, everybody 🌙", "Did you feed the cat?", "Twice. She lied to us both 🐈", "Grandma's birthday is on the 14th 🎂",
-        "Who brings the cake?", "The train is 40 minutes late", "We are at the lake, look!", "The little one lost a tooth 🦷",
+        "Good night, everybody 🌙", "Did you feed the cat?", "Twice. She lied to us both 🐈",
+        "Grandma's birthday is on the 14th 🎂",
+        "Who brings the cake?", "The train is 40 minutes late", "We are at the lake, look!",
+        "The little one lost a tooth 🦷",
         "Which tooth?", "Upper left. She wants an invoice", "Please buy stamps", "The key is under the blue pot",
-        "Schöne Grüße aus den Bergen 🏔️", "Bonjour de Bretagne, il pleut", "Call me when you are home", "Home ✅", "Happy new year! 🎆",
-        "The recipe: 500 g flour, 7 g yeast, 10 g salt, water and patience", "It rose over the edge of the bowl again", "Photo, please",
-        "Grandpa found his glasses. In the fridge", "Whose turn is it to call the plumber?", "Mine, he comes on Thursday between 8 and 18 o'clock",
+        "Schöne Grüße aus den Bergen 🏔️", "Bonjour de Bretagne, il pleut", "Call me when you are home", "Home ✅",
+        "Happy new year! 🎆",
+        "The recipe: 500 g flour, 7 g yeast, 10 g salt, water and patience", "It rose over the edge of the bowl again",
+        "Photo, please",
+        "Grandpa found his glasses. In the fridge", "Whose turn is it to call the plumber?",
+        "Mine, he comes on Thursday between 8 and 18 o'clock",
         "That is not a time, that is a season", "Miss you all ❤️", "🏡➡️🏖️",
     ]
 
     static let books = [
-        "Finished chapter 4", "No spoilers past page 200, please", "The translator deserves a prize", "I listened to it, does that count?",
-        "It counts", "Second reading, better than the first", "The map on the first page is wrong", "Quote of the week: ‘all models are wrong’",
-        "Next month something shorter", "Something with fewer dragons", "Something with more dragons 🐉", "I gave up on page 31",
-        "Give it until page 50", "At page 50: you were right", "坊っちゃん is shorter than you remember", "Vote: 3 for Lem, 2 for Le Guin",
+        "Finished chapter 4", "No spoilers past page 200, please", "The translator deserves a prize",
+        "I listened to it, does that count?",
+        "It counts", "Second reading, better than the first", "The map on the first page is wrong",
+        "Quote of the week: ‘all models are wrong’",
+        "Next month something shorter", "Something with fewer dragons", "Something with more dragons 🐉",
+        "I gave up on page 31",
+        "Give it until page 50", "At page 50: you were right", "坊っちゃん is shorter than you remember",
+        "Vote: 3 for Lem, 2 for Le Guin",
         "The library has two copies", "Meeting moved to the 18th", "I bring tea", "Who still has my copy?",
     ]
 
@@ -103,14 +114,18 @@ enum DemoText {
 
 extension RecordOperation {
     /// Creates or replaces a record unconditionally.
-    static func put(_ recordType: Name, _ recordName: Name, parent: Name? = nil, _ fields: [Name: FieldValue]) -> RecordOperation {
+    static func put(_ recordType: Name, _ recordName: Name, parent: Name? = nil, _ fields: [Name: FieldValue])
+        -> RecordOperation
+    {
         RecordOperation(
             .forceReplace, recordName: recordName, recordType: recordType, fields: fields.mapValues { FieldInput($0) },
             parent: parent.map { .record($0) } ?? .cleared)
     }
 
     /// Sets some fields of a record unconditionally, and its parent if one is given.
-    static func change(_ recordType: Name, _ recordName: Name, parent: Name? = nil, _ fields: [Name: FieldValue]) -> RecordOperation {
+    static func change(_ recordType: Name, _ recordName: Name, parent: Name? = nil, _ fields: [Name: FieldValue])
+        -> RecordOperation
+    {
         RecordOperation(
             .forceUpdate, recordName: recordName, recordType: recordType, fields: fields.mapValues { FieldInput($0) },
             parent: parent.map { .record($0) } ?? .unchanged)
@@ -121,13 +136,19 @@ extension RecordOperation {
     }
 
     /// Shares a record with all records below it; without a record, the whole zone. The guests still have to accept.
-    static func share(_ root: Name?, titled title: String, as recordName: Name, with guests: KeyValuePairs<Name, SharePermission>) -> RecordOperation {
+    static func share(
+        _ root: Name?, titled title: String, as recordName: Name, with guests: KeyValuePairs<Name, SharePermission>
+    ) -> RecordOperation {
         var operation = RecordOperation(
-            .create, recordName: recordName, recordType: Share.recordType, fields: ["cloudkit.title": FieldInput(.string(title))])
+            .create, recordName: recordName, recordType: Share.recordType,
+            fields: ["cloudkit.title": FieldInput(.string(title))])
         operation.share = ShareInput(
-            root: root.map { ShareInput.Root(recordName: $0, recordChangeTag: nil) }, publicPermission: SharePermission.none,
+            root: root.map { ShareInput.Root(recordName: $0, recordChangeTag: nil) },
+            publicPermission: SharePermission.none,
             participants: guests.map { user, permission in
-                ShareParticipant(participantID: "Guest/\(user)", lookupInfo: LookupInfo(userRecordName: user), permission: permission)
+                ShareParticipant(
+                    participantID: "Guest/\(user)", lookupInfo: LookupInfo(userRecordName: user), permission: permission
+                )
             })
         return operation
     }
@@ -150,7 +171,9 @@ extension FieldValue {
 extension Timestamp {
     /// A date and time in UTC. A date that does not exist counts as 1 January 1970.
     init(_ year: Int64, _ month: Int64, _ day: Int64, _ hour: Int64 = 12, _ minute: Int64 = 0) {
-        self.init(milliseconds: ((CivilDate(year: year, month: month, day: day)?.daysSince1970 ?? 0) * 1440 + hour * 60 + minute) * 60_000)
+        self.init(
+            milliseconds: ((CivilDate(year: year, month: month, day: day)?.daysSince1970 ?? 0) * 1440 + hour * 60
+                + minute) * 60_000)
     }
 
     func adding(days: Int = 0, hours: Int = 0, minutes: Int = 0, seconds: Int = 0) -> Timestamp {

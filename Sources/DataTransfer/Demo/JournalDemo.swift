@@ -10,10 +10,14 @@ struct JournalDemo {
     private static let devices = ["4F8A1C", "B07D93"]
 
     private static let days = [
-        "Walked along the canal. Ice on the locks.", "Wrote the first page of the notes on the engine; tore it up.", "Wind from the west, 11 m/s.",
-        "Finished the table of numbers. One was wrong, the seventh.", "Café with G. She talks faster than I think ☕️", "雪。静かな一日。",
-        "Nothing happened, thoroughly.", "The swallows are back.", "Read about tides. The moon is heavier than it looks 🌕",
-        "Rehearsal. The second violin was us.", "Gewitter am Abend, der Strom war weg.", "Long train ride, long thoughts, short entry.",
+        "Walked along the canal. Ice on the locks.", "Wrote the first page of the notes on the engine; tore it up.",
+        "Wind from the west, 11 m/s.",
+        "Finished the table of numbers. One was wrong, the seventh.", "Café with G. She talks faster than I think ☕️",
+        "雪。静かな一日。",
+        "Nothing happened, thoroughly.", "The swallows are back.",
+        "Read about tides. The moon is heavier than it looks 🌕",
+        "Rehearsal. The second violin was us.", "Gewitter am Abend, der Strom war weg.",
+        "Long train ride, long thoughts, short entry.",
     ]
 
     var story: DemoStory {
@@ -23,7 +27,11 @@ struct JournalDemo {
         let journals = [(random.uuid(), "Diary", "#C0392B"), (random.uuid(), "Observations", "#2980B9")]
         let tags = ["weather", "people", "work", "travel", "食べ物"].map { (random.uuid(), $0) }
         let shelf: [RecordOperation] =
-            journals.map { .put("CD_Journal", $0.0, ["CD_entityName": .string("Journal"), "CD_name": .string($0.1), "CD_colorHex": .string($0.2)]) }
+            journals.map {
+                .put(
+                    "CD_Journal", $0.0,
+                    ["CD_entityName": .string("Journal"), "CD_name": .string($0.1), "CD_colorHex": .string($0.2)])
+            }
             + tags.map { .put("CD_Tag", $0.0, ["CD_entityName": .string("Tag"), "CD_name": .string($0.1)]) }
         events.append(save(shelf, at: start))
         var entries: [Name] = []
@@ -38,7 +46,10 @@ struct JournalDemo {
                 entries.append(entry)
                 batch.append(.put("CD_Entry", entry, fields(of: created, in: random.pick(journals).0, &random)))
                 // Core Data stores external binary data in an asset field beside the attribute.
-                if month % 12 == 5, day == 1 { photos.append(.one(.landscape("photo-\(month)", seed: UInt64(month)), "CD_photo_ckAsset", of: entry)) }
+                if month % 12 == 5, day == 1 {
+                    photos.append(
+                        .one(.landscape("photo-\(month)", seed: UInt64(month)), "CD_photo_ckAsset", of: entry))
+                }
                 for tag in tags where random.isTrue(oneIn: 4) {
                     batch.append(
                         .put(
@@ -53,13 +64,19 @@ struct JournalDemo {
         }
         let end = start.adding(days: 58 * 30)
         let reread: [RecordOperation] = entries.enumerated().filter { $0.offset % 19 == 5 }.map { index, name in
-            .change("CD_Entry", name, ["CD_modifiedAt": .timestamp(end), "CD_title": .string("Entry \(index + 1), read again")])
+            .change(
+                "CD_Entry", name,
+                ["CD_modifiedAt": .timestamp(end), "CD_title": .string("Entry \(index + 1), read again")])
         }
         events.append(save(reread, at: end, on: 1))
-        events.append(save(entries.enumerated().filter { $0.offset % 27 == 13 }.map { .remove($0.element) }, at: end.adding(days: 2)))
+        events.append(
+            save(
+                entries.enumerated().filter { $0.offset % 27 == 13 }.map { .remove($0.element) },
+                at: end.adding(days: 2)))
         events.append(drawing(in: journals[1].0, at: end.adding(days: 3), &random))
         let settings: [Name: PropertyValue] = [
-            "hasData": .bool(true), "lastJournal": .string("Observations"), "fontSize": .double(1.2), "lastBackup": .date(end),
+            "hasData": .bool(true), "lastJournal": .string("Observations"), "fontSize": .double(1.2),
+            "lastBackup": .date(end),
             "reminder": .dictionary(["hour": .integer(20), "days": .array([.string("Saturday"), .string("Sunday")])]),
         ]
         events.append(.setKeys(settings, of: people.developer, at: end.adding(days: 4)))
@@ -69,8 +86,10 @@ struct JournalDemo {
     private func fields(of created: Timestamp, in journal: Name, _ random: inout DemoRandom) -> [Name: FieldValue] {
         let text = random.pick(Self.days)
         var fields: [Name: FieldValue] = [
-            "CD_entityName": .string("Entry"), "CD_title": .string(String(text.prefix { $0 != "." && $0 != "。" })), "CD_body": .string(text),
-            "CD_createdAt": .timestamp(created), "CD_modifiedAt": .timestamp(created), "CD_mood": .int64(Int64(random.number(in: 1...5))),
+            "CD_entityName": .string("Entry"), "CD_title": .string(String(text.prefix { $0 != "." && $0 != "。" })),
+            "CD_body": .string(text),
+            "CD_createdAt": .timestamp(created), "CD_modifiedAt": .timestamp(created),
+            "CD_mood": .int64(Int64(random.number(in: 1...5))),
             "CD_journal": .string(journal.string), "CD_uuid": .string(random.uuid().string),
         ]
         if random.isTrue(oneIn: 3) {
@@ -85,14 +104,19 @@ struct JournalDemo {
     private func drawing(in journal: Name, at moment: Timestamp, _ random: inout DemoRandom) -> DemoEvent {
         var fields = fields(of: moment, in: journal, &random)
         fields["CD_title"] = .string("An SVG with a script inside")
-        fields["CD_body"] = .string("The drawing holds a script and an onload. Look at it in any way you like: nothing happens.")
+        fields["CD_body"] = .string(
+            "The drawing holds a script and an onload. Look at it in any way you like: nothing happens.")
         let name: Name = "SVG-WITH-A-SCRIPT-INSIDE"
-        return save([.put("CD_Entry", name, fields)], with: [.one(.drawingWithScript, "CD_drawing_ckAsset", of: name)], at: moment)
+        return save(
+            [.put("CD_Entry", name, fields)], with: [.one(.drawingWithScript, "CD_drawing_ckAsset", of: name)],
+            at: moment)
     }
 
     private func save(
         _ operations: [RecordOperation], with attachments: [DemoAttachment] = [], at moment: Timestamp, on turn: Int = 0
     ) -> DemoEvent {
-        .save(operations, with: attachments, in: Self.zoneID, as: people.developer, on: Self.devices[turn % 2], at: moment)
+        .save(
+            operations, with: attachments, in: Self.zoneID, as: people.developer, on: Self.devices[turn % 2], at: moment
+        )
     }
 }

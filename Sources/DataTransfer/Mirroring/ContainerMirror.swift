@@ -5,9 +5,9 @@ public import Records
 
 /// A local copy of a CloudKit container, which follows it and sends edits back.
 ///
-/// The copy is a container of an engine with ``RecordStore/Capability/mirrorRecords``, in the same environment. Each page is stored in one
-/// transaction with the token after it, so pulls and pushes may be interrupted at any moment and go on from there. One process at a time may pull
-/// or push.
+/// The copy is a container of an engine with ``RecordStore/Capability/mirrorRecords``, in the same environment. Each
+/// page is stored in one transaction with the token after it, so pulls and pushes may be interrupted at any moment and
+/// go on from there. One process at a time may pull or push.
 public struct ContainerMirror: Sendable {
     private let origin: ContainerClient
     private let container: ContainerID
@@ -19,10 +19,12 @@ public struct ContainerMirror: Sendable {
 
     /// - Parameters:
     ///   - container: the copy. It has no records of its own.
-    ///   - user: the user whose databases the origin's credentials reach (``user(of:)``); any name for a server-to-server key.
+    ///   - user: the user whose databases the origin's credentials reach (``user(of:)``); any name for a
+    ///     server-to-server key.
     ///   - assets: the asset store of the container's environment; `nil` for a mirror without files.
     public init(
-        of origin: ContainerClient, in container: ContainerID, of engine: any RecordEngine, as user: Name, assets: AssetStore?, options: MirrorOptions
+        of origin: ContainerClient, in container: ContainerID, of engine: any RecordEngine, as user: Name,
+        assets: AssetStore?, options: MirrorOptions
     ) {
         self.origin = origin
         self.container = container
@@ -45,19 +47,22 @@ public struct ContainerMirror: Sendable {
 
     /// Brings the mirror to the present state of the origin.
     /// - Returns: the effects, and the parts of the origin that could not be read.
-    /// - Throws: `CloudKitFailure` if the origin does not answer; `RecordError` if the mirror can't store; `CancellationError`. All pages before are
-    ///   stored, and the next pull goes on after them.
+    /// - Throws: `CloudKitFailure` if the origin does not answer; `RecordError` if the mirror can't store;
+    ///   `CancellationError`. All pages before are stored, and the next pull goes on after them.
     public func pull() async throws -> PullReport {
         meter.begin()
         let started = Timestamp.now()
         try await declareTypes()
         let report = try await pullDatabases()
         // A pull without news writes nothing.
-        if report.outcome.saved + report.outcome.deleted > 0 || !report.outcome.conflicts.isEmpty || !report.problems.isEmpty {
+        if report.outcome.saved + report.outcome.deleted > 0 || !report.outcome.conflicts.isEmpty
+            || !report.problems.isEmpty
+        {
             let local = try await replica(.private).local
             let pull = PullHistoryEntry(
                 started: started, ended: .now(), saved: report.outcome.saved, deleted: report.outcome.deleted,
-                conflicts: report.outcome.conflicts.count, problems: report.problems.count, requests: meter.progress.requests)
+                conflicts: report.outcome.conflicts.count, problems: report.problems.count,
+                requests: meter.progress.requests)
             let mark = PullHistory.adding(pull, to: try await local.mirrorMarks()[Marks.history])
             _ = try await local.mirror(MirrorBatch(marks: [Marks.history: mark]))
         }
@@ -100,7 +105,9 @@ public struct ContainerMirror: Sendable {
     /// - Parameters:
     ///   - pause: the time between two pulls.
     ///   - body: gets the result of each pull. It may throw to stop.
-    public func follow(every pause: Duration, _ body: (Result<PullReport, CloudKitFailure>) async throws -> Void) async throws {
+    public func follow(every pause: Duration, _ body: (Result<PullReport, CloudKitFailure>) async throws -> Void)
+        async throws
+    {
         while true {
             do {
                 try await body(.success(try await pull()))
@@ -112,7 +119,8 @@ public struct ContainerMirror: Sendable {
     }
 
     private func replica(_ scope: DatabaseScope) async throws -> Replica {
-        try await Replica(origin.database(scope), in: container, of: engine, as: caller, patience: options.patience, meter)
+        try await Replica(
+            origin.database(scope), in: container, of: engine, as: caller, patience: options.patience, meter)
     }
 
     private func fileFetcher() async throws -> FileFetcher? {
@@ -124,7 +132,9 @@ public struct ContainerMirror: Sendable {
     /// CloudKit does not list the types of a public database.
     private func publicTypes(_ local: any RecordDatabase) async throws -> [Name] {
         let prefix = Marks.modification(of: "").string
-        let pulled = try await local.mirrorMarks().keys.filter { $0.string.hasPrefix(prefix) }.map { Name(String($0.string.dropFirst(prefix.count))) }
+        let pulled = try await local.mirrorMarks().keys.filter { $0.string.hasPrefix(prefix) }.map {
+            Name(String($0.string.dropFirst(prefix.count)))
+        }
         let declared = options.schema?.types.keys.filter { $0 != Schema.usersType } ?? []
         return options.publicTypes.union(pulled).union(declared).sorted()
     }
@@ -133,15 +143,19 @@ public struct ContainerMirror: Sendable {
 
     /// Fetches the files of one record that the mirror lacks.
     /// - Returns: the record with its files; `nil` if the origin no longer has it.
-    /// - Throws: as ``pull()``; `RecordError` BAD_REQUEST if the mirror keeps no files; NOT_FOUND if the origin does not give one of them.
+    /// - Throws: as ``pull()``; `RecordError` BAD_REQUEST if the mirror keeps no files; NOT_FOUND if the origin does
+    ///   not give one of them.
     public func fetchFiles(of recordID: RecordID, in scope: DatabaseScope) async throws -> StoredRecord? {
-        guard options.files != .none, let files = try await fileFetcher() else { throw RecordError(.badRequest, "This mirror does not fetch files") }
+        guard options.files != .none, let files = try await fileFetcher() else {
+            throw RecordError(.badRequest, "This mirror does not fetch files")
+        }
         let replica = try await replica(scope)
         let zoneID = Self.zoneID(of: recordID, in: scope)
         var problems: [MirrorProblem] = []
         try await renew(recordID.recordName, in: zoneID, files.fetchingAll, replica, &problems)
         if let problem = problems.first { throw RecordError(.notFound, "\(problem)") }
-        return try? await replica.local.fetch([RecordID(recordName: recordID.recordName, zoneID: zoneID)], desiredKeys: nil)[0].get()
+        return try? await replica.local.fetch(
+            [RecordID(recordName: recordID.recordName, zoneID: zoneID)], desiredKeys: nil)[0].get()
     }
 
     private static func zoneID(of recordID: RecordID, in scope: DatabaseScope) -> ZoneID {
@@ -150,7 +164,8 @@ public struct ContainerMirror: Sendable {
 
     /// Takes a record with its files from the origin once more.
     private func renew(
-        _ recordName: Name, in zoneID: ZoneID, _ files: FileFetcher, _ replica: Replica, _ problems: inout [MirrorProblem]
+        _ recordName: Name, in zoneID: ZoneID, _ files: FileFetcher, _ replica: Replica,
+        _ problems: inout [MirrorProblem]
     ) async throws {
         var reading = PageReading(zoneID: zoneID)
         switch try await replica.remote.lookup([recordName], in: zoneID)[0] {
@@ -159,7 +174,8 @@ public struct ContainerMirror: Sendable {
         case .failure(let error): throw error
         }
         let changes = try await files.fetching(
-            reading.changes.map { MirrorBatch.Change($0, replacesSame: true) }, reading.received, in: replica, problems: &problems)
+            reading.changes.map { MirrorBatch.Change($0, replacesSame: true) }, reading.received, in: replica,
+            problems: &problems)
         _ = try await replica.local.mirror(MirrorBatch(zoneID, changes: changes))
     }
 
@@ -172,7 +188,9 @@ public struct ContainerMirror: Sendable {
         let others = files.missed.records
         for recordID in MissedFiles.records(in: before) {
             do {
-                try await renew(recordID.recordName, in: Self.zoneID(of: recordID, in: replica.scope), files, replica, &report.problems)
+                try await renew(
+                    recordID.recordName, in: Self.zoneID(of: recordID, in: replica.scope), files, replica,
+                    &report.problems)
             } catch let error as ServerError {
                 // What became of its zone comes with the feed.
                 if error.isTemporary { files.missed.note(recordID) }
@@ -190,8 +208,8 @@ public struct ContainerMirror: Sendable {
 
     // MARK: Pushing
 
-    /// Finds out which edits arrived whose answer was lost, and forgets those that were undone. Sends nothing, so a dry run afterwards lists exactly
-    /// what ``push(isDryRun:)`` sends.
+    /// Finds out which edits arrived whose answer was lost, and forgets those that were undone. Sends nothing, so a dry
+    /// run afterwards lists exactly what ``push(isDryRun:)`` sends.
     /// - Throws: as ``pull()``.
     public func reconcile() async throws {
         meter.begin()
@@ -277,13 +295,15 @@ public struct MirrorOptions: Sendable {
     public var files = Files.onDemand
     /// The origin's schema, if there is a file of it. Its types are added to the mirror's schema.
     public var schema: Schema?
-    /// Types of the public database, beside those of ``schema`` and those that the mirror knows already. CloudKit does not list them.
+    /// Types of the public database, beside those of ``schema`` and those that the mirror knows already. CloudKit does
+    /// not list them.
     public var publicTypes: Set<Name> = []
     /// Records per request, at most 200.
     public var pageSize = 200
     /// The time for a request with its repetitions and the pauses that CloudKit asks for. Nobody waits for a page.
     public var patience: Duration = .seconds(600)
-    /// The time before the latest known change from which the public database is read again. Its indexes lag behind some seconds.
+    /// The time before the latest known change from which the public database is read again. Its indexes lag behind
+    /// some seconds.
     public var overlap: Duration = .seconds(120)
     /// The time between two comparisons of all names of the public database, which find deletions.
     public var sweepInterval: Duration = .seconds(3600)

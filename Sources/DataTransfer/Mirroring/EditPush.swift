@@ -2,11 +2,12 @@ internal import CloudKitClient
 internal import RecordStore
 internal import Records
 
-/// Sends the edits of a database of the mirror, in order, each with the change tag that it was made on. But records are deleted before their parents,
-/// and deletions that the origin refuses because of other records are sent once more at the end.
+/// Sends the edits of a database of the mirror, in order, each with the change tag that it was made on. But records are
+/// deleted before their parents, and deletions that the origin refuses because of other records are sent once more at
+/// the end.
 ///
-/// An edit is noted as sent before it is sent. If the answer is lost, with the connection or with this process, the record is looked up before
-/// anything is sent again.
+/// An edit is noted as sent before it is sent. If the answer is lost, with the connection or with this process, the
+/// record is looked up before anything is sent again.
 struct EditPush {
     /// An edit and its request.
     private struct Outgoing {
@@ -41,7 +42,9 @@ struct EditPush {
         var undone: [UnsentEdit] = []
         try await replica.eachPageOfEdits { edits in undone += edits.filter { $0.theirs == nil && isUndone($0) } }
         for part in Self.runs(of: undone) {
-            let changes = part.map { edit in MirrorBatch.Change(edit.base.map { .saved($0) } ?? .deleted(edit.recordID), accepted: edit.position) }
+            let changes = part.map { edit in
+                MirrorBatch.Change(edit.base.map { .saved($0) } ?? .deleted(edit.recordID), accepted: edit.position)
+            }
             _ = try await local.mirror(MirrorBatch(localZone(part[0].recordID.zoneID), changes: changes))
         }
     }
@@ -54,8 +57,8 @@ struct EditPush {
     }
 
     /// - Parameter isDryRun: true to list what would be sent.
-    /// - Throws: `CloudKitFailure` if the origin does not answer, with the edits before it sent; `RecordError` if the mirror can't store;
-    ///   `CancellationError`.
+    /// - Throws: `CloudKitFailure` if the origin does not answer, with the edits before it sent; `RecordError` if the
+    ///   mirror can't store; `CancellationError`.
     mutating func run(isDryRun: Bool) async throws {
         meter.change { $0.stage = .sending }
         var since: Int64?
@@ -74,7 +77,9 @@ struct EditPush {
     /// Edits that follow each other in one zone, at most as many as a request takes.
     private static func runs(of edits: [UnsentEdit]) -> [[UnsentEdit]] {
         edits.reduce(into: []) { runs, edit in
-            if let last = runs.last, last[0].recordID.zoneID == edit.recordID.zoneID, last.count < DatabaseClient.itemLimit {
+            if let last = runs.last, last[0].recordID.zoneID == edit.recordID.zoneID,
+                last.count < DatabaseClient.itemLimit
+            {
                 runs[runs.count - 1].append(edit)
             } else {
                 runs.append([edit])
@@ -127,7 +132,10 @@ struct EditPush {
         for edit in edits {
             do {
                 guard let request = try request(for: edit) else { continue }
-                outgoing.append(Outgoing(edit: edit, operation: try await uploadingFiles(of: request.operation, in: zoneID), item: request.item))
+                outgoing.append(
+                    Outgoing(
+                        edit: edit, operation: try await uploadingFiles(of: request.operation, in: zoneID),
+                        item: request.item))
             } catch let error as RecordError {
                 report.refused[edit.recordID] = error.reason
             } catch let error as ServerError {
@@ -181,7 +189,8 @@ struct EditPush {
             }
             report.items.append(item.item)
         }
-        let positions = Dictionary(edits.map { ($0.recordID.recordName, $0.position) }, uniquingKeysWith: { first, _ in first })
+        let positions = Dictionary(
+            edits.map { ($0.recordID.recordName, $0.position) }, uniquingKeysWith: { first, _ in first })
         try await store(reading, in: zoneID, isAnswer: true) { positions[$0] }
         if stale.isEmpty { return true }
         try await look(up: stale)
@@ -219,11 +228,16 @@ struct EditPush {
         try await store(reading, in: zoneID, isAnswer: false) { _ in nil }
     }
 
-    private func store(_ reading: PageReading, in zoneID: ZoneID, isAnswer: Bool, _ accepted: (Name) -> Int64?) async throws {
+    private func store(_ reading: PageReading, in zoneID: ZoneID, isAnswer: Bool, _ accepted: (Name) -> Int64?)
+        async throws
+    {
         var changes = reading.changes.map { MirrorBatch.Change($0, accepted: accepted($0.recordID.recordName)) }
         // A file that the origin does not give is missing here like one that was never fetched.
         var missing: [MirrorProblem] = []
-        if let files { changes = try await files.fetching(changes, reading.received, in: replica, isAnswer: isAnswer, problems: &missing) }
+        if let files {
+            changes = try await files.fetching(
+                changes, reading.received, in: replica, isAnswer: isAnswer, problems: &missing)
+        }
         _ = try await local.mirror(MirrorBatch(localZone(zoneID), changes: changes))
     }
 
@@ -237,7 +251,9 @@ struct EditPush {
     /// - Throws: `RecordError` if the edit can't be sent as one operation.
     private func request(for edit: UnsentEdit) throws -> (operation: RecordOperation, item: PushReport.Item)? {
         func item(_ act: PushReport.Item.Act, _ fields: Set<Name> = []) -> PushReport.Item {
-            PushReport.Item(scope: replica.scope, recordID: edit.recordID, act: act, fields: fields, base: edit.base?.recordChangeTag)
+            PushReport.Item(
+                scope: replica.scope, recordID: edit.recordID, act: act, fields: fields,
+                base: edit.base?.recordChangeTag)
         }
         let name = edit.recordID.recordName
         guard let mine = edit.mine else {
@@ -247,23 +263,34 @@ struct EditPush {
         let fields = try Self.inputs(of: mine)
         guard let base = edit.base else {
             let operation = RecordOperation(
-                .create, recordName: name, recordType: mine.recordType, fields: fields, parent: mine.parent.map { .record($0) } ?? .unchanged)
+                .create, recordName: name, recordType: mine.recordType, fields: fields,
+                parent: mine.parent.map { .record($0) } ?? .unchanged)
             return (operation, item(.create, Set(fields.keys)))
         }
         guard mine.recordType == base.recordType else {
-            throw RecordError(.badRequest, "its type was changed from \(base.recordType) to \(mine.recordType); delete it, push, and create it again")
+            throw RecordError(
+                .badRequest,
+                "its type was changed from \(base.recordType) to \(mine.recordType); delete it, push, and create it again"
+            )
         }
         let before = try Self.inputs(of: base)
         var changed = fields.filter { before[$0.key] != $0.value }
         for name in before.keys where fields[name] == nil { changed[name] = .cleared }
         let share = Self.changes(of: mine.sharing?.share, since: base.sharing?.share)
         if changed.isEmpty, mine.parent == base.parent, share.isEmpty { return nil }
-        let parent: RecordOperation.Parent = mine.parent == base.parent ? .unchanged : mine.parent.map { .record($0) } ?? .cleared
+        let parent: RecordOperation.Parent =
+            mine.parent == base.parent ? .unchanged : mine.parent.map { .record($0) } ?? .cleared
         var operation = RecordOperation(
-            .update, recordName: name, recordType: mine.recordType, recordChangeTag: base.recordChangeTag, fields: changed, parent: parent)
+            .update, recordName: name, recordType: mine.recordType, recordChangeTag: base.recordChangeTag,
+            fields: changed, parent: parent)
         operation.share = share
         let members: Set<Name> = share.participants == nil ? [] : ["participants"]
-        return (operation, item(.update, Set(changed.keys).union(members).union(share.publicPermission == nil ? [] : ["publicPermission"])))
+        return (
+            operation,
+            item(
+                .update,
+                Set(changed.keys).union(members).union(share.publicPermission == nil ? [] : ["publicPermission"]))
+        )
     }
 
     private static func changes(of mine: Share?, since base: Share?) -> ShareInput {
@@ -275,7 +302,8 @@ struct EditPush {
 
     private static func inputs(of record: StoredRecord) throws -> [Name: FieldInput] {
         Dictionary(
-            try record.fields.decoded().map { ($0.name, FieldInput($0.value, isEncrypted: $0.isEncrypted)) }, uniquingKeysWith: { first, _ in first })
+            try record.fields.decoded().map { ($0.name, FieldInput($0.value, isEncrypted: $0.isEncrypted)) },
+            uniquingKeysWith: { first, _ in first })
     }
 
     /// The operation with the receipts of its files.
@@ -283,16 +311,24 @@ struct EditPush {
     private func uploadingFiles(of operation: RecordOperation, in zoneID: ZoneID) async throws -> RecordOperation {
         var operation = operation
         for (name, input) in operation.fields {
-            guard case .tagged(let value, let type, let isEncrypted) = input, !value.assets.isEmpty, let recordType = operation.recordType else { continue }
-            guard let files else { throw RecordError(.badRequest, "the mirror has no asset store, and the field '\(name)' has a file") }
+            guard case .tagged(let value, let type, let isEncrypted) = input, !value.assets.isEmpty,
+                let recordType = operation.recordType
+            else { continue }
+            guard let files else {
+                throw RecordError(.badRequest, "the mirror has no asset store, and the field '\(name)' has a file")
+            }
             var receipts: [Asset] = []
             for asset in value.assets {
                 if asset.originChecksum != nil {
-                    throw RecordError(.badRequest, "the field '\(name)' has a file of the origin in another place than before; upload it here again")
+                    throw RecordError(
+                        .badRequest,
+                        "the field '\(name)' has a file of the origin in another place than before; upload it here again"
+                    )
                 }
                 let request = UploadRequest(recordType: recordType, fieldName: name, recordName: operation.recordName)
                 let slot = try await remote.uploadSlots([request], in: remoteZone(zoneID))[0].get()
-                receipts.append(try await replica.remoteFiles.upload(to: slot, size: asset.size) { try await files.open(asset) })
+                receipts.append(
+                    try await replica.remoteFiles.upload(to: slot, size: asset.size) { try await files.open(asset) })
             }
             var next = receipts.makeIterator()
             operation.fields[name] = .tagged(value.mappingAssets { next.next() ?? $0 }, type, isEncrypted: isEncrypted)

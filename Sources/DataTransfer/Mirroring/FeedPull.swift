@@ -4,8 +4,9 @@ internal import Records
 
 /// Pulls the zones of a private or shared database by their change tokens.
 ///
-/// Each page of a zone is stored in one transaction with the token after it. The database's token is stored once all zones that a page of it names
-/// are pulled, so a pull that was interrupted repeats that page. Its zones go on from their own tokens.
+/// Each page of a zone is stored in one transaction with the token after it. The database's token is stored once all
+/// zones that a page of it names are pulled, so a pull that was interrupted repeats that page. Its zones go on from
+/// their own tokens.
 struct FeedPull {
     let replica: Replica
     let files: FileFetcher?
@@ -25,7 +26,8 @@ struct FeedPull {
         self.meter = meter
     }
 
-    /// - Throws: `CloudKitFailure` if the origin does not answer; `RecordError` if the mirror can't store; `CancellationError`.
+    /// - Throws: `CloudKitFailure` if the origin does not answer; `RecordError` if the mirror can't store;
+    ///   `CancellationError`.
     mutating func run() async throws {
         marks = try await local.mirrorMarks()
         do {
@@ -107,7 +109,8 @@ struct FeedPull {
         }
         try await replica.removeZone(zoneID)
         let names = [Marks.token(of: zoneID, scope), Marks.comparison(of: zoneID, scope)]
-        _ = try await local.mirror(MirrorBatch(marks: Dictionary(uniqueKeysWithValues: names.map { ($0, nil as String?) })))
+        _ = try await local.mirror(
+            MirrorBatch(marks: Dictionary(uniqueKeysWithValues: names.map { ($0, nil as String?) })))
         for name in names { marks[name] = nil }
         return true
     }
@@ -126,7 +129,8 @@ struct FeedPull {
             try await pullPages(of: zone.zoneID, as: zoneID, into: localZone)
         } catch let error as ServerError where Marks.token(marks[tokenMark]) != nil && error.code == .badRequest {
             // The token has expired. Records that the zone no longer has are found by comparing.
-            _ = try await local.mirror(MirrorBatch(localZone, marks: [tokenMark: Marks.noToken, comparisonMark: "1"], forgetsSightings: true))
+            _ = try await local.mirror(
+                MirrorBatch(localZone, marks: [tokenMark: Marks.noToken, comparisonMark: "1"], forgetsSightings: true))
             (marks[tokenMark], marks[comparisonMark]) = (Marks.noToken, "1")
             try await pullPages(of: zone.zoneID, as: zoneID, into: localZone)
         }
@@ -152,12 +156,17 @@ struct FeedPull {
         try await store(present, of: remoteZone, as: zoneID, into: localZone)
     }
 
-    private mutating func store(_ page: ZoneFeedPage, of remoteZone: ZoneID, as zoneID: ZoneID, into localZone: ZoneID) async throws {
+    private mutating func store(_ page: ZoneFeedPage, of remoteZone: ZoneID, as zoneID: ZoneID, into localZone: ZoneID)
+        async throws
+    {
         let mark = Marks.token(of: zoneID, scope)
         var reading = PageReading(zoneID: localZone)
         try await read(page, of: remoteZone, &reading)
-        var batch = MirrorBatch(localZone, changes: reading.changes.map { MirrorBatch.Change($0) }, marks: [mark: page.syncToken.text])
-        if let files { try await files.bringFiles(of: &batch, reading.received, in: replica, problems: &report.problems) }
+        var batch = MirrorBatch(
+            localZone, changes: reading.changes.map { MirrorBatch.Change($0) }, marks: [mark: page.syncToken.text])
+        if let files {
+            try await files.bringFiles(of: &batch, reading.received, in: replica, problems: &report.problems)
+        }
         if marks[Marks.comparison(of: zoneID, scope)] != nil { batch.sighted = reading.savedNames }
         report.add(try await local.mirror(batch))
         report.problems += reading.problems.filter { !report.problems.contains($0) }
@@ -194,7 +203,8 @@ struct FeedPull {
         meter.change { $0.stage = .comparingNames }
         var after: Name?
         repeat {
-            let names = try await local.unsighted(in: localZone, recordType: nil, after: after, limit: DatabaseClient.itemLimit)
+            let names = try await local.unsighted(
+                in: localZone, recordType: nil, after: after, limit: DatabaseClient.itemLimit)
             let changes = names.map { MirrorBatch.Change(.deleted(RecordID(recordName: $0, zoneID: localZone))) }
             if !changes.isEmpty { report.add(try await local.mirror(MirrorBatch(localZone, changes: changes))) }
             after = names.last

@@ -30,32 +30,39 @@ struct FileFetcher: Sendable {
     /// Brings the files of a page's records, and notes with the page those that were not given for the moment.
     /// - Parameters: as ``fetching(_:_:in:isAnswer:problems:)``.
     func bringFiles(
-        of batch: inout MirrorBatch, _ received: [Name: ReceivedRecord], in replica: Replica, problems: inout [MirrorProblem]
+        of batch: inout MirrorBatch, _ received: [Name: ReceivedRecord], in replica: Replica,
+        problems: inout [MirrorProblem]
     ) async throws {
         let before = missed.records
         batch.changes = try await fetching(batch.changes, received, in: replica, problems: &problems)
         let new = missed.records.subtracting(before)
         if new.isEmpty { return }
         let mark = Marks.missedFiles(replica.scope)
-        batch.marks[mark] = MissedFiles.text(of: new.union(MissedFiles.records(in: try await replica.local.mirrorMarks()[mark])))
+        batch.marks[mark] = MissedFiles.text(
+            of: new.union(MissedFiles.records(in: try await replica.local.mirrorMarks()[mark])))
     }
 
     /// The changes with the files of their assets.
     /// - Parameters:
     ///   - received: the records by name, with the addresses of their files.
     ///   - isAnswer: true if the versions are answers to edits, whose files came from here.
-    ///   - problems: gets the files that the origin does not give, or that are too large. Their records come without them.
+    ///   - problems: gets the files that the origin does not give, or that are too large. Their records come without
+    ///     them.
     func fetching(
-        _ changes: [MirrorBatch.Change], _ received: [Name: ReceivedRecord], in replica: Replica, isAnswer: Bool = false, problems: inout [MirrorProblem]
+        _ changes: [MirrorBatch.Change], _ received: [Name: ReceivedRecord], in replica: Replica,
+        isAnswer: Bool = false, problems: inout [MirrorProblem]
     ) async throws -> [MirrorBatch.Change] {
         var changes = changes
-        let withAssets = try changes.indices.filter { try changes[$0].version.record?.fields.decoded().contains { !$0.value.assets.isEmpty } ?? false }
+        let withAssets = try changes.indices.filter {
+            try changes[$0].version.record?.fields.decoded().contains { !$0.value.assets.isEmpty } ?? false
+        }
         if withAssets.isEmpty { return changes }
         let known = try await replica.local.fetch(withAssets.map { changes[$0].version.recordID }, desiredKeys: nil)
         for (index, previous) in zip(withAssets, known) {
             guard case .saved(var record) = changes[index].version else { continue }
             let before = Dictionary(
-                (try? previous.get().fields.decoded().map { ($0.name, $0.value.assets) }) ?? [], uniquingKeysWith: { first, _ in first })
+                (try? previous.get().fields.decoded().map { ($0.name, $0.value.assets) }) ?? [],
+                uniquingKeysWith: { first, _ in first })
             var fields = try record.fields.decoded()
             for number in fields.indices {
                 let name = fields[number].name
@@ -63,11 +70,16 @@ struct FileFetcher: Sendable {
                 for (place, asset) in fields[number].value.assets.enumerated() {
                     let candidates = before[name] ?? []
                     var same = candidates.first { $0.originChecksum == asset.fileChecksum }
-                    if same == nil, isAnswer, candidates.indices.contains(place), candidates[place].originChecksum == nil, candidates[place].size == asset.size {
+                    if same == nil, isAnswer, candidates.indices.contains(place),
+                        candidates[place].originChecksum == nil, candidates[place].size == asset.size
+                    {
                         same = candidates[place]
                     }
-                    let source = received[record.recordID.recordName]?.fields[name]?.assets.first { $0.asset.fileChecksum == asset.fileChecksum }
-                    files[asset.fileChecksum] = try await file(of: asset, like: same, source, of: record.recordID, name, in: replica, &problems)
+                    let source = received[record.recordID.recordName]?.fields[name]?.assets.first {
+                        $0.asset.fileChecksum == asset.fileChecksum
+                    }
+                    files[asset.fileChecksum] = try await file(
+                        of: asset, like: same, source, of: record.recordID, name, in: replica, &problems)
                 }
                 fields[number].value = fields[number].value.mappingAssets { asset in
                     Asset(
@@ -83,23 +95,30 @@ struct FileFetcher: Sendable {
 
     /// - Returns: the checksum of the mirror's file; `nil` if the mirror does not have it.
     private func file(
-        of asset: Asset, like same: Asset?, _ source: ReceivedAsset?, of recordID: RecordID, _ field: Name, in replica: Replica,
+        of asset: Asset, like same: Asset?, _ source: ReceivedAsset?, of recordID: RecordID, _ field: Name,
+        in replica: Replica,
         _ problems: inout [MirrorProblem]
     ) async throws -> String? {
         // An origin that is another Skylight has the same checksums.
         for candidate in [same?.fileChecksum, asset.fileChecksum] {
-            if let candidate, let checksum = FileChecksum(candidate), try await ledger.entry(of: checksum) != nil { return candidate }
+            if let candidate, let checksum = FileChecksum(candidate), try await ledger.entry(of: checksum) != nil {
+                return candidate
+            }
         }
         guard isFetching, let source else { return nil }
         guard source.asset.size <= store.sizeLimit else {
-            problems.append(.file(field, of: recordID, reason: "it has \(source.asset.size) bytes, and the limit here is \(store.sizeLimit)"))
+            problems.append(
+                .file(
+                    field, of: recordID,
+                    reason: "it has \(source.asset.size) bytes, and the limit here is \(store.sizeLimit)"))
             return nil
         }
         do {
             return try await fetched(source, of: recordID, field, in: replica)
         } catch let failure as CloudKitFailure where failure.isOfFile {
             if failure.isForNow { missed.note(recordID) }
-            problems.append(.file(field, of: recordID, reason: "\(failure)\(failure.isForNow ? ". The next pull asks again" : "")"))
+            problems.append(
+                .file(field, of: recordID, reason: "\(failure)\(failure.isForNow ? ". The next pull asks again" : "")"))
         } catch let error as RecordError where error.code == .badRequest {
             problems.append(.file(field, of: recordID, reason: error.reason))
         }
@@ -107,7 +126,9 @@ struct FileFetcher: Sendable {
     }
 
     /// - Throws: `CloudKitFailure`; `RecordError` BAD_REQUEST if another file came than the record says.
-    private func fetched(_ source: ReceivedAsset, of recordID: RecordID, _ field: Name, in replica: Replica) async throws -> String? {
+    private func fetched(_ source: ReceivedAsset, of recordID: RecordID, _ field: Name, in replica: Replica)
+        async throws -> String?
+    {
         do {
             return try await fetch(source, in: replica)
         } catch let failure as CloudKitFailure where failure.isWithoutFile {
@@ -117,7 +138,9 @@ struct FileFetcher: Sendable {
             if case .failure(let error) = again, error.isTemporary { throw error }
             // Otherwise the record has changed meanwhile, and comes again.
             let checksum = source.asset.fileChecksum
-            guard let renewed = try? again.get().fields[field]?.assets.first(where: { $0.asset.fileChecksum == checksum }) else { return nil }
+            guard
+                let renewed = try? again.get().fields[field]?.assets.first(where: { $0.asset.fileChecksum == checksum })
+            else { return nil }
             return try await fetch(renewed, in: replica)
         }
     }
@@ -135,7 +158,9 @@ struct FileFetcher: Sendable {
     }
 
     private func received(_ source: ReceivedAsset, in replica: Replica) async throws -> String {
-        let ticket = ledger.tickets.seal(UploadTicket(storingUntil: Timestamp(milliseconds: Timestamp.now().milliseconds + AssetTickets.uploadLifetime)))
+        let ticket = ledger.tickets.seal(
+            UploadTicket(
+                storingUntil: Timestamp(milliseconds: Timestamp.now().milliseconds + AssetTickets.uploadLifetime)))
         let stream = try replica.remoteFiles.download(source)
         let stored = try await store.receive(stream, ticket: ticket, fileName: nil, declaredSize: source.asset.size)
         // An origin that is another Skylight names files by their content.
@@ -162,7 +187,8 @@ struct FileFetcher: Sendable {
 
 /// The files of one pull that did not come for the moment.
 ///
-/// A file that does not come takes minutes of waiting. If several in a row do not, their server is down, and is asked for no more of them.
+/// A file that does not come takes minutes of waiting. If several in a row do not, their server is down, and is asked
+/// for no more of them.
 final class MissedFiles: Sendable {
     private static let silenceLimit = 3
     /// Records that are remembered for the next pull.
@@ -202,7 +228,9 @@ final class MissedFiles: Sendable {
     /// The records as a mark; `nil` for none.
     static func text(of records: Set<RecordID>) -> String? {
         if records.isEmpty { return nil }
-        let rows = records.map { [$0.zoneID.zoneName, $0.zoneID.ownerRecordName ?? "", $0.recordName] }.sorted { $0.lexicographicallyPrecedes($1) }
+        let rows = records.map { [$0.zoneID.zoneName, $0.zoneID.ownerRecordName ?? "", $0.recordName] }.sorted {
+            $0.lexicographicallyPrecedes($1)
+        }
         var writer = JSONWriter()
         writer.array { writer in
             for row in rows.prefix(limit) { writer.array { writer in for name in row { writer.value(name.string) } } }
@@ -217,7 +245,9 @@ final class MissedFiles: Sendable {
                 guard case .array(let values) = row else { return nil }
                 let names = values.compactMap { if case .string(let text) = $0 { Name(text) } else { nil } }
                 guard names.count == 3 else { return nil }
-                return RecordID(recordName: names[2], zoneID: ZoneID(zoneName: names[0], ownerRecordName: names[1] == "" ? nil : names[1]))
+                return RecordID(
+                    recordName: names[2],
+                    zoneID: ZoneID(zoneName: names[0], ownerRecordName: names[1] == "" ? nil : names[1]))
             })
     }
 }
@@ -262,7 +292,8 @@ struct StoredFile: AsyncSequence, Sendable {
 
         mutating func next() async throws -> ByteBuffer? {
             let part = try await NonBlockingFileIO(threadPool: .singleton).read(
-                fileHandle: file.handle, fromOffset: offset, byteCount: StoredFile.partLength, allocator: ByteBufferAllocator())
+                fileHandle: file.handle, fromOffset: offset, byteCount: StoredFile.partLength,
+                allocator: ByteBufferAllocator())
             offset += Int64(part.readableBytes)
             return part.readableBytes == 0 ? nil : part
         }

@@ -45,8 +45,10 @@ public enum MirrorProblem: Sendable, Hashable, CustomStringConvertible {
         case .zoneGone(let scope, let zoneID, let edits):
             "The zone '\(zoneID.zoneName)' of the \(scope.rawValue) database was deleted in the origin, and has \(edits) unsent edit\(edits == 1 ? "" : "s") here. "
                 + "Delete the zone here to give them up"
-        case .record(let recordID, let reason): "The record '\(recordID.recordName)' in '\(recordID.zoneID.zoneName)' is missing: \(reason)"
-        case .file(let field, let recordID, let reason): "The file in the field '\(field)' of the record '\(recordID.recordName)' is missing: \(reason)"
+        case .record(let recordID, let reason):
+            "The record '\(recordID.recordName)' in '\(recordID.zoneID.zoneName)' is missing: \(reason)"
+        case .file(let field, let recordID, let reason):
+            "The file in the field '\(field)' of the record '\(recordID.recordName)' is missing: \(reason)"
         case .fields(let names, let type):
             "The mirror lacks the field\(names.count == 1 ? "" : "s") \(names.sorted().map(\.string).joined(separator: ", ")) of records of type \(type): "
                 + "the values are of a kind that Skylight does not know"
@@ -135,13 +137,16 @@ final class MirrorMeter: Sendable {
 
     /// The progress from now on. A slow listener gets the latest values only.
     func listen() -> AsyncStream<MirrorProgress> {
-        let (stream, continuation) = AsyncStream.makeStream(of: MirrorProgress.self, bufferingPolicy: .bufferingNewest(1))
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: MirrorProgress.self, bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state in
             state.number += 1
             state.listeners[state.number] = continuation
             return state.number
         }
-        continuation.onTermination = { [weak self] _ in self?.state.withLock { _ = $0.listeners.removeValue(forKey: number) } }
+        continuation.onTermination = { [weak self] _ in
+            self?.state.withLock { _ = $0.listeners.removeValue(forKey: number) }
+        }
         return stream
     }
 
@@ -197,7 +202,8 @@ enum PullHistory {
             let numbers = values.compactMap { if case .integer(let number) = $0 { number } else { nil } }
             guard numbers.count == 7 else { return nil }
             return PullHistoryEntry(
-                started: Timestamp(milliseconds: numbers[0]), ended: Timestamp(milliseconds: numbers[1]), saved: Int(numbers[2]), deleted: Int(numbers[3]),
+                started: Timestamp(milliseconds: numbers[0]), ended: Timestamp(milliseconds: numbers[1]),
+                saved: Int(numbers[2]), deleted: Int(numbers[3]),
                 conflicts: Int(numbers[4]), problems: Int(numbers[5]), requests: Int(numbers[6]))
         }
     }

@@ -18,11 +18,13 @@ struct Replica: Sendable {
     var remote: DatabaseClient { remoteFiles.until(remoteFiles.container.pacing.now() + patience) }
 
     init(
-        _ remote: DatabaseClient, in container: ContainerID, of engine: any RecordEngine, as caller: Caller, patience: Duration, _ meter: MirrorMeter
+        _ remote: DatabaseClient, in container: ContainerID, of engine: any RecordEngine, as caller: Caller,
+        patience: Duration, _ meter: MirrorMeter
     ) async throws {
         remoteFiles = remote.observing { meter.note($0) }
         self.patience = patience
-        let address = DatabaseAddress(container: container, environment: remote.container.environment, scope: remote.scope)
+        let address = DatabaseAddress(
+            container: container, environment: remote.container.environment, scope: remote.scope)
         local = try await engine.database(address, as: caller)
         self.engine = engine
     }
@@ -63,7 +65,8 @@ struct Replica: Sendable {
         let owner = try await owner(of: zoneID)
         for result in try await owner.modifyZones([.create(zone)]) { _ = try result.get() }
         if scope == .shared {
-            // CloudKit tells a guest's permission only in the share record. A write that it does not cover is refused when it is sent.
+            // CloudKit tells a guest's permission only in the share record. A write that it does not cover is refused
+            // when it is sent.
             _ = try await owner.mirror(MirrorBatch(zone, guest: local.caller.userRecordName))
         }
     }
@@ -78,7 +81,9 @@ struct Replica: Sendable {
     /// The private database with the zone.
     private func owner(of zoneID: ZoneID) async throws -> any RecordDatabase {
         guard scope == .shared else { return local }
-        guard let owner = zoneID.ownerRecordName else { throw RecordError(.zoneNotFound, "The origin does not tell the owner of the zone '\(zoneID.zoneName)'") }
+        guard let owner = zoneID.ownerRecordName else {
+            throw RecordError(.zoneNotFound, "The origin does not tell the owner of the zone '\(zoneID.zoneName)'")
+        }
         var address = local.address
         address.scope = .private
         return try await engine.database(address, as: Caller(userRecordName: owner))
@@ -87,7 +92,11 @@ struct Replica: Sendable {
     /// The number of edits in a zone of the mirror that were not sent.
     func unsentCount(in zoneID: ZoneID) async throws -> Int {
         var count = 0
-        try await eachPageOfEdits { edits in count += edits.count { $0.recordID.zoneID.zoneName == zoneID.zoneName && isOwner($0.recordID.zoneID, as: zoneID) } }
+        try await eachPageOfEdits { edits in
+            count += edits.count {
+                $0.recordID.zoneID.zoneName == zoneID.zoneName && isOwner($0.recordID.zoneID, as: zoneID)
+            }
+        }
         return count
     }
 
@@ -143,7 +152,9 @@ enum Marks {
     static let history: Name = "history"
 
     private static func zone(_ kind: String, _ zoneID: ZoneID, _ scope: DatabaseScope) -> Name {
-        Name("\(scope.rawValue)/\(kind)/\(scope == .shared ? "\(zoneID.ownerRecordName ?? "")\t" : "")\(zoneID.zoneName)")
+        Name(
+            "\(scope.rawValue)/\(kind)/\(scope == .shared ? "\(zoneID.ownerRecordName ?? "")\t" : "")\(zoneID.zoneName)"
+        )
     }
 
     /// The zones with a token.
@@ -153,7 +164,9 @@ enum Marks {
             let rest = mark.string.dropFirst(prefix.count)
             guard scope == .shared else { return ZoneID(zoneName: Name(String(rest))) }
             guard let tab = rest.utf8.firstIndex(of: UInt8(ascii: "\t")) else { return nil }
-            return ZoneID(zoneName: Name(String(rest[rest.utf8.index(after: tab)...])), ownerRecordName: Name(String(rest[..<tab])))
+            return ZoneID(
+                zoneName: Name(String(rest[rest.utf8.index(after: tab)...])),
+                ownerRecordName: Name(String(rest[..<tab])))
         }
     }
 }
@@ -173,7 +186,9 @@ extension ReceivedRecord {
     func mirrored(in zoneID: ZoneID, leftOut: inout [Name: Set<Name>]) throws(UnusableRecord) -> StoredRecord {
         guard let recordType else { throw UnusableRecord(reason: "the answer lacks its type") }
         guard let recordChangeTag else { throw UnusableRecord(reason: "the answer lacks its change tag") }
-        guard let signature = modified ?? created else { throw UnusableRecord(reason: "the answer lacks its modification") }
+        guard let signature = modified ?? created else {
+            throw UnusableRecord(reason: "the answer lacks its modification")
+        }
         var values: [Field] = []
         for (name, field) in fields {
             if let value = field.value {
@@ -183,8 +198,10 @@ extension ReceivedRecord {
             }
         }
         return StoredRecord(
-            recordID: RecordID(recordName: recordID.recordName, zoneID: zoneID), recordType: recordType, recordChangeTag: recordChangeTag,
-            created: (created ?? signature).mirrored, modified: signature.mirrored, parent: parent, fields: FieldsText(values), sharing: sharing)
+            recordID: RecordID(recordName: recordID.recordName, zoneID: zoneID), recordType: recordType,
+            recordChangeTag: recordChangeTag,
+            created: (created ?? signature).mirrored, modified: signature.mirrored, parent: parent,
+            fields: FieldsText(values), sharing: sharing)
     }
 }
 
@@ -192,7 +209,8 @@ extension ReceivedSignature {
     /// Members that CloudKit did not tell are empty.
     fileprivate var mirrored: Signature {
         Signature(
-            timestamp: timestamp ?? Timestamp(milliseconds: 0), userRecordName: userRecordName ?? "", deviceID: deviceID ?? "")
+            timestamp: timestamp ?? Timestamp(milliseconds: 0), userRecordName: userRecordName ?? "",
+            deviceID: deviceID ?? "")
     }
 }
 
@@ -210,7 +228,8 @@ extension FieldValue {
     }
 }
 
-// An asset in a mirror has the origin's checksum too. It tells that the origin has the file, and stays when the file gets a checksum of the mirror.
+// An asset in a mirror has the origin's checksum too. It tells that the origin has the file, and stays when the file
+// gets a checksum of the mirror.
 extension Asset {
     private static let mark = "origin:"
 

@@ -2,7 +2,8 @@ internal import CloudKitClient
 internal import RecordStore
 public import Records
 
-/// Pulls a type of the public database, which has no feed: by modification time from a little before the latest known one, and by comparing names.
+/// Pulls a type of the public database, which has no feed: by modification time from a little before the latest known
+/// one, and by comparing names.
 struct TypePull {
     let replica: Replica
     let type: Name
@@ -35,7 +36,9 @@ struct TypePull {
     }
 
     /// - Returns: `false` if the origin refuses.
-    private mutating func step(_ purpose: String, _ indexes: [String], _ body: (inout TypePull) async throws -> Void) async throws -> Bool {
+    private mutating func step(_ purpose: String, _ indexes: [String], _ body: (inout TypePull) async throws -> Void)
+        async throws -> Bool
+    {
         do {
             try await body(&self)
             return true
@@ -47,7 +50,8 @@ struct TypePull {
             }
             switch error.known {
             case .recordNameNotQueryable, .notQueryable, .notSortable, .notMarked, .typeNotIndexable:
-                report.problems.append(.missingIndexes(type: type, purpose: purpose, indexes: indexes, reason: error.reason))
+                report.problems.append(
+                    .missingIndexes(type: type, purpose: purpose, indexes: indexes, reason: error.reason))
             case .unknownType:
                 report.problems.append(.unknownType(type))
             case _ where error.code == .notFound:
@@ -68,21 +72,27 @@ struct TypePull {
         var latest = marks[mark].flatMap { Int64($0) } ?? 0
         let since = Timestamp(milliseconds: max(0, latest - options.overlap.milliseconds))
         let query = Query(
-            recordType: type, filters: [.init(SystemField.modTime.schemaName, .greaterThanOrEquals, FieldInput(.timestamp(since)))],
+            recordType: type,
+            filters: [.init(SystemField.modTime.schemaName, .greaterThanOrEquals, FieldInput(.timestamp(since)))],
             sorts: [.init(SystemField.modTime.schemaName)])
         try await eachPage(of: query) { page in
             var reading = PageReading(zoneID: .default)
             try read(page, &reading)
             latest = max(latest, reading.changes.compactMap { $0.record?.modified.timestamp.milliseconds }.max() ?? 0)
-            var batch = MirrorBatch(.default, changes: reading.changes.map { MirrorBatch.Change($0) }, marks: [mark: String(latest)])
-            if let files { try await files.bringFiles(of: &batch, reading.received, in: replica, problems: &report.problems) }
+            var batch = MirrorBatch(
+                .default, changes: reading.changes.map { MirrorBatch.Change($0) }, marks: [mark: String(latest)])
+            if let files {
+                try await files.bringFiles(of: &batch, reading.received, in: replica, problems: &report.problems)
+            }
             report.add(try await local.mirror(batch))
             report.problems += reading.problems.filter { !report.problems.contains($0) }
             meter.change { $0.records += page.records.count }
         }
     }
 
-    private func eachPage(of query: Query, desiredKeys: Set<Name>? = nil, _ body: (RecordsPage) async throws -> Void) async throws {
+    private func eachPage(of query: Query, desiredKeys: Set<Name>? = nil, _ body: (RecordsPage) async throws -> Void)
+        async throws
+    {
         var trail = remote.container.trail(of: "records/query", after: nil)
         var marker: String?
         repeat {
@@ -104,7 +114,8 @@ struct TypePull {
         }
     }
 
-    /// Deletes the records that the origin no longer has. A name that the query did not give is looked up first, because indexes lag behind.
+    /// Deletes the records that the origin no longer has. A name that the query did not give is looked up first,
+    /// because indexes lag behind.
     private mutating func sweep(at now: Timestamp) async throws {
         _ = try await local.mirror(MirrorBatch(.default, forgetsSightings: true))
         try await eachPage(of: Query(recordType: type), desiredKeys: []) { page in
@@ -118,9 +129,11 @@ struct TypePull {
         }
         var after: Name?
         repeat {
-            let names = try await local.unsighted(in: .default, recordType: type, after: after, limit: DatabaseClient.itemLimit)
+            let names = try await local.unsighted(
+                in: .default, recordType: type, after: after, limit: DatabaseClient.itemLimit)
             if !names.isEmpty {
-                let gone = zip(names, try await remote.lookup(names, desiredKeys: [])).compactMap { name, result -> MirrorBatch.Change? in
+                let gone = zip(names, try await remote.lookup(names, desiredKeys: [])).compactMap {
+                    name, result -> MirrorBatch.Change? in
                     guard case .failure(let error) = result, error.code == .notFound else { return nil }
                     return MirrorBatch.Change(.deleted(RecordID(recordName: name, zoneID: .default)))
                 }
@@ -128,7 +141,8 @@ struct TypePull {
             }
             after = names.last
         } while after != nil
-        _ = try await local.mirror(MirrorBatch(.default, marks: [Marks.sweep(of: type): String(now.milliseconds)], forgetsSightings: true))
+        _ = try await local.mirror(
+            MirrorBatch(.default, marks: [Marks.sweep(of: type): String(now.milliseconds)], forgetsSightings: true))
     }
 }
 
@@ -145,7 +159,8 @@ public struct SchemaEvidence: Sendable, Hashable {
     public enum Source: Sendable, Hashable {
         /// From the origin's schema file.
         case declared
-        /// From the values of records. Fields that no record has are unknown, and so are the origin's indexes and roles.
+        /// From the values of records. Fields that no record has are unknown, and so are the origin's indexes and
+        /// roles.
         case observed
     }
 
@@ -158,7 +173,8 @@ public struct SchemaEvidence: Sendable, Hashable {
 
     /// True if a schema file declares every type and field that was seen.
     public var isComplete: Bool {
-        types.values.allSatisfy { type in type.source == .declared && type.fields.values.allSatisfy { $0 == .declared } }
+        types.values.allSatisfy { type in type.source == .declared && type.fields.values.allSatisfy { $0 == .declared }
+        }
     }
 
     /// - Parameters:
@@ -170,7 +186,9 @@ public struct SchemaEvidence: Sendable, Hashable {
             return TypeEvidence(
                 source: known == nil ? .observed : .declared,
                 fields: Dictionary(
-                    uniqueKeysWithValues: type.fields.keys.map { ($0, known?.fields[$0] == nil ? Source.observed : .declared) }))
+                    uniqueKeysWithValues: type.fields.keys.map {
+                        ($0, known?.fields[$0] == nil ? Source.observed : .declared)
+                    }))
         }
     }
 }

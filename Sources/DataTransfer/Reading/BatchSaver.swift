@@ -33,9 +33,10 @@ struct BatchSaver: Sendable {
     /// - Parameters:
     ///   - next: creates the next batch; `nil` after the last one.
     ///   - report: receives the number of records saved so far.
-    /// - Throws: `ImportError.stopped` for the first refusal in batch order; `ImportError.noAsset` if an asset's file can't be read;
-    ///   `ImportError.brokenOff` if `next` throws after a record was saved, once the running batches have ended, so that the counts
-    ///   are correct; the error of `next` before that; `CancellationError` on cancellation, once the running batches have ended.
+    /// - Throws: `ImportError.stopped` for the first refusal in batch order; `ImportError.noAsset` if an asset's file
+    ///   can't be read; `ImportError.brokenOff` if `next` throws after a record was saved, once the running batches
+    ///   have ended, so that the counts are correct; the error of `next` before that; `CancellationError` on
+    ///   cancellation, once the running batches have ended.
     func save(_ next: () throws -> SaveBatch?, report: (Int) -> Void) async throws -> Outcome {
         try await withThrowingTaskGroup(of: (number: Int, ending: Ending).self) { group in
             var (started, running) = (0, 0)
@@ -67,16 +68,21 @@ struct BatchSaver: Sendable {
                 if ending.isCancelled { (isDone, breakage) = (true, CancellationError()) }
                 outcome.saved += ending.saved
                 outcome.refusedCount += ending.refused.count
-                outcome.refused += ending.refused.map { RowProblem(file: $0.file, line: $0.line, reason: $0.error.reason) }
+                outcome.refused += ending.refused.map {
+                    RowProblem(file: $0.file, line: $0.line, reason: $0.error.reason)
+                }
                 outcome.relinkedCount += ending.relinked.count
                 outcome.relinked += ending.relinked
-                if max(outcome.refused.count, outcome.relinked.count) > 2 * Importer.problemLimit { outcome.keepFirst() }
+                if max(outcome.refused.count, outcome.relinked.count) > 2 * Importer.problemLimit {
+                    outcome.keepFirst()
+                }
                 if let stop = ending.stop, failure.map({ number < $0.number }) ?? true { failure = (number, stop) }
                 report(outcome.saved)
             }
             let saved = savedBefore ?? outcome.saved
             switch failure?.stop {
-            case .refusal(let refusal)?: throw ImportError.stopped(saved: saved, file: refusal.file, line: refusal.line, refusal.error)
+            case .refusal(let refusal)?:
+                throw ImportError.stopped(saved: saved, file: refusal.file, line: refusal.line, refusal.error)
             case .asset(let error)?: throw ImportError.noAsset(saved: saved, path: error.path, reason: error.reason)
             case nil: break
             }
@@ -132,7 +138,8 @@ struct BatchSaver: Sendable {
                 tries += 1
                 do { try await Task.sleep(for: .milliseconds(50 << tries)) } catch { return Ending(isCancelled: true) }
             } catch let error as RecordError {
-                return Ending(stop: .refusal(Refusal(file: batch.places[0].file, line: batch.places[0].line, error: error)))
+                return Ending(
+                    stop: .refusal(Refusal(file: batch.places[0].file, line: batch.places[0].line, error: error)))
             }
         }
     }
@@ -143,10 +150,12 @@ struct BatchSaver: Sendable {
             switch outcome {
             case .success(let saved):
                 ending.saved += 1
-                guard case .saved(let record) = saved, record.sharing?.share != nil, let link = record.sharing?.shortGUID,
+                guard case .saved(let record) = saved, record.sharing?.share != nil,
+                    let link = record.sharing?.shortGUID,
                     let former = operation.provenance?.shortGUID, link != former
                 else { continue }
-                let reason = "the share '\(record.recordID.recordName)' has the new link \(link), because \(former) leads to another share"
+                let reason =
+                    "the share '\(record.recordID.recordName)' has the new link \(link), because \(former) leads to another share"
                 ending.relinked.append(RowProblem(file: place.file, line: place.line, reason: reason))
             case .failure(let error) where goesPastRefusals:
                 ending.refused.append(Refusal(file: place.file, line: place.line, error: error))
@@ -174,7 +183,8 @@ extension BatchSaver.Outcome {
 struct SaveBatch: Sendable {
     /// Operations per request, CloudKit's maximum.
     static let operationLimit = 200
-    /// The approximate size in bytes above which a batch is full, well below the 32 MiB that a server accepts per request.
+    /// The approximate size in bytes above which a batch is full, well below the 32 MiB that a server accepts per
+    /// request.
     static let sizeLimit = 4 << 20
 
     let zoneID: ZoneID
@@ -182,14 +192,17 @@ struct SaveBatch: Sendable {
     private(set) var places: [(file: String, line: Int)] = []
     private var size = 0
     private var assetBytes: Int64 = 0
-    /// The limit for asset files in bytes. They are uploaded before the batch is saved, and their receipts are valid for an hour.
+    /// The limit for asset files in bytes. They are uploaded before the batch is saved, and their receipts are valid
+    /// for an hour.
     private static let assetLimit: Int64 = 256 << 20
 
     init(zoneID: ZoneID) {
         self.zoneID = zoneID
     }
 
-    var isFull: Bool { operations.count >= Self.operationLimit || size > Self.sizeLimit || assetBytes > Self.assetLimit }
+    var isFull: Bool {
+        operations.count >= Self.operationLimit || size > Self.sizeLimit || assetBytes > Self.assetLimit
+    }
 
     /// - Parameters:
     ///   - size: the approximate size of the record, in bytes.

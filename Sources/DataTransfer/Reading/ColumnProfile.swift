@@ -41,7 +41,8 @@ struct ColumnProfile: Sendable {
             note(scalar: cell, place: place())
         }
         if problem == nil, let firstScalar, let firstList {
-            problem = "'\(name)' has a single value in \(firstScalar) and a list in \(firstList); use only one of the two"
+            problem =
+                "'\(name)' has a single value in \(firstScalar) and a list in \(firstList); use only one of the two"
         }
     }
 
@@ -92,7 +93,8 @@ struct ColumnProfile: Sendable {
         if kinds == .location || kinds == .coordinates { return .location }
         if !kinds.isEmpty, kinds.isSubset(of: [.integer, .longInteger]) { return .int64 }
         if kinds.contains(.decimal), kinds.isSubset(of: [.integer, .decimal, .exponent]) { return .double }
-        // Also for fractions beside integers of more than 53 bits, which a DOUBLE would round, and for columns with only empty lists.
+        // Also for fractions beside integers of more than 53 bits, which a DOUBLE would round, and for columns with
+        // only empty lists.
         return .string
     }
 }
@@ -147,7 +149,10 @@ struct CellKind: OptionSet, Sendable, Hashable {
             switch NumberText(text) {
             case .integer(let integer): self = Self(integer)
             case .decimal: self = NumberText.isLikeCode(text) ? .exponent : .decimal
-            case nil: self = DateText.timestamp(of: text) != nil ? .date : CoordinatesText.isExported(text) ? .coordinates : .text
+            case nil:
+                self =
+                    DateText.timestamp(of: text) != nil
+                    ? .date : CoordinatesText.isExported(text) ? .coordinates : .text
             }
         case .json(.bool): self = .integer
         case .json(.integer(let integer)): self = Self(integer)
@@ -223,9 +228,12 @@ enum FieldNaming {
     /// - Throws: `ImportError` if nothing usable remains, or the name is that of a system field.
     static func fieldName(for column: Name) throws(ImportError) -> Name {
         if SystemField(named: column) != nil {
-            throw .invalid("The column '\(column)' has the name of a system field: rename the column, because the server sets this field")
+            throw .invalid(
+                "The column '\(column)' has the name of a system field: rename the column, because the server sets this field"
+            )
         }
-        // The code below repairs invalid names, so the error is ignored. A name that can't be repaired gets its own error.
+        // The code below repairs invalid names, so the error is ignored. A name that can't be repaired gets its own
+        // error.
         if (try? NameRules.checkFieldName(column)) != nil { return column }
         var kept = ""
         for scalar in column.string.unicodeScalars {
@@ -234,7 +242,8 @@ enum FieldNaming {
         }
         while kept.last == "_" { kept.removeLast() }
         if !kept.contains(where: { $0 != "_" }) {
-            throw .invalid("The column '\(column)' can't be a field name: field names have letters, digits and _; rename it")
+            throw .invalid(
+                "The column '\(column)' can't be a field name: field names have letters, digits and _; rename it")
         }
         if kept.first?.isLetter != true { kept = "f" + (kept.hasPrefix("_") ? "" : "_") + kept }
         let name = Name(String(kept.prefix(Field.nameLimit)))

@@ -1,8 +1,8 @@
 internal import Records
 
 /// Parses dates in common formats: `2012-01-31`, `2012/01/31`, alone or with a time: `2012-01-31T18:05`, `2012-01-31
-/// 18:05:07.25Z`, `2012-01-31T18:05:07+01:00`. The default time zone is UTC. Fractions below a millisecond are truncated. Years beyond
-/// four digits have a sign and at least six digits, as in ISO 8601.
+/// 18:05:07.25Z`, `2012-01-31T18:05:07+01:00`. The default time zone is UTC. Fractions below a millisecond are
+/// truncated. Years beyond four digits have a sign and at least six digits, as in ISO 8601.
 enum DateText {
     /// The parsed time; `nil` if the text has another format or the date does not exist.
     static func timestamp(of text: String) -> Timestamp? {
@@ -21,7 +21,9 @@ enum DateText {
         var isAtEnd: Bool { bytes.isEmpty }
 
         mutating func date() -> Int64? {
-            guard let year = year(), let separator = bytes.first, separator == UInt8(ascii: "-") || separator == UInt8(ascii: "/") else { return nil }
+            guard let year = year(), let separator = bytes.first,
+                separator == UInt8(ascii: "-") || separator == UInt8(ascii: "/")
+            else { return nil }
             bytes.removeFirst()
             guard let month = number(digits: 2), take(separator), let day = number(digits: 2) else { return nil }
             return CivilDate(year: year, month: month, day: day)?.daysSince1970
@@ -29,7 +31,13 @@ enum DateText {
 
         private mutating func year() -> Int64? {
             let sign: Int64
-            if take(UInt8(ascii: "+")) { sign = 1 } else if take(UInt8(ascii: "-")) { sign = -1 } else { return number(digits: 4) }
+            if take(UInt8(ascii: "+")) {
+                sign = 1
+            } else if take(UInt8(ascii: "-")) {
+                sign = -1
+            } else {
+                return number(digits: 4)
+            }
             let count = bytes.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.count
             return (6...12).contains(count) ? number(digits: count).map { sign * $0 } : nil
         }
@@ -38,7 +46,9 @@ enum DateText {
         mutating func time() -> Int64? {
             if isAtEnd { return 0 }
             guard take(UInt8(ascii: "T")) || take(UInt8(ascii: "t")) || take(UInt8(ascii: " ")) else { return nil }
-            guard let hour = number(digits: 2), hour < 24, take(UInt8(ascii: ":")), let minute = number(digits: 2), minute < 60 else { return nil }
+            guard let hour = number(digits: 2), hour < 24, take(UInt8(ascii: ":")), let minute = number(digits: 2),
+                minute < 60
+            else { return nil }
             var milliseconds = (hour * 60 + minute) * 60_000
             if take(UInt8(ascii: ":")) {
                 guard let second = number(digits: 2), second < 60 else { return nil }
@@ -139,7 +149,8 @@ enum NumberText {
         self = .decimal(double)
     }
 
-    /// True for a number that may be a code: with an exponent, but neither a fraction nor the sign that programs write into exponents.
+    /// True for a number that may be a code: with an exponent, but neither a fraction nor the sign that programs write
+    /// into exponents.
     static func isLikeCode(_ text: String) -> Bool {
         text.utf8.allSatisfy { isDigit($0) || $0 | 0x20 == UInt8(ascii: "e") } && !text.utf8.allSatisfy(isDigit)
     }
@@ -155,7 +166,9 @@ enum NumberText {
 enum CoordinatesText {
     /// - Returns: `nil` if the text is not two numbers, or they are beyond ±90 and ±180 degrees.
     static func location(of text: String) -> Location? {
-        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map { Cell.text($0.trimmingWhiteSpace).number }
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false).map {
+            Cell.text($0.trimmingWhiteSpace).number
+        }
         guard parts.count == 2, let latitude = parts[0], let longitude = parts[1] else { return nil }
         guard (-90...90).contains(latitude), (-180...180).contains(longitude) else { return nil }
         return Location(latitude: latitude, longitude: longitude)

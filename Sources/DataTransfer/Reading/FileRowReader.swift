@@ -99,33 +99,43 @@ struct TableReader {
     private var reader: CSVReader
     /// The names in the header.
     let columns: [Name]
-    /// True if quotes tell the empty text from no value. In other files than Skylight's own they don't: many programs quote every cell.
+    /// True if quotes tell the empty text from no value. In other files than Skylight's own they don't: many programs
+    /// quote every cell.
     private let tellsEmptyTexts: Bool
 
     /// - Throws: `ImportError` if the header is missing or contains a name twice.
     init(_ reader: CSVReader) throws(ImportError) {
         var reader = reader
         guard let header = try reader.next() else {
-            throw .unreadable(file: reader.path, line: 1, reason: "the file is empty; its first row must name the columns")
+            throw .unreadable(
+                file: reader.path, line: 1, reason: "the file is empty; its first row must name the columns")
         }
-        if let problem = header.problem { throw .unreadable(file: reader.path, line: header.line, reason: "the header can't be read: \(problem)") }
+        if let problem = header.problem {
+            throw .unreadable(file: reader.path, line: header.line, reason: "the header can't be read: \(problem)")
+        }
         columns = header.cells.map { Name($0.trimmingWhiteSpace) }
         var seen: Set<Name> = []
         for (index, column) in columns.enumerated() {
-            if column.isEmpty { throw .unreadable(file: reader.path, line: header.line, reason: "column \(index + 1) has no name in the header") }
+            if column.isEmpty {
+                throw .unreadable(
+                    file: reader.path, line: header.line, reason: "column \(index + 1) has no name in the header")
+            }
             if column.utf8.contains(0) {
-                throw .unreadable(file: reader.path, line: header.line, reason: "column \(index + 1) of the header has NUL bytes; the file seems to be no text")
+                throw .unreadable(
+                    file: reader.path, line: header.line,
+                    reason: "column \(index + 1) of the header has NUL bytes; the file seems to be no text")
             }
             if !seen.insert(column).inserted {
-                throw .unreadable(file: reader.path, line: header.line, reason: "the header names the column '\(column)' twice")
+                throw .unreadable(
+                    file: reader.path, line: header.line, reason: "the header names the column '\(column)' twice")
             }
         }
         tellsEmptyTexts = ExportColumns.areOfExport(columns)
         self.reader = reader
     }
 
-    /// The likely delimiter of a table: the one that gives the header and the first row the same number of cells, and the most. At a tie
-    /// it is the one that belongs to the file's name.
+    /// The likely delimiter of a table: the one that gives the header and the first row the same number of cells, and
+    /// the most. At a tie it is the one that belongs to the file's name.
     static func delimiter(of file: ImportFile) throws(ImportError) -> UInt8 {
         let usual = UInt8(ascii: file.format == .tsv ? "\t" : ",")
         var best = (delimiter: usual, isEven: false, count: 0)
@@ -149,10 +159,16 @@ struct TableReader {
         if row.cells.count != columns.count {
             let word = row.cells.count < columns.count ? "short" : "long"
             return .bad(
-                line: row.line, reason: "the row is too \(word): it has \(row.cells.count) cells and the header names \(columns.count) columns")
+                line: row.line,
+                reason:
+                    "the row is too \(word): it has \(row.cells.count) cells and the header names \(columns.count) columns"
+            )
         }
         let cells = row.cells.enumerated().map { index, text in
-            (columns[index], tellsEmptyTexts && row.quotedEmpties.contains(index) ? Cell.json(.string("")) : .text(text))
+            (
+                columns[index],
+                tellsEmptyTexts && row.quotedEmpties.contains(index) ? Cell.json(.string("")) : .text(text)
+            )
         }
         return .row(Row(line: row.line, cells: cells))
     }
@@ -168,7 +184,8 @@ struct CSVReader {
         /// The line at which the row begins.
         var line: Int
         var cells: [String]
-        /// The indexes of empty cells in quotes: some programs, such as Skylight, write the empty text so, and no value without quotes.
+        /// The indexes of empty cells in quotes: some programs, such as Skylight, write the empty text so, and no value
+        /// without quotes.
         var quotedEmpties: Set<Int> = []
         /// The reason why the row is invalid.
         var problem: String?
@@ -212,7 +229,9 @@ struct CSVReader {
                 _ = try bytes.next()
                 try count(&size, row.line)
             }
-            if !rest.isEmpty, !cell.isEmpty || wasQuoted { row.problem = row.problem ?? "text after the closing quote of cell \(row.cells.count + 1)" }
+            if !rest.isEmpty, !cell.isEmpty || wasQuoted {
+                row.problem = row.problem ?? "text after the closing quote of cell \(row.cells.count + 1)"
+            }
             if wasQuoted, cell.isEmpty, rest.isEmpty { row.quotedEmpties.insert(row.cells.count) }
             wasQuoted = false
             cell += rest
@@ -257,7 +276,8 @@ struct CSVReader {
         size += 1
         if size > Self.rowLimit {
             throw .unreadable(
-                file: path, line: line, reason: "a row of more than \(Self.rowLimit >> 20) MB begins here; check for an unclosed quote")
+                file: path, line: line,
+                reason: "a row of more than \(Self.rowLimit >> 20) MB begins here; check for an unclosed quote")
         }
     }
 
@@ -312,7 +332,9 @@ struct JSONLinesReader {
             if text.count > limit {
                 throw .unreadable(
                     file: path, line: line,
-                    reason: "a line of more than \(limit >> 20) MB; NDJSON has one object in each line. For a JSON array, use --format json")
+                    reason:
+                        "a line of more than \(limit >> 20) MB; NDJSON has one object in each line. For a JSON array, use --format json"
+                )
             }
         }
         return text
@@ -365,7 +387,8 @@ struct JSONArrayReader {
         case .start:
             guard let byte = try skipBlanks() else { throw failure("the file is empty; expected an array of objects") }
             guard byte == UInt8(ascii: "[") else {
-                let hint = byte == UInt8(ascii: "{") ? "; for NDJSON, with one object in each line, use --format ndjson" : ""
+                let hint =
+                    byte == UInt8(ascii: "{") ? "; for NDJSON, with one object in each line, use --format ndjson" : ""
                 throw failure("expected an array of objects, which begins with [\(hint)")
             }
             _ = try bytes.next()
@@ -380,7 +403,9 @@ struct JSONArrayReader {
         case .end: return nil
         }
         guard let byte = try skipBlanks() else { throw failure("the array is not closed: expected an object") }
-        if byte == UInt8(ascii: ",") || byte == UInt8(ascii: "]") { throw failure("expected an object before \(Character(Unicode.Scalar(byte)))") }
+        if byte == UInt8(ascii: ",") || byte == UInt8(ascii: "]") {
+            throw failure("expected an object before \(Character(Unicode.Scalar(byte)))")
+        }
         state = .afterElement
         let start = line
         return RowOutcome(jsonObject: try element(), line: start)
@@ -407,7 +432,9 @@ struct JSONArrayReader {
             }
             if text.count > Self.elementLimit {
                 throw .unreadable(
-                    file: path, line: start, reason: "an element of more than \(Self.elementLimit >> 20) MB; check for an unclosed string or object")
+                    file: path, line: start,
+                    reason:
+                        "an element of more than \(Self.elementLimit >> 20) MB; check for an unclosed string or object")
             }
         }
         throw .unreadable(file: path, line: start, reason: "the file ends in the middle of this element")

@@ -15,11 +15,19 @@ struct ImportFile: Sendable {
     init(_ url: URL, format: FileFormat?) throws(ImportError) {
         let path = url.relativePath
         // Follows symbolic links. The next check detects other kinds of files.
-        guard let values = try? url.resolvingSymlinksInPath().resourceValues(forKeys: [.isRegularFileKey, .fileSizeKey, .contentModificationDateKey]) else {
+        guard
+            let values = try? url.resolvingSymlinksInPath().resourceValues(forKeys: [
+                .isRegularFileKey, .fileSizeKey, .contentModificationDateKey,
+            ])
+        else {
             throw .noFile(path: path, reason: "there is no such file")
         }
         guard values.isRegularFile == true, let size = values.fileSize else {
-            throw .noFile(path: path, reason: "it is not a regular file; an import reads its file more than once, so save the data to a file first")
+            throw .noFile(
+                path: path,
+                reason:
+                    "it is not a regular file; an import reads its file more than once, so save the data to a file first"
+            )
         }
         guard let format = format ?? FileFormat(of: url) else {
             throw .invalid("The format of '\(path)' is unknown: name it .csv, .tsv, .json or .ndjson, or give --format")
@@ -52,7 +60,9 @@ struct ImportFile: Sendable {
             defer { try? handle.close() }
             let start = try handle.read(upToCount: 4).map { [UInt8]($0) } ?? []
             if start.starts(with: Array("PK\u{3}\u{4}".utf8)) {
-                throw ImportError.unreadable(file: path, line: nil, reason: "the file is an archive, such as an Excel workbook; save the table as CSV")
+                throw ImportError.unreadable(
+                    file: path, line: nil,
+                    reason: "the file is an archive, such as an Excel workbook; save the table as CSV")
             }
             if let encoding = TextEncoding(startingWith: start) { return encoding }
             guard format == .csv || format == .tsv else { return .utf8 }
@@ -85,7 +95,8 @@ struct ImportFile: Sendable {
         // A deleted file counts as modified.
         let values = try? url.resourceValues(forKeys: [.fileSizeKey, .contentModificationDateKey])
         if values?.fileSize != size || values?.contentModificationDate != modified {
-            throw .unreadable(file: path, line: nil, reason: "the file was changed while it was being imported; import it again")
+            throw .unreadable(
+                file: path, line: nil, reason: "the file was changed while it was being imported; import it again")
         }
     }
 }
@@ -125,21 +136,24 @@ enum TextEncoding: String, Sendable, Hashable {
     /// The characters of Latin-1, and typographic ones in the place of its control characters.
     case windows1252 = "Windows-1252 (Latin-1)"
 
-    /// The encoding that the first bytes tell: by a byte order mark, or by the zeros between the ASCII letters of UTF-16.
+    /// The encoding that the first bytes tell: by a byte order mark, or by the zeros between the ASCII letters of
+    /// UTF-16.
     /// - Returns: `nil` if they do not tell it.
     init?(startingWith start: [UInt8]) {
         switch start.prefix(4) {
         case let mark where mark.starts(with: [0xEF, 0xBB, 0xBF]): self = .utf8
         case let mark where mark.starts(with: [0xFF, 0xFE]): self = .utf16LittleEndian
         case let mark where mark.starts(with: [0xFE, 0xFF]): self = .utf16BigEndian
-        case let bytes where bytes.count == 4 && bytes[0] != 0 && bytes[1] == 0 && bytes[2] != 0 && bytes[3] == 0: self = .utf16LittleEndian
-        case let bytes where bytes.count == 4 && bytes[0] == 0 && bytes[1] != 0 && bytes[2] == 0 && bytes[3] != 0: self = .utf16BigEndian
+        case let bytes where bytes.count == 4 && bytes[0] != 0 && bytes[1] == 0 && bytes[2] != 0 && bytes[3] == 0:
+            self = .utf16LittleEndian
+        case let bytes where bytes.count == 4 && bytes[0] == 0 && bytes[1] != 0 && bytes[2] == 0 && bytes[3] != 0:
+            self = .utf16BigEndian
         default: return nil
         }
     }
 
-    /// The encoding of a file without a mark: Windows-1252 if no byte above ASCII is part of a valid UTF-8 character, else UTF-8. One
-    /// damaged character among valid ones does not turn the others into something else.
+    /// The encoding of a file without a mark: Windows-1252 if no byte above ASCII is part of a valid UTF-8 character,
+    /// else UTF-8. One damaged character among valid ones does not turn the others into something else.
     init(ofUnmarked handle: FileHandle) throws {
         var (isValid, isInvalid) = (false, false)
         var rest: [UInt8] = []

@@ -17,12 +17,17 @@ struct ImportPlan: Sendable {
     let madeType: Bool
 
     /// - Parameter profiles: the columns in the order of their first occurrence.
-    /// - Throws: `ImportError` if columns, options and schema do not match; `CancellationError` if the task is cancelled.
+    /// - Throws: `ImportError` if columns, options and schema do not match; `CancellationError` if the task is
+    ///   cancelled.
     init(_ profiles: [ColumnProfile], options: ImportOptions, schema: Schema) throws {
-        if options.recordType == Schema.usersType { throw ImportError.invalid("'Users' is CloudKit's own record type; choose another --type") }
+        if options.recordType == Schema.usersType {
+            throw ImportError.invalid("'Users' is CloudKit's own record type; choose another --type")
+        }
         let existing = schema.types[options.recordType]
         if existing == nil {
-            do { try NameRules.checkTypeName(options.recordType) } catch let error as RecordError { throw ImportError.invalid(error.reason) }
+            do { try NameRules.checkTypeName(options.recordType) } catch let error as RecordError {
+                throw ImportError.invalid(error.reason)
+            }
         }
         var draft = Draft(options: options, existing: existing)
         try draft.take(profiles)
@@ -35,7 +40,9 @@ struct ImportPlan: Sendable {
 
         let type = existing ?? RecordType(name: options.recordType)
         var added = RecordType(name: options.recordType)
-        for source in fields where type.fields[source.name] == nil { added.fields[source.name] = FieldDefinition(type: source.type) }
+        for source in fields where type.fields[source.name] == nil {
+            added.fields[source.name] = FieldDefinition(type: source.type)
+        }
         let asked = try Self.indexes(options, type: type, added: added)
         var made: [ImportReport.MadeIndex] = []
         for (key, indexes) in asked {
@@ -61,7 +68,9 @@ struct ImportPlan: Sendable {
     }
 
     /// The resulting indexes of the import, each checked against the type of its field.
-    private static func indexes(_ options: ImportOptions, type: RecordType, added: RecordType) throws -> [FieldKey: Indexes] {
+    private static func indexes(_ options: ImportOptions, type: RecordType, added: RecordType) throws -> [FieldKey:
+        Indexes]
+    {
         var combined = type
         combined.fields.merge(added.fields) { old, _ in old }
         var asked: [FieldKey: Indexes] = [.system(.recordID): .queryable]
@@ -71,12 +80,17 @@ struct ImportPlan: Sendable {
                 let known = combined.fields.keys.sorted().map(\.string).joined(separator: ", ")
                 throw ImportError.invalid("There is no field '\(name)' for the index; choose one of \(known)")
             }
-            let allowed = if case .system(let field) = key { field.allowedIndexes } else { definition.type.allowedIndexes }
+            let allowed =
+                if case .system(let field) = key { field.allowedIndexes } else { definition.type.allowedIndexes }
             let refused = indexes.subtracting(allowed)
             if !refused.isEmpty {
-                let remedy = allowed.isEmpty ? "such a field can't have an index" : "such a field can be \(allowed.names.joined(separator: ", "))"
+                let remedy =
+                    allowed.isEmpty
+                    ? "such a field can't have an index"
+                    : "such a field can be \(allowed.names.joined(separator: ", "))"
                 throw ImportError.invalid(
-                    "Field '\(name)' is \(definition.type.schemaName) and can't be \(refused.names.joined(separator: " or ")): \(remedy)")
+                    "Field '\(name)' is \(definition.type.schemaName) and can't be \(refused.names.joined(separator: " or ")): \(remedy)"
+                )
             }
             asked[key, default: []].formUnion(indexes)
         }
@@ -125,7 +139,9 @@ private struct Draft {
             if asked == nil, let problem = profile.problem { throw ImportError.invalid("The column \(problem)") }
             let name = try fieldName(of: profile.name, in: export)
             if let asked, let type = existing?.fields[name]?.type, !type.holdsSameValues(as: asked) {
-                throw ImportError.invalid("The field '\(name)' has the type \(type.schemaName) already, so its column can't be \(asked.schemaName)")
+                throw ImportError.invalid(
+                    "The field '\(name)' has the type \(type.schemaName) already, so its column can't be \(asked.schemaName)"
+                )
             }
             guard let type = existing?.fields[name]?.type ?? asked ?? profile.type else {
                 notes.append("column '\(profile.name)' has no values and creates no field")
@@ -133,20 +149,26 @@ private struct Draft {
             }
             if name != profile.name { notes.append("column '\(profile.name)' became field '\(name)'") }
             if let other = columns.updateValue(profile.name, forKey: name) {
-                throw ImportError.invalid("Two columns would become the field '\(name)': '\(other)' and '\(profile.name)'; rename one")
+                throw ImportError.invalid(
+                    "Two columns would become the field '\(name)': '\(other)' and '\(profile.name)'; rename one")
             }
             let reason = existing?.fields[name] == nil && asked == nil ? profile.textReason : nil
             fields.append(FieldSource(name: name, type: type, origin: .column(profile.name), reason: reason))
-            if export.isExport, profile.hasValue, let note = ExportColumns.note(on: type, column: profile.name) { notes.append(note) }
+            if export.isExport, profile.hasValue, let note = ExportColumns.note(on: type, column: profile.name) {
+                notes.append(note)
+            }
         }
         if let coordinates {
             let (latitude, longitude) = (coordinates[0], coordinates[1])
-            fields.append(FieldSource(name: "location", type: .location, origin: .coordinates(latitude: latitude, longitude: longitude)))
+            fields.append(
+                FieldSource(
+                    name: "location", type: .location, origin: .coordinates(latitude: latitude, longitude: longitude)))
             notes.append("columns '\(latitude)' and '\(longitude)' became field 'location'")
         }
     }
 
-    /// The name of a column's field. An existing field keeps its name, even if a new field could not have it; so does a field of an export.
+    /// The name of a column's field. An existing field keeps its name, even if a new field could not have it; so does a
+    /// field of an export.
     private func fieldName(of column: Name, in export: ExportColumns) throws -> Name {
         if existing?.fields[column] != nil { return column }
         let field = export.isExport ? ExportColumns.field(ofHeader: column) : column
@@ -156,10 +178,14 @@ private struct Draft {
     /// The columns of latitude and longitude, if there is exactly one of each,
     /// both hold numbers within range, and no other column is named `location`.
     private mutating func coordinates(among profiles: [ColumnProfile]) -> [Name]? {
-        func columns(_ names: Set<String>) -> [ColumnProfile] { profiles.filter { names.contains($0.name.string.lowercased()) } }
+        func columns(_ names: Set<String>) -> [ColumnProfile] {
+            profiles.filter { names.contains($0.name.string.lowercased()) }
+        }
         let latitudes = columns(["latitude", "lat"])
         let longitudes = columns(["longitude", "long", "lon", "lng"])
-        guard latitudes.count == 1, longitudes.count == 1, latitudes[0].isNumeric, longitudes[0].isNumeric else { return nil }
+        guard latitudes.count == 1, longitudes.count == 1, latitudes[0].isNumeric, longitudes[0].isNumeric else {
+            return nil
+        }
         let names = [latitudes[0].name, longitudes[0].name]
         // An option that gives one of the columns a type keeps both as fields of their own.
         if names.contains(where: { options.types[$0] != nil }) { return nil }
@@ -214,12 +240,15 @@ public struct ExportColumns {
     private static let places: Set<Name> = ["recordType", "zoneName", "ownerRecordName"]
     private static let error: Name = "serverErrorCode"
 
-    /// The prefix of a field's column if the export has a column of its own with the field's name. No field has a dot in its name.
+    /// The prefix of a field's column if the export has a column of its own with the field's name. No field has a dot
+    /// in its name.
     private static let fieldPrefix = "fields."
 
-    /// The header of a field's column: its name, or `fields.parent` for a field that is called like a column of the export's own.
+    /// The header of a field's column: its name, or `fields.parent` for a field that is called like a column of the
+    /// export's own.
     public static func header(ofField name: Name) -> Name {
-        SystemField(named: name) != nil || places.contains(name) || name == error ? Name(fieldPrefix + name.string) : name
+        SystemField(named: name) != nil || places.contains(name) || name == error
+            ? Name(fieldPrefix + name.string) : name
     }
 
     /// The field of a column; the opposite of ``header(ofField:)``.
@@ -246,7 +275,11 @@ public struct ExportColumns {
             case .parent? where isExport:
                 columns.insert(name)
                 // With other names, the parents have other names, too.
-                if nameField.flatMap({ SystemField(named: $0) }) == .recordID { parentField = name } else { set.append(name) }
+                if nameField.flatMap({ SystemField(named: $0) }) == .recordID {
+                    parentField = name
+                } else {
+                    set.append(name)
+                }
             case let field? where Self.set.contains(field): set.append(name)
             case .some: break
             case nil where isExport:
@@ -265,8 +298,10 @@ public struct ExportColumns {
     /// The part of a field's values that an export in CSV leaves out; `nil` for most types.
     static func note(on type: FieldType, column: Name) -> String? {
         switch type.valueType {
-        case .reference where !type.isList: "references in '\(column)' get the action NONE, because the file has only their names"
-        case .asset: "the file has no bytes for '\(column)': a record keeps the files that it has already, and with others it is refused"
+        case .reference where !type.isList:
+            "references in '\(column)' get the action NONE, because the file has only their names"
+        case .asset:
+            "the file has no bytes for '\(column)': a record keeps the files that it has already, and with others it is refused"
         default: nil
         }
     }

@@ -66,11 +66,14 @@ extension Importer {
                     case .coordinates(let latitude, let longitude): [latitude, longitude]
                     }
                 return ImportPreview.Column(
-                    fieldName: source.name, type: source.type, isNew: known[source.name] == nil, columns: columns, reason: source.reason)
+                    fieldName: source.name, type: source.type, isNew: known[source.name] == nil, columns: columns,
+                    reason: source.reason)
             },
-            columns: profiles.map(\.name), nameField: plan.nameField, madeType: plan.madeType, indexesMade: plan.indexesMade,
+            columns: profiles.map(\.name), nameField: plan.nameField, madeType: plan.madeType,
+            indexesMade: plan.indexesMade,
             notes: content.rowCount == 0 ? files.compactMap(\.guess) : plan.notes,
-            goodRows: check.good, problems: check.problems, problemCount: check.problemCount, samples: try samples(plan, limit: sampleLimit))
+            goodRows: check.good, problems: check.problems, problemCount: check.problemCount,
+            samples: try samples(plan, limit: sampleLimit))
     }
 
     /// The names of the columns, in the order of their first occurrence.
@@ -79,11 +82,14 @@ extension Importer {
         try content { _ in }.profiles.map(\.name)
     }
 
-    /// The first column that can name the records: each row has a value, the values differ, and each is a name without spaces.
+    /// The first column that can name the records: each row has a value, the values differ, and each is a name without
+    /// spaces.
     /// - Returns: `nil` if there is none, or fewer than two rows.
     /// - Throws: `ImportError` if the files can't be read; `CancellationError` if the task is cancelled.
     public func namingColumn() throws -> Name? {
-        var candidates = try content { _ in }.profiles.filter { [.string, .int64].contains($0.type?.valueType) && $0.type?.isList == false }.map(\.name)
+        var candidates = try content { _ in }.profiles.filter {
+            [.string, .int64].contains($0.type?.valueType) && $0.type?.isList == false
+        }.map(\.name)
         var seen: [Name: Set<Name>] = [:]
         var count = 0
         for file in files {
@@ -134,7 +140,9 @@ extension Cell {
         case .json: return nil
         }
         let name = Name(text)
-        guard !isEmpty, !text.utf8.contains(UInt8(ascii: " ")), (try? NameRules.checkRecordName(name)) != nil else { return nil }
+        guard !isEmpty, !text.utf8.contains(UInt8(ascii: " ")), (try? NameRules.checkRecordName(name)) != nil else {
+            return nil
+        }
         return name
     }
 }

@@ -4,9 +4,10 @@ public import Records
 
 /// Imports the rows of files as records of one type.
 ///
-/// An import reads its files three times: to determine the column types, to validate every row, and to save; a fourth time
-/// if an export names the parents of its records. Nothing is saved unless every row is valid, and memory use grows only with the record names. Errors that only the store can detect,
-/// such as a name taken by a record of another type, stop the import midway. The error contains the number of saved records.
+/// An import reads its files three times: to determine the column types, to validate every row, and to save; a fourth
+/// time if an export names the parents of its records. Nothing is saved unless every row is valid, and memory use grows
+/// only with the record names. Errors that only the store can detect, such as a name taken by a record of another type,
+/// stop the import midway. The error contains the number of saved records.
 public struct Importer: Sendable {
     /// The maximum number of invalid rows in a report.
     public static let problemLimit = 100
@@ -43,8 +44,10 @@ public struct Importer: Sendable {
         let saved = try await save(plan, of: check.good, progress)
         return ImportReport(
             recordType: options.recordType, zoneID: options.zoneID, saved: saved,
-            fields: Dictionary(plan.fields.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first }), indexesMade: plan.indexesMade,
-            madeType: plan.madeType, madeZone: madeZone, notes: plan.notes, skipped: check.problems, skippedCount: check.problemCount)
+            fields: Dictionary(plan.fields.map { ($0.name, $0.type) }, uniquingKeysWith: { first, _ in first }),
+            indexesMade: plan.indexesMade,
+            madeType: plan.madeType, madeZone: madeZone, notes: plan.notes, skipped: check.problems,
+            skippedCount: check.problemCount)
     }
 
     /// Checks that the files are the same that earlier passes read.
@@ -73,9 +76,12 @@ public struct Importer: Sendable {
         /// - Throws: `ImportError` if there is no row at all, or none that could be read.
         func checkRows() throws {
             if rowCount > 0 { return }
-            if unread.problemCount > 0 { throw ImportError.badRows(unread.problems, total: unread.problemCount, others: 0) }
+            if unread.problemCount > 0 {
+                throw ImportError.badRows(unread.problems, total: unread.problemCount, others: 0)
+            }
             let names = paths.map { "'\($0)'" }.joined(separator: ", ")
-            throw ImportError.invalid("There is no row to import in \(names)\(profiles.isEmpty ? "" : ", only a header")")
+            throw ImportError.invalid(
+                "There is no row to import in \(names)\(profiles.isEmpty ? "" : ", only a header")")
         }
     }
 
@@ -97,8 +103,11 @@ public struct Importer: Sendable {
                 switch outcome {
                 case .row(let row):
                     content.rowCount += 1
-                    for (column, cell) in row.cells { content.profiles[index(of: column)].note(cell, place: "\(file.path):\(row.line)") }
-                case .bad(let line, let reason): content.unread.add(RowProblem(file: file.path, line: line, reason: reason))
+                    for (column, cell) in row.cells {
+                        content.profiles[index(of: column)].note(cell, place: "\(file.path):\(row.line)")
+                    }
+                case .bad(let line, let reason):
+                    content.unread.add(RowProblem(file: file.path, line: line, reason: reason))
                 }
             }
         }
@@ -140,20 +149,27 @@ public struct Importer: Sendable {
         return check
     }
 
-    private func save(_ plan: ImportPlan, of total: Int, _ progress: @escaping (ImportProgress) -> Void) async throws -> Int {
+    private func save(_ plan: ImportPlan, of total: Int, _ progress: @escaping (ImportProgress) -> Void) async throws
+        -> Int
+    {
         var converter = RowConverter(plan, files: files)
         try checkUnchanged()
         var rows = try FileRows(files)
-        func report(_ saved: Int) { progress(ImportProgress(phase: .saving, fraction: Double(saved) / Double(total), count: saved)) }
+        func report(_ saved: Int) {
+            progress(ImportProgress(phase: .saving, fraction: Double(saved) / Double(total), count: saved))
+        }
         report(0)
         let outcome = try await BatchSaver(database: database).save(
             {
                 var batch = SaveBatch(zoneID: options.zoneID)
                 while !batch.isFull, let (number, outcome) = try rows.next() {
                     // The validation pass has already reported invalid rows.
-                    guard case .row(let row) = outcome, let draft = try? converter.record(of: row, in: number) else { continue }
+                    guard case .row(let row) = outcome, let draft = try? converter.record(of: row, in: number) else {
+                        continue
+                    }
                     let operation = RecordOperation(
-                        .forceReplace, recordName: draft.recordName ?? Name(UUID().uuidString), recordType: options.recordType, fields: draft.fields)
+                        .forceReplace, recordName: draft.recordName ?? Name(UUID().uuidString),
+                        recordType: options.recordType, fields: draft.fields)
                     batch.add(operation, size: draft.size, file: files[number].path, line: row.line)
                 }
                 try rows.checkUnchanged()
@@ -163,7 +179,8 @@ public struct Importer: Sendable {
         return outcome.saved
     }
 
-    /// Sets the parents of records, once all of them are saved: batches may be saved in any order, and a parent may follow its children in the file.
+    /// Sets the parents of records, once all of them are saved: batches may be saved in any order, and a parent may
+    /// follow its children in the file.
     private func saveParents(_ plan: ImportPlan, after saved: Int) async throws {
         var converter = RowConverter(plan, files: files)
         var rows = try FileRows(files)
@@ -171,9 +188,12 @@ public struct Importer: Sendable {
             {
                 var batch = SaveBatch(zoneID: options.zoneID)
                 while !batch.isFull, let (number, outcome) = try rows.next() {
-                    guard case .row(let row) = outcome, let draft = try? converter.record(of: row, in: number), let parent = draft.parent else { continue }
+                    guard case .row(let row) = outcome, let draft = try? converter.record(of: row, in: number),
+                        let parent = draft.parent
+                    else { continue }
                     let operation = RecordOperation(
-                        .forceUpdate, recordName: draft.recordName, recordType: options.recordType, parent: .record(parent))
+                        .forceUpdate, recordName: draft.recordName, recordType: options.recordType,
+                        parent: .record(parent))
                     batch.add(operation, size: 0, file: files[number].path, line: row.line)
                 }
                 try rows.checkUnchanged()
@@ -229,7 +249,8 @@ public struct ImportOptions: Sendable {
     public var givesNewNames: Bool
     /// The indexes to create, by the name of the field or system field. `recordName` always becomes QUERYABLE.
     public var indexes: [Name: Indexes]
-    /// The types of columns, by their name in the file. `nil` for a column derives it from the values. A field that exists keeps its type.
+    /// The types of columns, by their name in the file. `nil` for a column derives it from the values. A field that
+    /// exists keeps its type.
     public var types: [Name: FieldType]
     /// True to import the valid rows of files that also contain invalid ones.
     public var skipsBadRows: Bool
@@ -344,8 +365,8 @@ public enum ImportError: Error, Sendable, CustomStringConvertible {
     case noFile(path: String, reason: String)
     /// A file can't be read to its end.
     case unreadable(file: String, line: Int?, reason: String)
-    /// Invalid rows: the first of them, the total number, and the number of other rows, which can be imported without them; `nil` if no
-    /// row can be left out. Nothing was saved.
+    /// Invalid rows: the first of them, the total number, and the number of other rows, which can be imported without
+    /// them; `nil` if no row can be left out. Nothing was saved.
     case badRows([RowProblem], total: Int, others: Int?)
     /// The request contradicts itself, the data or the schema. Nothing was saved.
     case invalid(String)
@@ -369,7 +390,8 @@ public enum ImportError: Error, Sendable, CustomStringConvertible {
                 case 0?: ", because there is no other row"
                 case let others?: ". --skip-bad-rows imports the other \(others)"
                 }
-            return (["\(total) bad row\(total == 1 ? "" : "s"); nothing was imported\(remedy)"] + lines + more).joined(separator: "\n")
+            return (["\(total) bad row\(total == 1 ? "" : "s"); nothing was imported\(remedy)"] + lines + more).joined(
+                separator: "\n")
         case .invalid(let reason): return reason
         case .stopped(let saved, let file, let line, let error):
             return "\(file):\(line): the database refused the row after \(saved) records were saved: \(error)"

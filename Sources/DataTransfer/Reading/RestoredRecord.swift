@@ -14,7 +14,8 @@ struct RestoredRecord: Sendable {
     var sharing: RecordSharing?
 
     private static let members: Set<Name> = [
-        "recordName", "recordType", "zoneID", "fields", "parent", "created", "modified", "shortGUID", "share", "publicPermission", "participants",
+        "recordName", "recordType", "zoneID", "fields", "parent", "created", "modified", "shortGUID", "share",
+        "publicPermission", "participants",
         "rootRecordName",
     ]
 
@@ -23,7 +24,9 @@ struct RestoredRecord: Sendable {
     init(_ row: Row) throws(BadRow) {
         let object = JSONObject(row)
         if let unknown = object.names.first(where: { !Self.members.contains($0) }) {
-            throw BadRow("a record of an export has no '\(unknown)'; it has \(Self.members.sorted().map(\.string).joined(separator: ", "))")
+            throw BadRow(
+                "a record of an export has no '\(unknown)'; it has \(Self.members.sorted().map(\.string).joined(separator: ", "))"
+            )
         }
         recordName = Name(try Self.string("recordName", object))
         recordType = Name(try Self.string("recordType", object))
@@ -33,12 +36,14 @@ struct RestoredRecord: Sendable {
         )
         let parent: JSONObject? = if object["parent"] == nil { nil } else { try Self.object("parent", object) }
         self.parent = if let parent { Name(try Self.string("recordName", parent)) } else { nil }
-        provenance = Provenance(created: try Self.signature("created", created), modified: try Self.signature("modified", modified))
+        provenance = Provenance(
+            created: try Self.signature("created", created), modified: try Self.signature("modified", modified))
         do {
             sharing = try RecordSharing(object)
             provenance.shortGUID = sharing?.shortGUID
             if (sharing?.share != nil) != (recordType == Share.recordType) {
-                throw RecordError(.badRequest, "'publicPermission' and 'participants' belong to shares, and every share has them")
+                throw RecordError(
+                    .badRequest, "'publicPermission' and 'participants' belong to shares, and every share has them")
             }
             zoneID = try ZoneID(.object(zone))
             self.fields = [:]
@@ -46,7 +51,10 @@ struct RestoredRecord: Sendable {
             for field in fields {
                 let input = try FieldInput(field.value, field: field.name)
                 guard case .tagged = input else {
-                    throw RecordError(.badRequest, "the field '\(field.name)' has no value with its type, such as {\"value\":1,\"type\":\"INT64\"}")
+                    throw RecordError(
+                        .badRequest,
+                        "the field '\(field.name)' has no value with its type, such as {\"value\":1,\"type\":\"INT64\"}"
+                    )
                 }
                 self.fields[field.name] = input
             }
@@ -82,16 +90,20 @@ struct RestoredRecord: Sendable {
             throw BadRow("'\(name)' has no 'timestamp' in whole milliseconds")
         }
         return Signature(
-            timestamp: Timestamp(milliseconds: milliseconds), userRecordName: Name(try string("userRecordName", object)),
+            timestamp: Timestamp(milliseconds: milliseconds),
+            userRecordName: Name(try string("userRecordName", object)),
             deviceID: try string("deviceID", object))
     }
 
     /// True if the record has a VALIDATE reference, whose target must exist when the record is saved.
     var needsTargets: Bool {
         // Shares are saved when all targets exist.
-        !isShare && fields.values.contains { input in
-            input.value?.elements.contains { if case .reference(let reference) = $0 { reference.action == .validate } else { false } } ?? false
-        }
+        !isShare
+            && fields.values.contains { input in
+                input.value?.elements.contains {
+                    if case .reference(let reference) = $0 { reference.action == .validate } else { false }
+                } ?? false
+            }
     }
 
     var hasEncrypted: Bool {
@@ -108,7 +120,9 @@ struct RestoredRecord: Sendable {
     /// Transforms every reference.
     mutating func mapReferences(_ change: (Reference) -> Reference) {
         fields = fields.mapValues { input in
-            guard case .tagged(let value, let type, let isEncrypted) = input, type.valueType == .reference else { return input }
+            guard case .tagged(let value, let type, let isEncrypted) = input, type.valueType == .reference else {
+                return input
+            }
             return .tagged(value.mappingReferences(change), type, isEncrypted: isEncrypted)
         }
     }
@@ -130,7 +144,8 @@ struct RestoreTargets: Sendable {
     /// The target zone of all records; `nil` to keep their own zones.
     private let zoneID: ZoneID?
 
-    init(_ header: ExportHeader, into address: DatabaseAddress, as caller: Caller, zoneID: ZoneID?) throws(ImportError) {
+    init(_ header: ExportHeader, into address: DatabaseAddress, as caller: Caller, zoneID: ZoneID?) throws(ImportError)
+    {
         self.header = header
         self.address = address
         self.caller = caller
@@ -138,13 +153,15 @@ struct RestoreTargets: Sendable {
         guard zoneID == nil else { return }
         let names = header.zones.map { "'\($0.zoneName)'" }.joined(separator: ", ")
         if address.scope == .public, !header.zones.isEmpty {
-            throw .invalid("The public database has only its default zone, but the export has \(names); choose another --database")
+            throw .invalid(
+                "The public database has only its default zone, but the export has \(names); choose another --database")
         }
         if address.scope == .shared, header.address.scope != .shared {
             throw .invalid("A zone of the shared database belongs to another user: add --zone and --zone-owner")
         }
         if address.scope != .shared, Set(header.zones.map(\.zoneName)).count < header.zones.count {
-            throw .invalid("The export has zones with the same name of several users; restore it into the shared database")
+            throw .invalid(
+                "The export has zones with the same name of several users; restore it into the shared database")
         }
     }
 
@@ -163,17 +180,20 @@ struct RestoreTargets: Sendable {
         return address.scope == .shared ? source : ZoneID(zoneName: source.zoneName)
     }
 
-    /// True if shares of an exported zone are restored: from one private database to another, and not into its default zone.
+    /// True if shares of an exported zone are restored: from one private database to another, and not into its default
+    /// zone.
     func carriesShares(of source: ZoneID) -> Bool {
         header.address.scope == .private && address.scope == .private && !target(of: source).isDefault
     }
 
-    /// The record with its target zone. References to the source zone or owner become references to the target zone or owner.
+    /// The record with its target zone. References to the source zone or owner become references to the target zone or
+    /// owner.
     func placed(_ record: RestoredRecord) -> RestoredRecord {
         var record = record
         let target = target(of: record.zoneID)
         let move = ReferenceMove(
-            from: record.zoneID, in: header.address.scope, of: header.user?.userRecordName, to: target, in: address.scope, of: caller.userRecordName)
+            from: record.zoneID, in: header.address.scope, of: header.user?.userRecordName, to: target,
+            in: address.scope, of: caller.userRecordName)
         if !move.changesNothing { record.mapReferences(move.moved) }
         record.zoneID = target
         return record
@@ -184,7 +204,8 @@ struct RestoreTargets: Sendable {
 
 /// Detects duplicate records in a file.
 ///
-/// Exports are sorted by name. While the names of a zone ascend, there can be no duplicates, so only the last name is kept.
+/// Exports are sorted by name. While the names of a zone ascend, there can be no duplicates, so only the last name is
+/// kept.
 struct DuplicateDetector {
     enum Finding {
         case new

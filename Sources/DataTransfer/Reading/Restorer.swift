@@ -3,12 +3,14 @@ public import Records
 
 /// Restores an export: its schema, zones and records with their creation and modification metadata.
 ///
-/// Reads the file twice: the first pass validates every line, so that nothing changes unless all are valid; the second pass
-/// saves the records. Records with VALIDATE references are saved twice: first without that action, and again when all
-/// targets exist. This supports any order of lines, including reference cycles. If a target is still missing, the references
-/// of that record keep the action NONE, and the report lists the record. Existing records of the same names are replaced.
+/// Reads the file twice: the first pass validates every line, so that nothing changes unless all are valid; the second
+/// pass saves the records. Records with VALIDATE references are saved twice: first without that action, and again when
+/// all targets exist. This supports any order of lines, including reference cycles. If a target is still missing, the
+/// references of that record keep the action NONE, and the report lists the record. Existing records of the same names
+/// are replaced.
 ///
-/// Shares are saved last, when all records exist. Users who accepted are guests at once, and the target's user is the owner.
+/// Shares are saved last, when all records exist. Users who accepted are guests at once, and the target's user is the
+/// owner.
 ///
 /// The bytes of assets are in a folder beside the export. They are verified against
 /// their checksums before anything changes, and uploaded before their records are saved.
@@ -23,10 +25,12 @@ public struct Restorer: Sendable {
     /// - Parameters:
     ///   - zoneID: the target zone of all records; `nil` keeps the zone names of the export.
     ///   - assets: the asset folder and transport; `nil` refuses exports with assets.
-    ///   - keepsLinks: true to keep the links of shares that lead nowhere else; false for a copy, which has links of its own.
+    ///   - keepsLinks: true to keep the links of shares that lead nowhere else; false for a copy, which has links of
+    ///     its own.
     /// - Throws: `ImportError` if the export does not fit the database.
     public init(
-        _ export: ExportFile, zoneID: ZoneID? = nil, assets: AssetExchange? = nil, keepsLinks: Bool = true, into database: any RecordDatabase
+        _ export: ExportFile, zoneID: ZoneID? = nil, assets: AssetExchange? = nil, keepsLinks: Bool = true,
+        into database: any RecordDatabase
     ) throws {
         self.assets = assets
         self.keepsLinks = keepsLinks
@@ -54,18 +58,21 @@ public struct Restorer: Sendable {
         return report
     }
 
-    /// Sets the keys of the export. Others of the target's user stay. A zone takes none, because they belong to a whole database.
+    /// Sets the keys of the export. Others of the target's user stay. A zone takes none, because they belong to a whole
+    /// database.
     private func setKeys(_ report: inout RestoreReport) async throws {
         guard !places.isSingle, !header.keyValues.isEmpty else { return }
         func refuse(_ reason: String) {
-            report.refusedKeyValues = RowProblem(file: file.path, line: 1, reason: "the key-value store was refused: \(reason)")
+            report.refusedKeyValues = RowProblem(
+                file: file.path, line: 1, reason: "the key-value store was refused: \(reason)")
         }
         guard database.address.scope == .private, database.can(.keepKeyValues) else {
             refuse("the target keeps none")
             return
         }
         do {
-            _ = try await database.modifyKeyValues(header.keyValues.sorted { $0.key < $1.key }.map { .set($0.key, $0.value) })
+            _ = try await database.modifyKeyValues(
+                header.keyValues.sorted { $0.key < $1.key }.map { .set($0.key, $0.value) })
             report.keyValues = header.keyValues.count
         } catch let error as RecordError {
             // All records are saved by now.
@@ -80,7 +87,10 @@ public struct Restorer: Sendable {
             do {
                 try KeyValueLimits.check(.set(key, value))
             } catch {
-                check.add(RowProblem(file: file.path, line: 1, reason: "a key of 'keyValues' can't be set: \((error as? RecordError)?.reason ?? "\(error)")"))
+                check.add(
+                    RowProblem(
+                        file: file.path, line: 1,
+                        reason: "a key of 'keyValues' can't be set: \((error as? RecordError)?.reason ?? "\(error)")"))
             }
         }
     }
@@ -93,12 +103,16 @@ public struct Restorer: Sendable {
         }
         func refuse(_ subscription: Subscription, _ reason: String) {
             report.refusedSubscriptions.append(
-                RowProblem(file: file.path, line: 1, reason: "the subscription '\(subscription.subscriptionID)' was refused: \(reason)"))
+                RowProblem(
+                    file: file.path, line: 1,
+                    reason: "the subscription '\(subscription.subscriptionID)' was refused: \(reason)"))
         }
         // Records that come into another zone leave the subscriptions to the zone where they came from.
         let present = places.isSingle ? try await database.subscriptions() : []
         let elsewhere = placed.filter { subscription in
-            present.contains { $0.subscriptionID == subscription.subscriptionID && $0.zoneID?.zoneName != subscription.zoneID?.zoneName }
+            present.contains {
+                $0.subscriptionID == subscription.subscriptionID && $0.zoneID?.zoneName != subscription.zoneID?.zoneName
+            }
         }
         for subscription in elsewhere { refuse(subscription, "there is one with this id about another zone") }
         let rest = placed.filter { !elsewhere.contains($0) }
@@ -116,9 +130,11 @@ public struct Restorer: Sendable {
             guard let existing = schema.types[type.name] else { return true }
             let lacksField = type.fields.contains { name, definition in
                 guard let field = existing.fields[name] else { return true }
-                return !field.type.holdsSameValues(as: definition.type) || !field.indexes.isSuperset(of: definition.indexes)
+                return !field.type.holdsSameValues(as: definition.type)
+                    || !field.indexes.isSuperset(of: definition.indexes)
             }
-            return lacksField || type.systemIndexes.contains { !(existing.systemIndexes[$0.key] ?? []).isSuperset(of: $0.value) }
+            return lacksField
+                || type.systemIndexes.contains { !(existing.systemIndexes[$0.key] ?? []).isSuperset(of: $0.value) }
         }
     }
 
@@ -158,7 +174,9 @@ public struct Restorer: Sendable {
         var verified: [FileChecksum: Int64] = [:]
         var check = try await check(DuplicateDetector(keepsAll: false), &verified, progress)
         if check == nil { check = try await self.check(DuplicateDetector(keepsAll: true), &verified, progress) }
-        guard let check else { throw ImportError.unreadable(file: file.path, line: nil, reason: "its records can't be read") }
+        guard let check else {
+            throw ImportError.unreadable(file: file.path, line: nil, reason: "its records can't be read")
+        }
         if check.assets > 0, assets == nil {
             throw ImportError.invalid(
                 "The records of '\(file.path)' have \(check.assets) asset\(check.assets == 1 ? "" : "s"), whose bytes are not in the file: give the "
@@ -171,7 +189,8 @@ public struct Restorer: Sendable {
     /// - Returns: `nil` if more names must be kept to detect duplicates.
     /// - Parameter verified: the verified files with their sizes.
     private func check(
-        _ names: DuplicateDetector, _ verified: inout [FileChecksum: Int64], _ progress: @escaping (ImportProgress) -> Void
+        _ names: DuplicateDetector, _ verified: inout [FileChecksum: Int64],
+        _ progress: @escaping (ImportProgress) -> Void
     ) async throws -> Check? {
         var check = Check()
         checkKeys(&check)
@@ -200,7 +219,9 @@ public struct Restorer: Sendable {
                     case .taken(let line): throw BadRow("the record '\(record.recordName)' is already on line \(line)")
                     case .unknown: return nil
                     }
-                    if let shareName = record.sharing?.shareName { check.roots[record.zoneID, default: [:]][shareName] = record.recordName }
+                    if let shareName = record.sharing?.shareName {
+                        check.roots[record.zoneID, default: [:]][shareName] = record.recordName
+                    }
                     if record.isShare, !places.carriesShares(of: record.zoneID) {
                         check.sharesLeftOut += 1
                         continue
@@ -235,15 +256,21 @@ public struct Restorer: Sendable {
         for (name, asset) in record.assets {
             count += 1
             guard let checksum = FileChecksum(asset.fileChecksum) else {
-                throw BadRow("the asset in field '\(name)' has the fileChecksum '\(asset.fileChecksum)', which is not from Skylight: 64 hexadecimal digits")
+                throw BadRow(
+                    "the asset in field '\(name)' has the fileChecksum '\(asset.fileChecksum)', which is not from Skylight: 64 hexadecimal digits"
+                )
             }
             guard (0...AssetExchange.sizeLimit).contains(asset.size) else {
-                throw BadRow("the asset in field '\(name)' has the size \(asset.size); it must be from 0 to \(AssetExchange.sizeLimit)")
+                throw BadRow(
+                    "the asset in field '\(name)' has the size \(asset.size); it must be from 0 to \(AssetExchange.sizeLimit)"
+                )
             }
             guard let assets else { continue }
             if let size = verified[checksum] {
                 guard size == asset.size else {
-                    throw BadRow("the asset in field '\(name)' has the size \(asset.size), and the file of its checksum has \(size) bytes")
+                    throw BadRow(
+                        "the asset in field '\(name)' has the size \(asset.size), and the file of its checksum has \(size) bytes"
+                    )
                 }
                 continue
             }
@@ -259,9 +286,14 @@ public struct Restorer: Sendable {
         return count
     }
 
-    private func save(_ check: Check, _ report: inout RestoreReport, _ progress: @escaping (ImportProgress) -> Void) async throws {
+    private func save(_ check: Check, _ report: inout RestoreReport, _ progress: @escaping (ImportProgress) -> Void)
+        async throws
+    {
         let total = max(1, check.total + check.again)
-        func tell(_ saved: Int) { progress(ImportProgress(phase: .saving, fraction: Double(saved) / Double(total), count: min(saved, check.total))) }
+        func tell(_ saved: Int) {
+            progress(
+                ImportProgress(phase: .saving, fraction: Double(saved) / Double(total), count: min(saved, check.total)))
+        }
         tell(0)
         let first = BatchSaver(database: database, assets: assets.map { AssetSupplier($0) })
         var saved = try await save(with: first, tell) { record in
@@ -286,7 +318,8 @@ public struct Restorer: Sendable {
             (report.unvalidated, report.unvalidatedCount) = (again.refused, again.refusedCount)
         }
         guard check.shares > 0 else { return }
-        let saver = BatchSaver(database: database, goesPastRefusals: true, assets: assets.map { AssetSupplier($0) }, savedBefore: saved)
+        let saver = BatchSaver(
+            database: database, goesPastRefusals: true, assets: assets.map { AssetSupplier($0) }, savedBefore: saved)
         let before = saved
         let shares = try await save(with: saver, { tell(before + $0) }) { record in
             guard record.isShare, places.carriesShares(of: record.zoneID) else { return nil }
@@ -314,7 +347,8 @@ public struct Restorer: Sendable {
             next = nil
             while next == nil, let outcome = try lines.next() {
                 // The validation pass has already reported invalid lines.
-                guard case .row(let row) = outcome, let record = try? RestoredRecord(row), let selected = select(record) else { continue }
+                guard case .row(let row) = outcome, let record = try? RestoredRecord(row), let selected = select(record)
+                else { continue }
                 next = (places.placed(selected), row.line, lines.offset)
                 if !keepsLinks { next?.record.provenance.shortGUID = nil }
             }
@@ -330,7 +364,8 @@ public struct Restorer: Sendable {
                 while let item = next, item.record.zoneID == batch.zoneID, !batch.isFull {
                     batch.add(
                         item.record.operation, size: item.offset - offset,
-                        assetBytes: item.record.assets.reduce(0) { $0.addingSaturated($1.asset.size) }, file: file.path, line: item.line)
+                        assetBytes: item.record.assets.reduce(0) { $0.addingSaturated($1.asset.size) }, file: file.path,
+                        line: item.line)
                     offset = item.offset
                     try advance()
                 }
@@ -351,7 +386,9 @@ public struct Restorer: Sendable {
 extension RestoredRecord {
     /// The share with its root, unless it tells the root itself or shares its zone.
     fileprivate func sharing(_ rootName: Name?) -> RestoredRecord {
-        guard let rootName, recordName != Share.zoneWideName, var share = sharing?.share, share.rootName == nil else { return self }
+        guard let rootName, recordName != Share.zoneWideName, var share = sharing?.share, share.rootName == nil else {
+            return self
+        }
         var record = self
         share.rootName = rootName
         record.sharing = RecordSharing(shortGUID: share.shortGUID, share: share)
@@ -360,7 +397,8 @@ extension RestoredRecord {
 
     fileprivate var operation: RecordOperation {
         var operation = RecordOperation(
-            .forceReplace, recordName: recordName, recordType: recordType, fields: fields, parent: parent.map { .record($0) } ?? .cleared,
+            .forceReplace, recordName: recordName, recordType: recordType, fields: fields,
+            parent: parent.map { .record($0) } ?? .cleared,
             provenance: provenance)
         if let share = sharing?.share { operation.share = ShareInput(restoring: share) }
         return operation
@@ -377,10 +415,12 @@ public struct RestoreReport: Sendable, Hashable {
     public var madeZones: [ZoneID]
     /// The types that were created or extended by fields or indexes.
     public var changedTypes: [Name]
-    /// Saved records whose VALIDATE references keep the action NONE, with the reason, in line order. Limited to ``Importer/problemLimit``.
+    /// Saved records whose VALIDATE references keep the action NONE, with the reason, in line order. Limited to
+    /// ``Importer/problemLimit``.
     public var unvalidated: [RowProblem] = []
     public var unvalidatedCount = 0
-    /// Shares that the database refused, with the reason, in line order. Their records are saved. Limited to ``Importer/problemLimit``.
+    /// Shares that the database refused, with the reason, in line order. Their records are saved. Limited to
+    /// ``Importer/problemLimit``.
     public var unshared: [RowProblem] = []
     public var unsharedCount = 0
     /// Saved shares with a new link, because theirs leads to another share. Limited to ``Importer/problemLimit``.

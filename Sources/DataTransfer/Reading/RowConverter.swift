@@ -30,7 +30,9 @@ struct RowConverter {
         var cells: [Name: Cell] = [:]
         cells.reserveCapacity(row.cells.count)
         for (column, cell) in row.cells where !cell.isEmpty { cells[column] = cell }
-        if let column = plan.errorField, let code = cells[column] { throw BadRow("the row has no record, but the error \(code.shown)") }
+        if let column = plan.errorField, let code = cells[column] {
+            throw BadRow("the row has no record, but the error \(code.shown)")
+        }
         let recordName = try recordName(cells)
         let parent = try parent(cells)
         var fields: [Name: FieldInput] = [:]
@@ -41,11 +43,14 @@ struct RowConverter {
             fields[source.name] = FieldInput(value, isEncrypted: source.type.isEncrypted)
             size += source.name.utf8.count + value.roughSize
         }
-        // The approximate size is never much larger than the exact one, so the expensive exact size is needed only near the limit.
+        // The approximate size is never much larger than the exact one, so the expensive exact size is needed only near
+        // the limit.
         if size > Self.recordSizeLimit / 2 {
             let text = FieldsText(fields.compactMap { name, input in input.field(named: name) })
             if text.bytes.count > Self.recordSizeLimit {
-                throw BadRow("the record is too large: its fields have \(text.bytes.count) bytes, and the limit is \(Self.recordSizeLimit)")
+                throw BadRow(
+                    "the record is too large: its fields have \(text.bytes.count) bytes, and the limit is \(Self.recordSizeLimit)"
+                )
             }
         }
         if let recordName {
@@ -81,7 +86,9 @@ struct RowConverter {
     }
 
     private func check(_ recordName: Name) throws(BadRow) {
-        do { try NameRules.checkRecordName(recordName) } catch { throw BadRow((error as? RecordError)?.reason ?? "\(error)") }
+        do { try NameRules.checkRecordName(recordName) } catch {
+            throw BadRow((error as? RecordError)?.reason ?? "\(error)")
+        }
     }
 
     private func value(of source: FieldSource, in cells: [Name: Cell]) throws(BadRow) -> FieldValue? {
@@ -89,7 +96,8 @@ struct RowConverter {
         case .column(let column):
             guard let cell = cells[column] else { return nil }
             if let value = cell.value(as: source.type, field: source.name) { return value }
-            throw BadRow("'\(column)' is \(cell.shown), but the field '\(source.name)' has type \(source.type.schemaName)")
+            throw BadRow(
+                "'\(column)' is \(cell.shown), but the field '\(source.name)' has type \(source.type.schemaName)")
         case .coordinates(let latitude, let longitude):
             switch (cells[latitude]?.number, cells[longitude]?.number) {
             case (nil, nil): return nil
@@ -113,7 +121,8 @@ struct BadRow: Error {
 extension FieldInput {
     fileprivate func field(named name: Name) -> Field? {
         switch self {
-        case .tagged(let value, _, let isEncrypted), .untagged(let value, let isEncrypted): Field(name: name, value: value, isEncrypted: isEncrypted)
+        case .tagged(let value, _, let isEncrypted), .untagged(let value, let isEncrypted):
+            Field(name: name, value: value, isEncrypted: isEncrypted)
         case .cleared: nil
         }
     }

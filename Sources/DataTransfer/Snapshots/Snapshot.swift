@@ -2,9 +2,11 @@ public import Foundation
 public import RecordStore
 public import Records
 
-/// A saved state of a container's environment: the exports of its databases, and the files of their assets, in one folder.
+/// A saved state of a container's environment: the exports of its databases, and the files of their assets, in one
+/// folder.
 ///
-/// `snapshot.json` describes the folder. Each database is a file that ``Exporter`` wrote, so `skylight import` reads it too.
+/// `snapshot.json` describes the folder. Each database is a file that ``Exporter`` wrote, so `skylight import` reads it
+/// too.
 public struct Snapshot: Sendable, Hashable {
     /// The maximum length of a name, in characters.
     public static let nameLimit = 100
@@ -36,7 +38,9 @@ public struct Snapshot: Sendable, Hashable {
     public var userCount: Int { files.count { $0 != Self.publicFile } }
 
     /// The folder with the bytes of its assets.
-    var assetFolder: AssetFileFolder { AssetFileFolder(url.appending(path: Self.assetsFolder, directoryHint: .isDirectory)) }
+    var assetFolder: AssetFileFolder {
+        AssetFileFolder(url.appending(path: Self.assetsFolder, directoryHint: .isDirectory))
+    }
     /// The requests of the log, one JSON object in each line; `nil` without the log.
     public var requestsURL: URL? { requests == nil ? nil : url.appending(path: Self.requestsFile) }
 
@@ -46,12 +50,20 @@ public struct Snapshot: Sendable, Hashable {
     /// - Throws: ``SnapshotError`` with the rule.
     public static func checkedName(_ text: String) throws(SnapshotError) -> String {
         let name = text.trimmingWhiteSpace
-        if name.isEmpty { throw SnapshotError(.invalid, "'name' is empty: a snapshot needs a name of 1 to \(nameLimit) characters") }
-        if name.count > nameLimit {
-            throw SnapshotError(.invalid, "'name' has \(name.count) characters: the name of a snapshot has at most \(nameLimit). Shorten it")
+        if name.isEmpty {
+            throw SnapshotError(.invalid, "'name' is empty: a snapshot needs a name of 1 to \(nameLimit) characters")
         }
-        if name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control || $0.properties.generalCategory == .lineSeparator }) {
-            throw SnapshotError(.invalid, "'name' has a line end or another control character: write the name of a snapshot in one line")
+        if name.count > nameLimit {
+            throw SnapshotError(
+                .invalid,
+                "'name' has \(name.count) characters: the name of a snapshot has at most \(nameLimit). Shorten it")
+        }
+        if name.unicodeScalars.contains(where: {
+            $0.properties.generalCategory == .control || $0.properties.generalCategory == .lineSeparator
+        }) {
+            throw SnapshotError(
+                .invalid, "'name' has a line end or another control character: write the name of a snapshot in one line"
+            )
         }
         return name
     }
@@ -60,7 +72,9 @@ public struct Snapshot: Sendable, Hashable {
     static func folderName(_ name: String) -> String {
         var hash = FNV1a()
         hash.add(text: name)
-        let words = name.unicodeScalars.map { $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil) ? Character($0) : "-" }
+        let words = name.unicodeScalars.map {
+            $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil) ? Character($0) : "-"
+        }
         return "\(String(words.prefix(40)))-\(hash.text)"
     }
 
@@ -86,7 +100,9 @@ extension Snapshot {
             writer.member("environment", environment.rawValue)
             writer.member("saved", saved.milliseconds)
             writer.name("records")
-            writer.object { writer in for (type, count) in records.sorted(by: { $0.key < $1.key }) { writer.member(type, Int64(count)) } }
+            writer.object { writer in
+                for (type, count) in records.sorted(by: { $0.key < $1.key }) { writer.member(type, Int64(count)) }
+            }
             writer.name("assets")
             writer.object { writer in
                 writer.member("references", Int64(assets.references))
@@ -112,19 +128,36 @@ extension Snapshot {
         guard case .object(let members)? = try? JSONReader.value(of: bytes), members["skylight"] == "snapshot" else {
             throw damaged("it is no JSON object with \"skylight\":\"snapshot\"")
         }
-        guard case .integer(let version)? = members["version"], version >= 1 else { throw damaged("it has no 'version'") }
-        if version > Self.version { throw damaged("a newer version of Skylight wrote it (format \(version)); use that version") }
-        guard case .string(let name)? = members["name"], let container = members["container"]?.text.flatMap({ ContainerID($0) }),
-            let environment = members["environment"]?.text.flatMap({ Records.Environment(rawValue: $0) }), case .integer(let saved)? = members["saved"],
-            case .object(let records)? = members["records"], case .object(let assets)? = members["assets"], case .array(let files)? = members["databases"]
-        else { throw damaged("'name', 'container', 'environment', 'saved', 'records', 'assets' or 'databases' is missing or not valid") }
+        guard case .integer(let version)? = members["version"], version >= 1 else {
+            throw damaged("it has no 'version'")
+        }
+        if version > Self.version {
+            throw damaged("a newer version of Skylight wrote it (format \(version)); use that version")
+        }
+        guard case .string(let name)? = members["name"],
+            let container = members["container"]?.text.flatMap({ ContainerID($0) }),
+            let environment = members["environment"]?.text.flatMap({ Records.Environment(rawValue: $0) }),
+            case .integer(let saved)? = members["saved"],
+            case .object(let records)? = members["records"], case .object(let assets)? = members["assets"],
+            case .array(let files)? = members["databases"]
+        else {
+            throw damaged(
+                "'name', 'container', 'environment', 'saved', 'records', 'assets' or 'databases' is missing or not valid"
+            )
+        }
         do { self.name = try Self.checkedName(name) } catch { throw damaged(error.description) }
-        (self.container, self.environment, self.saved, self.url) = (container, environment, Timestamp(milliseconds: saved), url)
-        self.records = Dictionary(records.members.map { ($0.name, $0.value.count) }, uniquingKeysWith: { first, _ in first })
+        (self.container, self.environment, self.saved, self.url) = (
+            container, environment, Timestamp(milliseconds: saved), url
+        )
+        self.records = Dictionary(
+            records.members.map { ($0.name, $0.value.count) }, uniquingKeysWith: { first, _ in first })
         self.assets = ExportReport.AssetCount(
-            references: assets["references"]?.count ?? 0, files: assets["files"]?.count ?? 0, bytes: Int64(assets["bytes"]?.count ?? 0))
+            references: assets["references"]?.count ?? 0, files: assets["files"]?.count ?? 0,
+            bytes: Int64(assets["bytes"]?.count ?? 0))
         self.files = files.compactMap(\.text)
-        guard self.files.count == files.count, self.files.allSatisfy(Self.isDatabaseFile) else { throw damaged("'databases' names a file that no snapshot has") }
+        guard self.files.count == files.count, self.files.allSatisfy(Self.isDatabaseFile) else {
+            throw damaged("'databases' names a file that no snapshot has")
+        }
         requests = members["requests"].map(\.count)
     }
 }
@@ -150,10 +183,13 @@ public struct SnapshotSource: Sendable {
 
     /// - Parameter open: opens the public database, or a user's private one. A user whom nobody knows is created.
     public init(
-        _ container: ContainerID, _ environment: Environment, users: [ExportHeader.User], transport: any AssetTransport, production: Schema,
+        _ container: ContainerID, _ environment: Environment, users: [ExportHeader.User], transport: any AssetTransport,
+        production: Schema,
         open: @escaping @Sendable (DatabaseScope, ExportHeader.User?) async throws -> any RecordDatabase
     ) {
-        (self.container, self.environment, self.users, self.transport, self.production) = (container, environment, users, transport, production)
+        (self.container, self.environment, self.users, self.transport, self.production) = (
+            container, environment, users, transport, production
+        )
         self.open = open
     }
 

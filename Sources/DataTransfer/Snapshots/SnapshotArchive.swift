@@ -14,10 +14,14 @@ public struct SnapshotArchive: Sendable {
         self.snapshot = snapshot
         var names = [Snapshot.manifestFile] + snapshot.files + (snapshot.requests == nil ? [] : [Snapshot.requestsFile])
         // Without assets there is no folder.
-        let assets = (try? FileManager.default.contentsOfDirectory(atPath: snapshot.url.appending(path: Snapshot.assetsFolder).path(percentEncoded: false))) ?? []
+        let assets =
+            (try? FileManager.default.contentsOfDirectory(
+                atPath: snapshot.url.appending(path: Snapshot.assetsFolder).path(percentEncoded: false))) ?? []
         names += assets.filter { FileChecksum($0) != nil }.sorted().map { "\(Snapshot.assetsFolder)/\($0)" }
         files = try names.map { name in
-            do { return (name, try FileBytes(path: snapshot.url.appending(path: name).path(percentEncoded: false)).size) } catch {
+            do {
+                return (name, try FileBytes(path: snapshot.url.appending(path: name).path(percentEncoded: false)).size)
+            } catch {
                 throw SnapshotError(.damaged, "The snapshot '\(snapshot.name)' is damaged: \(error)")
             }
         }
@@ -42,14 +46,19 @@ public struct SnapshotArchive: Sendable {
             try await write(header.block(modified: snapshot.saved.milliseconds / 1000))
             var count: Int64 = 0
             do {
-                for try await part in try FileBytes(path: snapshot.url.appending(path: name).path(percentEncoded: false)) {
+                for try await part in try FileBytes(
+                    path: snapshot.url.appending(path: name).path(percentEncoded: false))
+                {
                     count += Int64(part.readableBytes)
                     try await write(Array(part.readableBytesView))
                 }
             } catch let error as AssetFileError {
                 throw SnapshotError(.damaged, "The snapshot '\(snapshot.name)' is damaged: \(error)")
             }
-            guard count == size else { throw SnapshotError(.damaged, "'\(name)' of the snapshot '\(snapshot.name)' was changed while it was read") }
+            guard count == size else {
+                throw SnapshotError(
+                    .damaged, "'\(name)' of the snapshot '\(snapshot.name)' was changed while it was read")
+            }
             try await write([UInt8](repeating: 0, count: header.padding))
         }
         try await write([UInt8](repeating: 0, count: 2 * TarHeader.blockSize))
@@ -59,10 +68,16 @@ public struct SnapshotArchive: Sendable {
 extension SnapshotArchive {
     /// Reads the description of a shared snapshot.
     /// - Throws: ``SnapshotError`` if the file is no shared snapshot.
-    public static func describe(_ url: URL) throws -> (name: String, container: ContainerID, environment: Records.Environment) {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "skylight-snapshot-\(UUID().uuidString)", directoryHint: .isDirectory)
+    public static func describe(_ url: URL) throws -> (
+        name: String, container: ContainerID, environment: Records.Environment
+    ) {
+        let folder = FileManager.default.temporaryDirectory.appending(
+            path: "skylight-snapshot-\(UUID().uuidString)", directoryHint: .isDirectory)
         do { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) } catch {
-            throw SnapshotError(.unwritable, "'\(url.relativePath)' can't be unpacked into the system's temporary folder; check its space and permissions")
+            throw SnapshotError(
+                .unwritable,
+                "'\(url.relativePath)' can't be unpacked into the system's temporary folder; check its space and permissions"
+            )
         }
         // Left over files are in the system's folder for temporary ones.
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -70,10 +85,13 @@ extension SnapshotArchive {
         return (snapshot.name, snapshot.container, snapshot.environment)
     }
 
-    /// Unpacks a shared snapshot and reads its description. Errors name its files by their places in the archive: the folder is the server's own.
+    /// Unpacks a shared snapshot and reads its description. Errors name its files by their places in the archive: the
+    /// folder is the server's own.
     /// - Parameter wanted: the one file to unpack; `nil` for all, which are then checked, too.
     /// - Returns: also the names of the unpacked files.
-    static func reading(_ archive: URL, unpackedInto folder: URL, only wanted: String? = nil) throws -> (Snapshot, files: [String]) {
+    static func reading(_ archive: URL, unpackedInto folder: URL, only wanted: String? = nil) throws -> (
+        Snapshot, files: [String]
+    ) {
         do {
             let files = try unpack(archive, into: folder, only: wanted)
             let snapshot = try Snapshot(in: folder)
@@ -87,7 +105,8 @@ extension SnapshotArchive {
         }
     }
 
-    /// Unpacks the files of a snapshot. Paths in the archive lead nowhere else. Syncs nothing, since the files may turn out to be no snapshot.
+    /// Unpacks the files of a snapshot. Paths in the archive lead nowhere else. Syncs nothing, since the files may turn
+    /// out to be no snapshot.
     /// - Parameter wanted: the one file to unpack; `nil` for all.
     /// - Returns: the names of the unpacked files.
     static func unpack(_ url: URL, into folder: URL, only wanted: String? = nil) throws -> [String] {
@@ -101,12 +120,16 @@ extension SnapshotArchive {
         func read(_ count: Int, of member: String? = nil) throws -> [UInt8] {
             var bytes: [UInt8] = []
             do {
-                while bytes.count < count, let part = try handle.read(upToCount: count - bytes.count), !part.isEmpty { bytes += part }
+                while bytes.count < count, let part = try handle.read(upToCount: count - bytes.count), !part.isEmpty {
+                    bytes += part
+                }
             } catch {
                 throw SnapshotError(.damaged, "'\(archive)' can't be read: \(error.localizedDescription)")
             }
             guard bytes.count == count else {
-                throw SnapshotError(.damaged, "'\(archive)' is a damaged archive: it ends \(member.map { "within '\($0)'" } ?? "too early")")
+                throw SnapshotError(
+                    .damaged,
+                    "'\(archive)' is a damaged archive: it ends \(member.map { "within '\($0)'" } ?? "too early")")
             }
             return bytes
         }
@@ -120,7 +143,8 @@ extension SnapshotArchive {
             let file: DraftFile?
             if let name, wanted.map({ $0 == name }) ?? true {
                 let target = folder.appending(path: name)
-                try FileManager.default.createDirectory(at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try FileManager.default.createDirectory(
+                    at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
                 file = try DraftFile(target)
             } else {
                 file = nil
@@ -141,16 +165,22 @@ extension SnapshotArchive {
         return unpacked
     }
 
-    /// The name of a file in the snapshot's folder. Archives may have been packed again, with or without a folder around it.
+    /// The name of a file in the snapshot's folder. Archives may have been packed again, with or without a folder
+    /// around it.
     private static func name(of path: String, in archive: String) throws(SnapshotError) -> String {
         let parts = path.split(separator: "/").filter { $0 != "." }
         for count in [2, 1] where parts.count >= count {
             let name = parts.suffix(count).joined(separator: "/")
-            let isAsset = count == 2 && parts[parts.count - 2] == Snapshot.assetsFolder && FileChecksum(parts[parts.count - 1]) != nil
-            let isOther = count == 1 && (name == Snapshot.manifestFile || name == Snapshot.requestsFile || Snapshot.isDatabaseFile(name))
+            let isAsset =
+                count == 2 && parts[parts.count - 2] == Snapshot.assetsFolder
+                && FileChecksum(parts[parts.count - 1]) != nil
+            let isOther =
+                count == 1
+                && (name == Snapshot.manifestFile || name == Snapshot.requestsFile || Snapshot.isDatabaseFile(name))
             if isAsset || isOther { return name }
         }
-        throw SnapshotError(.damaged, "'\(archive)' is no shared snapshot: it has the file '\(path)', which no snapshot has")
+        throw SnapshotError(
+            .damaged, "'\(archive)' is no shared snapshot: it has the file '\(path)', which no snapshot has")
     }
 }
 
@@ -162,7 +192,8 @@ extension SnapshotFolder {
             let (shared, files) = try SnapshotArchive.reading(archive, unpackedInto: draft.url)
             let name = freeName(shared.name)
             let snapshot = Snapshot(
-                name: name, container: shared.container, environment: shared.environment, saved: shared.saved, records: shared.records, assets: shared.assets,
+                name: name, container: shared.container, environment: shared.environment, saved: shared.saved,
+                records: shared.records, assets: shared.assets,
                 files: shared.files, requests: shared.requests, url: place(of: name))
             try FileManager.default.removeItem(at: draft.url.appending(path: Snapshot.manifestFile))
             try draft.write(snapshot.manifest, to: Snapshot.manifestFile)
@@ -203,7 +234,9 @@ struct TarHeader {
     /// - Parameter modified: seconds since 1970.
     func block(modified: Int64) -> [UInt8] {
         var block = [UInt8](repeating: 0, count: Self.blockSize)
-        func put(_ bytes: some Sequence<UInt8>, at start: Int) { for (index, byte) in bytes.enumerated() { block[start + index] = byte } }
+        func put(_ bytes: some Sequence<UInt8>, at start: Int) {
+            for (index, byte) in bytes.enumerated() { block[start + index] = byte }
+        }
         func octal(_ number: Int64, _ digits: Int) -> [UInt8] {
             let text = String(number, radix: 8)
             return Array((String(repeating: "0", count: max(0, digits - text.utf8.count)) + text).utf8)
@@ -255,7 +288,9 @@ struct TarHeader {
         case UInt8(ascii: "0"), 0: kind = .file
         case UInt8(ascii: "5"): kind = .folder
         case UInt8(ascii: "x"), UInt8(ascii: "g"): kind = .attributes
-        default: throw SnapshotError(.damaged, "'\(archive)' is no shared snapshot: '\(path)' in it is neither a file nor a folder")
+        default:
+            throw SnapshotError(
+                .damaged, "'\(archive)' is no shared snapshot: '\(path)' in it is neither a file nor a folder")
         }
     }
 }

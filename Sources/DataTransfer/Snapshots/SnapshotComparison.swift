@@ -54,7 +54,9 @@ public struct SnapshotComparison: Sendable {
     }
 
     /// True if only the schemas may differ.
-    public var hasEqualData: Bool { records.total == 0 && zones.isEmpty && subscriptions.total == 0 && keyValues.total == 0 }
+    public var hasEqualData: Bool {
+        records.total == 0 && zones.isEmpty && subscriptions.total == 0 && keyValues.total == 0
+    }
 
     public var isEmpty: Bool { hasEqualData && schema.isEmpty }
 
@@ -81,12 +83,16 @@ public struct SnapshotComparison: Sendable {
         types[line.recordType, default: Counts()][kind] += 1
         guard types[line.recordType, default: Counts()][kind] <= limit else { return }
         entries.append(
-            Entry(kind: kind, user: user, zoneID: line.zoneID, recordName: line.recordName, recordType: line.recordType, fields: difference.fields))
+            Entry(
+                kind: kind, user: user, zoneID: line.zoneID, recordName: line.recordName, recordType: line.recordType,
+                fields: difference.fields))
     }
 
     private mutating func addZones(of user: ExportHeader.User, _ before: Set<ZoneID>, _ after: Set<ZoneID>) {
         let (added, removed) = (after.subtracting(before), before.subtracting(after))
-        zones += (added.map { ZoneEntry(kind: .added, user: user, zoneName: $0.zoneName) } + removed.map { ZoneEntry(kind: .removed, user: user, zoneName: $0.zoneName) })
+        zones +=
+            (added.map { ZoneEntry(kind: .added, user: user, zoneName: $0.zoneName) }
+            + removed.map { ZoneEntry(kind: .removed, user: user, zoneName: $0.zoneName) })
             .sorted { $0.zoneName < $1.zoneName }
     }
 }
@@ -144,11 +150,17 @@ extension LineDifference {
     fileprivate var fields: [Name] {
         guard case .changed(let from, let to) = self else { return [] }
         // The lines were read as objects before.
-        guard case .object(let old)? = try? JSONReader.value(of: from.bytes), case .object(let new)? = try? JSONReader.value(of: to.bytes) else { return [] }
-        func fields(_ record: JSONObject) -> JSONObject { if case .object(let fields)? = record["fields"] { fields } else { JSONObject() } }
+        guard case .object(let old)? = try? JSONReader.value(of: from.bytes),
+            case .object(let new)? = try? JSONReader.value(of: to.bytes)
+        else { return [] }
+        func fields(_ record: JSONObject) -> JSONObject {
+            if case .object(let fields)? = record["fields"] { fields } else { JSONObject() }
+        }
         let (left, right) = (fields(old), fields(new))
         let names = Set(left.names).union(right.names).filter { left[$0] != right[$0] }.sorted()
-        let parts = Set(old.names).union(new.names).subtracting(["fields", "created", "modified"]).filter { old[$0] != new[$0] }.sorted()
+        let parts = Set(old.names).union(new.names).subtracting(["fields", "created", "modified"]).filter {
+            old[$0] != new[$0]
+        }.sorted()
         return names + parts
     }
 }
@@ -168,12 +180,15 @@ extension SnapshotFolder {
         _ before: Snapshot, withPresentOf source: SnapshotSource, progress: (SnapshotProgress) -> Void = { _ in }
     ) async throws -> SnapshotComparison {
         let before = try SnapshotContent(before)
-        return try await withPresent(of: source, progress) { try await SnapshotComparison(from: before, to: $0, limit: Self.entryLimit) }
+        return try await withPresent(of: source, progress) {
+            try await SnapshotComparison(from: before, to: $0, limit: Self.entryLimit)
+        }
     }
 
     /// Reads the present into files that are removed afterwards.
     func withPresent<Value>(
-        of source: SnapshotSource, _ progress: (SnapshotProgress) -> Void, _ work: (SnapshotContent) async throws -> Value
+        of source: SnapshotSource, _ progress: (SnapshotProgress) -> Void,
+        _ work: (SnapshotContent) async throws -> Value
     ) async throws -> Value {
         let draft = try draft()
         defer { close(draft) }
@@ -196,15 +211,25 @@ struct SnapshotContent: Sendable {
         for name in files {
             let url = folder.appending(path: name)
             let export: ExportFile?
-            do { export = try ExportFile(url) } catch let error as ImportError { throw SnapshotError(.damaged, error.description) }
-            guard let export else { throw SnapshotError(.damaged, "'\(url.path(percentEncoded: false))' is not an export") }
+            do { export = try ExportFile(url) } catch let error as ImportError {
+                throw SnapshotError(.damaged, error.description)
+            }
+            guard let export else {
+                throw SnapshotError(.damaged, "'\(url.path(percentEncoded: false))' is not an export")
+            }
             switch (name == Snapshot.publicFile, export.header.address.scope, export.header.user) {
             case (true, .public, nil): publicExport = export
             case (false, .private, let user?): privateExports[user.userRecordName] = export
-            default: throw SnapshotError(.damaged, "'\(url.path(percentEncoded: false))' is the export of another database than its name says")
+            default:
+                throw SnapshotError(
+                    .damaged,
+                    "'\(url.path(percentEncoded: false))' is the export of another database than its name says")
             }
         }
-        guard let publicExport else { throw SnapshotError(.damaged, "The snapshot in '\(folder.path(percentEncoded: false))' has no \(Snapshot.publicFile)") }
+        guard let publicExport else {
+            throw SnapshotError(
+                .damaged, "The snapshot in '\(folder.path(percentEncoded: false))' has no \(Snapshot.publicFile)")
+        }
         (self.publicExport, self.privateExports) = (publicExport, privateExports)
     }
 
@@ -213,13 +238,16 @@ struct SnapshotContent: Sendable {
     /// True if there is nothing but the schema of a new container.
     func isEmpty() throws -> Bool {
         var records = try ExportedLines(publicExport)
-        return try privateExports.isEmpty && publicExport.header.isEmpty && SchemaDifference(from: .initial, to: schema).isEmpty && records.next() == nil
+        return try privateExports.isEmpty && publicExport.header.isEmpty
+            && SchemaDifference(from: .initial, to: schema).isEmpty && records.next() == nil
     }
 
     var schema: Schema { publicExport.header.schema }
 
     /// The databases of two contents: the public one first, then those of users by record name.
-    static func pairs(_ before: SnapshotContent, _ after: SnapshotContent) -> [(user: ExportHeader.User?, before: ExportFile?, after: ExportFile?)] {
+    static func pairs(_ before: SnapshotContent, _ after: SnapshotContent) -> [(
+        user: ExportHeader.User?, before: ExportFile?, after: ExportFile?
+    )] {
         let users = Set(before.privateExports.keys).union(after.privateExports.keys).sorted()
         return [(nil, before.publicExport, after.publicExport)]
             + users.map { name in
@@ -250,11 +278,13 @@ struct ExportedLine: Sendable {
         return zoneID.zoneName < other.zoneID.zoneName
     }
 
-    /// True if the records are equal. A record keeps the link of a share that has ended, so links alone are no difference.
+    /// True if the records are equal. A record keeps the link of a share that has ended, so links alone are no
+    /// difference.
     func isEqual(_ other: ExportedLine) -> Bool {
         if bytes == other.bytes { return true }
         func parts(_ line: ExportedLine) throws -> [Name: ArraySlice<UInt8>] {
-            var parts = Dictionary(try JSONReader.memberSlices(of: line.bytes[...]), uniquingKeysWith: { first, _ in first })
+            var parts = Dictionary(
+                try JSONReader.memberSlices(of: line.bytes[...]), uniquingKeysWith: { first, _ in first })
             parts["shortGUID"] = nil
             return parts
         }
@@ -286,15 +316,24 @@ struct ExportedLines {
     mutating func next() throws -> ExportedLine? {
         try Task.checkCancellation()
         guard let bytes = try lines.nextLine() else { return nil }
-        // Exports begin with these members, and the others of an equal record are not read. A restoration checks every member.
-        let members = Dictionary((try? JSONReader.memberSlices(of: bytes[...], named: Self.identity)) ?? [], uniquingKeysWith: { first, _ in first })
+        // Exports begin with these members, and the others of an equal record are not read. A restoration checks every
+        // member.
+        let members = Dictionary(
+            (try? JSONReader.memberSlices(of: bytes[...], named: Self.identity)) ?? [],
+            uniquingKeysWith: { first, _ in first })
         func value(_ name: Name) -> JSONValue? { members[name].flatMap { try? JSONReader.value(of: $0) } }
-        guard case .string(let name)? = value("recordName"), case .string(let type)? = value("recordType"), let zone = value("zoneID"),
+        guard case .string(let name)? = value("recordName"), case .string(let type)? = value("recordType"),
+            let zone = value("zoneID"),
             let zoneID = try? ZoneID(zone)
-        else { throw SnapshotError(.damaged, "\(path):\(lines.line): this is no record: it needs 'recordName', 'recordType' and 'zoneID'") }
+        else {
+            throw SnapshotError(
+                .damaged, "\(path):\(lines.line): this is no record: it needs 'recordName', 'recordType' and 'zoneID'")
+        }
         let line = ExportedLine(bytes: bytes, zoneID: zoneID, recordName: Name(name), recordType: Name(type))
         if let last, !last.precedes(line) {
-            throw SnapshotError(.damaged, "\(path):\(lines.line): the record '\(name)' is not in the order of zones and names that exports have")
+            throw SnapshotError(
+                .damaged,
+                "\(path):\(lines.line): the record '\(name)' is not in the order of zones and names that exports have")
         }
         last = line
         return line
@@ -309,7 +348,9 @@ enum LineDifference {
 
     /// Reads two exports side by side, with one record of each in memory.
     /// - Returns: the number of equal records.
-    static func each(from before: ExportFile?, to after: ExportFile?, _ found: (LineDifference) async throws -> Void) async throws -> Int {
+    static func each(from before: ExportFile?, to after: ExportFile?, _ found: (LineDifference) async throws -> Void)
+        async throws -> Int
+    {
         var (old, new) = (try before.map { try ExportedLines($0) }, try after.map { try ExportedLines($0) })
         var (left, right) = (try old?.next(), try new?.next())
         var equal = 0

@@ -14,7 +14,8 @@ public struct SnapshotFolder: Sendable {
 
     /// - Parameter data: the data folder.
     public init(in data: URL, _ container: ContainerID, _ environment: Records.Environment) {
-        url = data.appending(path: container.description).appending(path: "snapshots").appending(path: environment.rawValue, directoryHint: .isDirectory)
+        url = data.appending(path: container.description).appending(path: "snapshots").appending(
+            path: environment.rawValue, directoryHint: .isDirectory)
         (self.container, self.environment) = (container, environment)
     }
 
@@ -30,19 +31,25 @@ public struct SnapshotFolder: Sendable {
         } catch {
             throw SnapshotError(.damaged, "The snapshots in '\(path)' can't be listed: \(error.localizedDescription)")
         }
-        return names.filter { !$0.hasPrefix(".") }.compactMap { try? Snapshot(in: url.appending(path: $0, directoryHint: .isDirectory)) }
-            .sorted { $0.saved == $1.saved ? Name($0.name) < Name($1.name) : $0.saved > $1.saved }
+        return names.filter { !$0.hasPrefix(".") }.compactMap {
+            try? Snapshot(in: url.appending(path: $0, directoryHint: .isDirectory))
+        }
+        .sorted { $0.saved == $1.saved ? Name($0.name) < Name($1.name) : $0.saved > $1.saved }
     }
 
     /// - Throws: ``SnapshotError`` if there is no such snapshot, or it can't be read.
     public func snapshot(named text: String) throws -> Snapshot {
         let name = try Snapshot.checkedName(text)
         let folder = place(of: name)
-        if FileManager.default.fileExists(atPath: folder.path(percentEncoded: false)) { return try Snapshot(in: folder) }
+        if FileManager.default.fileExists(atPath: folder.path(percentEncoded: false)) {
+            return try Snapshot(in: folder)
+        }
         let known = try all().map { "'\($0.name)'" }
         let first = known.prefix(10).joined(separator: ", ") + (known.count > 10 ? " and \(known.count - 10) more" : "")
         throw SnapshotError(
-            .missing, "There is no snapshot '\(name)' of \(container) (\(environment.rawValue)); \(known.isEmpty ? "there are none yet" : "there are \(first)")")
+            .missing,
+            "There is no snapshot '\(name)' of \(container) (\(environment.rawValue)); \(known.isEmpty ? "there are none yet" : "there are \(first)")"
+        )
     }
 
     func place(of name: String) -> URL { url.appending(path: Snapshot.folderName(name), directoryHint: .isDirectory) }
@@ -62,21 +69,28 @@ public struct SnapshotFolder: Sendable {
 
     /// Saves the present state.
     /// - Parameter requests: the requests of the log to keep with it, as JSON objects; `nil` for none.
-    /// - Throws: ``SnapshotError``; `RecordError` if a database refuses to be read. Nothing of the snapshot is left then.
+    /// - Throws: ``SnapshotError``; `RecordError` if a database refuses to be read. Nothing of the snapshot is left
+    ///   then.
     public func save(
         _ text: String, of source: SnapshotSource, requests: [[UInt8]]? = nil, at now: Timestamp = .now(),
         progress: (SnapshotProgress) -> Void = { _ in }
     ) async throws -> Snapshot {
         let name = try Snapshot.checkedName(text)
         if FileManager.default.fileExists(atPath: place(of: name).path(percentEncoded: false)) {
-            throw SnapshotError(.exists, "There is a snapshot '\(name)' already: choose another name, or delete it first")
+            throw SnapshotError(
+                .exists, "There is a snapshot '\(name)' already: choose another name, or delete it first")
         }
         return try await filling(name) { draft in
             let exported = try await draft.export(
-                source, assets: AssetFileFolder(draft.url.appending(path: Snapshot.assetsFolder, directoryHint: .isDirectory)), progress: progress)
-            if let requests { try draft.write(requests.flatMap { $0 + [UInt8(ascii: "\n")] }, to: Snapshot.requestsFile) }
+                source,
+                assets: AssetFileFolder(draft.url.appending(path: Snapshot.assetsFolder, directoryHint: .isDirectory)),
+                progress: progress)
+            if let requests {
+                try draft.write(requests.flatMap { $0 + [UInt8(ascii: "\n")] }, to: Snapshot.requestsFile)
+            }
             let snapshot = Snapshot(
-                name: name, container: container, environment: environment, saved: now, records: exported.records, assets: exported.assets,
+                name: name, container: container, environment: environment, saved: now, records: exported.records,
+                assets: exported.assets,
                 files: exported.files, requests: requests?.count, url: place(of: name))
             try draft.write(snapshot.manifest, to: Snapshot.manifestFile)
             return snapshot
@@ -92,7 +106,9 @@ public struct SnapshotFolder: Sendable {
             try await draft.finish(as: snapshot.url)
             return snapshot
         } catch let error as CocoaError {
-            throw SnapshotError(.unwritable, "The snapshot '\(name)' can't be saved in '\(url.path(percentEncoded: false))': \(error.words)")
+            throw SnapshotError(
+                .unwritable,
+                "The snapshot '\(name)' can't be saved in '\(url.path(percentEncoded: false))': \(error.words)")
         } catch let error as AssetFileError {
             throw SnapshotError(.unwritable, "The snapshot '\(name)' can't be saved: \(error)")
         }
@@ -106,7 +122,8 @@ public struct SnapshotFolder: Sendable {
             try FileManager.default.moveItem(at: snapshot.url, to: removed)
             try FileManager.default.removeItem(at: removed)
         } catch {
-            throw SnapshotError(.unwritable, "The snapshot '\(snapshot.name)' can't be deleted: \(error.localizedDescription)")
+            throw SnapshotError(
+                .unwritable, "The snapshot '\(snapshot.name)' can't be deleted: \(error.localizedDescription)")
         }
     }
 
@@ -132,9 +149,12 @@ public struct SnapshotFolder: Sendable {
 
     /// Errors are harmless: the next snapshot tries again.
     private func removeRemains() {
-        let folders = try? FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: [.contentModificationDateKey])
+        let folders = try? FileManager.default.contentsOfDirectory(
+            at: url, includingPropertiesForKeys: [.contentModificationDateKey])
         for folder in folders ?? [] where folder.lastPathComponent.hasPrefix(SnapshotDraft.prefix) {
-            guard let changed = try? folder.resourceValues(forKeys: [.contentModificationDateKey]).contentModificationDate,
+            guard
+                let changed = try? folder.resourceValues(forKeys: [.contentModificationDateKey])
+                    .contentModificationDate,
                 -changed.timeIntervalSinceNow > Self.remainsLifetime
             else { continue }
             try? FileManager.default.removeItem(at: folder)
@@ -149,7 +169,8 @@ private final class OpenDrafts: Sendable {
 
 // MARK: - Drafts
 
-/// A folder that is being filled. It gets its name when it is complete, so a stop or a full disk leaves no half snapshot.
+/// A folder that is being filled. It gets its name when it is complete, so a stop or a full disk leaves no half
+/// snapshot.
 final class SnapshotDraft: Sendable {
     static let prefix = ".partial-"
 
@@ -190,14 +211,18 @@ final class SnapshotDraft: Sendable {
             let number = errno
             throw number == EEXIST || number == ENOTEMPTY
                 ? SnapshotError(.exists, "A snapshot has this name already: choose another one, or delete it first")
-                : SnapshotError(.unwritable, "'\(final.path(percentEncoded: false))' can't be written: \(String(cString: strerror(number)))")
+                : SnapshotError(
+                    .unwritable,
+                    "'\(final.path(percentEncoded: false))' can't be written: \(String(cString: strerror(number)))")
         }
         try await AssetFileFolder(final.deletingLastPathComponent()).sync()
     }
 
     /// Exports the databases of an environment into the folder.
     /// - Parameter assets: the folder for the bytes of assets; `nil` to name the files alone.
-    func export(_ source: SnapshotSource, assets: AssetFileFolder?, progress: (SnapshotProgress) -> Void) async throws -> Exported {
+    func export(_ source: SnapshotSource, assets: AssetFileFolder?, progress: (SnapshotProgress) -> Void) async throws
+        -> Exported
+    {
         var exported = Exported()
         for user in [nil] + source.users.map(Optional.some) {
             let database = try await source.database(of: user)
@@ -208,10 +233,17 @@ final class SnapshotDraft: Sendable {
             let exchange = assets.map { AssetExchange(folder: $0, transport: source.transport) }
             let before = exported.records.values.reduce(0, +)
             let report = try await Exporter(database, options: options, assets: exchange).run(
-                progress: { progress(SnapshotProgress(phase: .saving, count: before + $0.count, assetBytes: exported.assets.bytes + $0.assetBytes)) },
+                progress: {
+                    progress(
+                        SnapshotProgress(
+                            phase: .saving, count: before + $0.count, assetBytes: exported.assets.bytes + $0.assetBytes)
+                    )
+                },
                 write: file.write)
             try file.finish()
-            guard let export = try ExportFile(file.url) else { throw SnapshotError(.damaged, "'\(name)' was changed while it was written") }
+            guard let export = try ExportFile(file.url) else {
+                throw SnapshotError(.damaged, "'\(name)' was changed while it was written")
+            }
             if user != nil, report.records == 0, export.header.isEmpty {
                 try FileManager.default.removeItem(at: file.url)
                 continue
@@ -238,7 +270,11 @@ final class DraftFile {
     init(_ url: URL) throws {
         self.url = url
         let descriptor = open(url.path(percentEncoded: false), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw SnapshotError(.unwritable, "'\(url.path(percentEncoded: false))' can't be written: \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else {
+            throw SnapshotError(
+                .unwritable,
+                "'\(url.path(percentEncoded: false))' can't be written: \(String(cString: strerror(errno)))")
+        }
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
@@ -258,6 +294,7 @@ final class DraftFile {
     }
 
     private func failure(_ error: any Error) -> SnapshotError {
-        SnapshotError(.unwritable, "'\(url.path(percentEncoded: false))' can't be written: \(error.localizedDescription)")
+        SnapshotError(
+            .unwritable, "'\(url.path(percentEncoded: false))' can't be written: \(error.localizedDescription)")
     }
 }

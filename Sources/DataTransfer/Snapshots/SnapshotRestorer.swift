@@ -4,8 +4,9 @@ public import Records
 
 /// Brings an environment back to the state of a snapshot.
 ///
-/// Only what differs is changed. The present is saved as a snapshot before, so a restoration can be undone. Records are saved with their authors and
-/// dates; later ones are deleted. Then all change tokens expire, because a client may know records that never existed in this history.
+/// Only what differs is changed. The present is saved as a snapshot before, so a restoration can be undone. Records are
+/// saved with their authors and dates; later ones are deleted. Then all change tokens expire, because a client may know
+/// records that never existed in this history.
 public struct SnapshotRestorer: Sendable {
     private let snapshot: Snapshot
     private let content: SnapshotContent
@@ -32,18 +33,23 @@ public struct SnapshotRestorer: Sendable {
 
     /// Restores the snapshot.
     /// - Throws: ``SnapshotError``, also if it stopped in the middle; `CancellationError`.
-    public func run(at now: Timestamp = .now(), progress: @escaping @Sendable (SnapshotProgress) -> Void = { _ in }) async throws -> SnapshotRestoreReport {
+    public func run(at now: Timestamp = .now(), progress: @escaping @Sendable (SnapshotProgress) -> Void = { _ in })
+        async throws -> SnapshotRestoreReport
+    {
         var restorer = self
         // The restoration creates these users here.
         restorer.source = source.adding(content.privateExports.values.compactMap(\.header.user))
         return try await restorer.restore(at: now, progress)
     }
 
-    private func restore(at now: Timestamp, _ progress: @escaping @Sendable (SnapshotProgress) -> Void) async throws -> SnapshotRestoreReport {
+    private func restore(at now: Timestamp, _ progress: @escaping @Sendable (SnapshotProgress) -> Void) async throws
+        -> SnapshotRestoreReport
+    {
         let database = try await source.database(of: nil)
         // Nothing is done for a snapshot that can't be restored.
         _ = try schemaEdits(from: try await database.schema())
-        let before = try await folder.save(folder.freeName("Before restoring \(snapshot.name)"), of: source, at: now, progress: progress)
+        let before = try await folder.save(
+            folder.freeName("Before restoring \(snapshot.name)"), of: source, at: now, progress: progress)
         let present = try SnapshotContent(before)
         let wasEmpty = try present.isEmpty()
         var report = SnapshotRestoreReport(before: wasEmpty ? nil : before.name)
@@ -67,36 +73,48 @@ public struct SnapshotRestorer: Sendable {
             throw CancellationError()
         } catch {
             throw SnapshotError(
-                .refused, "The restoration of '\(snapshot.name)' stopped: \((error as? RecordError)?.reason ?? "\(error)"). "
+                .refused,
+                "The restoration of '\(snapshot.name)' stopped: \((error as? RecordError)?.reason ?? "\(error)"). "
                     + "The snapshot '\(before.name)' has the state before it: restore that one to undo what was done")
         }
         if wasEmpty { try folder.delete(before) }
         return report
     }
 
-    private func remaining(_ progress: @escaping @Sendable (SnapshotProgress) -> Void) async throws -> SnapshotComparison {
-        try await folder.withPresent(of: source, { progress(SnapshotProgress(phase: .checking, count: $0.count)) }) { present in
+    private func remaining(_ progress: @escaping @Sendable (SnapshotProgress) -> Void) async throws
+        -> SnapshotComparison
+    {
+        try await folder.withPresent(of: source, { progress(SnapshotProgress(phase: .checking, count: $0.count)) }) {
+            present in
             try await SnapshotComparison(from: present, to: content, limit: SnapshotFolder.entryLimit)
         }
     }
 
     // MARK: Schema
 
-    /// The edits that give the environment the schema of the snapshot. Types and fields that production has stay in development.
+    /// The edits that give the environment the schema of the snapshot. Types and fields that production has stay in
+    /// development.
     private func schemaEdits(from current: Schema) throws -> [SchemaEdit] {
         if source.environment == .production {
             let missing = SchemaDifference(from: current, to: content.schema).changes.filter(\.addsSomething)
             if missing.isEmpty { return [] }
             throw SnapshotError(
-                .refused, "Production lacks a part of the snapshot's schema, and only a deployment changes it. Deploy this first: "
-                    + missing.prefix(5).map(\.line).joined(separator: "; ") + (missing.count > 5 ? " and \(missing.count - 5) more" : ""))
+                .refused,
+                "Production lacks a part of the snapshot's schema, and only a deployment changes it. Deploy this first: "
+                    + missing.prefix(5).map(\.line).joined(separator: "; ")
+                    + (missing.count > 5 ? " and \(missing.count - 5) more" : ""))
         }
         let plan: SchemaImportPlan
         do {
-            let wanted = try SchemaImportPlan(importing: source.production, into: content.schema, merging: true, production: nil).target
+            let wanted = try SchemaImportPlan(
+                importing: source.production, into: content.schema, merging: true, production: nil
+            ).target
             plan = try SchemaImportPlan(importing: wanted, into: current, merging: false, production: source.production)
         } catch let error as RecordError {
-            throw SnapshotError(.refused, "The snapshot's schema does not fit that of production, which never loses a type or field. \(error.reason)")
+            throw SnapshotError(
+                .refused,
+                "The snapshot's schema does not fit that of production, which never loses a type or field. \(error.reason)"
+            )
         }
         let composites = content.schema.sortedTypes.flatMap { type in
             let kept = plan.target.types[type.name]?.compositeIndexes ?? []
@@ -108,9 +126,12 @@ public struct SnapshotRestorer: Sendable {
     // MARK: Records
 
     private func restore(
-        from present: SnapshotContent, _ report: inout SnapshotRestoreReport, _ progress: @escaping @Sendable (SnapshotProgress) -> Void
+        from present: SnapshotContent, _ report: inout SnapshotRestoreReport,
+        _ progress: @escaping @Sendable (SnapshotProgress) -> Void
     ) async throws {
-        for (user, old, new) in SnapshotContent.pairs(present, content) { try await restore(user, old, new, &report, progress) }
+        for (user, old, new) in SnapshotContent.pairs(present, content) {
+            try await restore(user, old, new, &report, progress)
+        }
     }
 
     /// Removes the differences of a database.
@@ -122,7 +143,8 @@ public struct SnapshotRestorer: Sendable {
         let draft = try folder.draft()
         defer { folder.close(draft) }
         var retyped = RecordDeletion(database)
-        if let after, let export = try await changes(from: before, to: after, in: draft, { try await retyped.add($0) }) {
+        if let after, let export = try await changes(from: before, to: after, in: draft, { try await retyped.add($0) })
+        {
             try await retyped.finish()
             let saved = report.saved
             let exchange = AssetExchange(folder: snapshot.assetFolder, transport: source.transport)
@@ -130,14 +152,20 @@ public struct SnapshotRestorer: Sendable {
                 if state.phase == .saving { progress(SnapshotProgress(phase: .restoring, count: saved + state.count)) }
             }
             report.saved += restored.saved
-            report.notes += (restored.refusedSubscriptions + (restored.refusedKeyValues.map { [$0] } ?? []) + restored.unshared + restored.relinked).map(\.reason)
+            report.notes +=
+                (restored.refusedSubscriptions + (restored.refusedKeyValues.map { [$0] } ?? []) + restored.unshared
+                + restored.relinked).map(\.reason)
         }
         let zones = after.map { Set($0.header.zones) } ?? []
         var deletion = RecordDeletion(database)
         _ = try await LineDifference.each(from: before, to: after) { difference in
-            guard case .removed(let line) = difference, !difference.isMadeByTheStore, line.zoneID.isDefault || zones.contains(line.zoneID) else { return }
+            guard case .removed(let line) = difference, !difference.isMadeByTheStore,
+                line.zoneID.isDefault || zones.contains(line.zoneID)
+            else { return }
             try await deletion.add(line)
-            if deletion.deleted % 1000 == 0 { progress(SnapshotProgress(phase: .deleting, count: report.deleted + deletion.deleted)) }
+            if deletion.deleted % 1000 == 0 {
+                progress(SnapshotProgress(phase: .deleting, count: report.deleted + deletion.deleted))
+            }
         }
         try await deletion.finish()
         report.deleted += deletion.deleted
@@ -150,12 +178,16 @@ public struct SnapshotRestorer: Sendable {
     }
 
     /// Removes subscriptions and keys that are later than the snapshot.
-    private func removeLater(from before: ExportHeader, to after: ExportHeader?, in database: any RecordDatabase) async throws {
+    private func removeLater(from before: ExportHeader, to after: ExportHeader?, in database: any RecordDatabase)
+        async throws
+    {
         let kept = Set((after?.subscriptions ?? []).map(\.subscriptionID))
         // The subscriptions to a deleted zone ended with it.
         let present = database.can(.keepSubscriptions) ? try await database.subscriptions().map(\.subscriptionID) : []
         let later = before.subscriptions.map(\.subscriptionID).filter { !kept.contains($0) && present.contains($0) }
-        if !later.isEmpty { for outcome in try await database.modifySubscriptions(later.map { .delete($0) }) { _ = try outcome.get() } }
+        if !later.isEmpty {
+            for outcome in try await database.modifySubscriptions(later.map { .delete($0) }) { _ = try outcome.get() }
+        }
         let keys = before.keyValues.keys.filter { after?.keyValues[$0] == nil }.sorted()
         if !keys.isEmpty { _ = try await database.modifyKeyValues(keys.map { .remove($0) }) }
     }
@@ -164,7 +196,8 @@ public struct SnapshotRestorer: Sendable {
     /// - Parameter retyped: receives records that have another type now, which no save can change.
     /// - Returns: `nil` if nothing differs.
     private func changes(
-        from before: ExportFile?, to after: ExportFile, in draft: SnapshotDraft, _ retyped: (ExportedLine) async throws -> Void
+        from before: ExportFile?, to after: ExportFile, in draft: SnapshotDraft,
+        _ retyped: (ExportedLine) async throws -> Void
     ) async throws -> ExportFile? {
         let file = try DraftFile(draft.url.appending(path: "changes.ndjson"))
         let end = [UInt8(ascii: "\n")]
@@ -172,13 +205,17 @@ public struct SnapshotRestorer: Sendable {
         var count = 0
         _ = try await LineDifference.each(from: before, to: after) { difference in
             if case .removed = difference { return }
-            if case .changed(let from, let to) = difference, from.recordType != to.recordType { try await retyped(from) }
+            if case .changed(let from, let to) = difference, from.recordType != to.recordType {
+                try await retyped(from)
+            }
             try file.write(difference.line.bytes + end)
             count += 1
         }
         try file.finish()
         let (old, new) = (before?.header, after.header)
-        let isAlike = count == 0 && old?.zones == new.zones && old?.subscriptions == new.subscriptions && old?.keyValues == new.keyValues
+        let isAlike =
+            count == 0 && old?.zones == new.zones && old?.subscriptions == new.subscriptions
+            && old?.keyValues == new.keyValues
         return isAlike ? nil : try ExportFile(file.url)
     }
 }
@@ -227,7 +264,11 @@ struct RecordDeletion {
     }
 
     /// The first reasons why records could not be deleted.
-    var refusals: [String] { refused.prefix(Importer.problemLimit).map { "\($0.operation.recordName?.string ?? "") was not deleted: \($0.error.reason)" } }
+    var refusals: [String] {
+        refused.prefix(Importer.problemLimit).map {
+            "\($0.operation.recordName?.string ?? "") was not deleted: \($0.error.reason)"
+        }
+    }
 
     mutating func add(_ line: ExportedLine) async throws {
         if let first = batch.first, first.zoneID != line.zoneID || batch.count == Self.batchSize { try await send() }
@@ -243,7 +284,9 @@ struct RecordDeletion {
             let again = refused.map(\.operation)
             refused = []
             for operation in again {
-                if let first = batch.first, first.zoneID != operation.zoneID || batch.count == Self.batchSize { try await send() }
+                if let first = batch.first, first.zoneID != operation.zoneID || batch.count == Self.batchSize {
+                    try await send()
+                }
                 batch.append(operation)
             }
             try await send()

@@ -36,7 +36,8 @@ public struct AssetFileFolder: Sendable {
         let keys: Set<URLResourceKey> = [.contentModificationDateKey, .isRegularFileKey]
         let files = try? FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: Array(keys))
         for file in files ?? [] where file.lastPathComponent.wholeMatch(of: /[0-9a-f]{64}\.[0-9A-F]{8}\.part/) != nil {
-            guard let values = try? file.resourceValues(forKeys: keys), values.isRegularFile == true, let modified = values.contentModificationDate,
+            guard let values = try? file.resourceValues(forKeys: keys), values.isRegularFile == true,
+                let modified = values.contentModificationDate,
                 -modified.timeIntervalSinceNow > 86_400
             else { continue }
             try? FileManager.default.removeItem(at: file)
@@ -48,7 +49,9 @@ public struct AssetFileFolder: Sendable {
     func file(of checksum: FileChecksum, size: Int64) throws -> FileBytes {
         let path = path(of: checksum)
         let file = try FileBytes(path: path)
-        guard file.size == size else { throw AssetFileError(path, "it has \(file.size) bytes, but the asset has \(size)") }
+        guard file.size == size else {
+            throw AssetFileError(path, "it has \(file.size) bytes, but the asset has \(size)")
+        }
         return file
     }
 
@@ -67,7 +70,9 @@ public struct AssetFileFolder: Sendable {
     /// - Parameter progress: receives the number of bytes downloaded so far.
     /// - Throws: ``AssetFileError`` if the folder is not writable; errors of the transport;
     ///   `RecordError` INTERNAL_ERROR if the transported bytes do not match the asset.
-    func add(_ checksum: FileChecksum, size: Int64, from transport: any AssetTransport, progress: (Int64) -> Void) async throws {
+    func add(_ checksum: FileChecksum, size: Int64, from transport: any AssetTransport, progress: (Int64) -> Void)
+        async throws
+    {
         // A missing or damaged file is downloaded again.
         if (try? await verify(checksum, size: size)) != nil { return }
         let final = path(of: checksum)
@@ -85,7 +90,10 @@ public struct AssetFileFolder: Sendable {
                 progress(count)
             }
             guard FileChecksum(bytes: hash.finalize()) == checksum else {
-                throw RecordError(.internalError, "The bytes of the asset \(checksum) do not match its checksum; run `skylight assets verify` to find the damaged files")
+                throw RecordError(
+                    .internalError,
+                    "The bytes of the asset \(checksum) do not match its checksum; run `skylight assets verify` to find the damaged files"
+                )
             }
             try await Self.blocking { try file.finish(as: final) }
         } catch {
@@ -110,7 +118,8 @@ public struct AssetFileFolder: Sendable {
         }
     }
 
-    private static func blocking<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    private static func blocking<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value
+    {
         try await NIOThreadPool.singleton.runIfActive(work)
     }
 }

@@ -55,7 +55,8 @@ public struct StoredAssets: AssetTransport {
         try await store.receive(file, ticket: grant.ticket, fileName: fileName, declaredSize: file.size)
     }
 
-    public func download(_ checksum: FileChecksum, size: Int64, _ take: (ByteBuffer) async throws -> Void) async throws {
+    public func download(_ checksum: FileChecksum, size: Int64, _ take: (ByteBuffer) async throws -> Void) async throws
+    {
         // The ticket never expires, because the file stays open for the whole download.
         let ticket = DownloadTicket(checksum: checksum, size: size, expires: Timestamp(milliseconds: .max))
         let file = try await store.open(ticket, coding: .identity)
@@ -63,7 +64,8 @@ public struct StoredAssets: AssetTransport {
         var offset: Int64 = 0
         while true {
             let part = try await reader.read(
-                fileHandle: file.handle, fromOffset: offset, byteCount: Self.partLength, allocator: ByteBufferAllocator())
+                fileHandle: file.handle, fromOffset: offset, byteCount: Self.partLength,
+                allocator: ByteBufferAllocator())
             if part.readableBytes == 0 { break }
             offset += Int64(part.readableBytes)
             try await take(part)
@@ -102,7 +104,9 @@ public struct FileBytes: AsyncSequence, Sendable {
     init(path: String) throws {
         // Non-blocking, because opening a pipe would otherwise block indefinitely.
         let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard number >= 0 else { throw errno == ENOENT ? AssetFileError(path, "there is no such file") : Self.lastFailure(path) }
+        guard number >= 0 else {
+            throw errno == ENOENT ? AssetFileError(path, "there is no such file") : Self.lastFailure(path)
+        }
         descriptor = Descriptor(number, path)
         var status = stat()
         guard fstat(number, &status) == 0 else { throw Self.lastFailure(path) }
@@ -123,7 +127,9 @@ public struct FileBytes: AsyncSequence, Sendable {
         }
 
         public mutating func next() async throws -> ByteBuffer? {
-            let part = try await NIOThreadPool.singleton.runIfActive { [descriptor, offset] in try FileBytes.part(of: descriptor, at: offset) }
+            let part = try await NIOThreadPool.singleton.runIfActive { [descriptor, offset] in
+                try FileBytes.part(of: descriptor, at: offset)
+            }
             offset += Int64(part?.readableBytes ?? 0)
             return part
         }
@@ -211,7 +217,8 @@ final class AssetSupplier: Sendable {
         guard let places = try? Self.places(in: batch.operations), !places.isEmpty else { return }
         homes.withLock { homes in
             for place in places where homes[place.checksum] == nil {
-                let source = AssetSource(recordName: place.recordName, fieldName: place.slot.fieldName, index: place.number)
+                let source = AssetSource(
+                    recordName: place.recordName, fieldName: place.slot.fieldName, index: place.number)
                 homes[place.checksum] = Home(zoneID: batch.zoneID, source: source)
             }
         }
@@ -223,12 +230,17 @@ final class AssetSupplier: Sendable {
             for (fieldName, input) in operation.fields {
                 guard case .tagged(let value, _, _) = input else { continue }
                 for (number, asset) in value.assets.enumerated() {
-                    guard let recordName = operation.recordName, let type = operation.recordType, let checksum = FileChecksum(asset.fileChecksum) else {
+                    guard let recordName = operation.recordName, let type = operation.recordType,
+                        let checksum = FileChecksum(asset.fileChecksum)
+                    else {
                         let reason = "The asset in field '\(fieldName)' has no checksum from Skylight"
                         throw Failure(index: index, error: RecordError(.badRequest, reason))
                     }
                     let slot = AssetSlot(recordType: type, fieldName: fieldName, recordName: recordName)
-                    places.append(Place(index: index, recordName: recordName, slot: slot, number: number, asset: asset, checksum: checksum))
+                    places.append(
+                        Place(
+                            index: index, recordName: recordName, slot: slot, number: number, asset: asset,
+                            checksum: checksum))
                 }
             }
         }
@@ -239,11 +251,17 @@ final class AssetSupplier: Sendable {
     private func takenOver(_ place: Place, in zoneID: ZoneID, through database: any RecordDatabase) async -> String? {
         guard let home = homes.withLock({ $0[place.checksum] }) else { return nil }
         // The record may have been deleted or changed. Then the bytes are uploaded.
-        guard case .success(let asset)? = try? await database.rereference([home.source], from: home.zoneID, to: zoneID).first else { return nil }
-        return Name(asset.fileChecksum) == Name(place.asset.fileChecksum) && asset.size == place.asset.size ? asset.receipt : nil
+        guard
+            case .success(let asset)? = try? await database.rereference([home.source], from: home.zoneID, to: zoneID)
+                .first
+        else { return nil }
+        return Name(asset.fileChecksum) == Name(place.asset.fileChecksum) && asset.size == place.asset.size
+            ? asset.receipt : nil
     }
 
-    private func uploaded(_ place: Place, in zoneID: ZoneID, through database: any RecordDatabase) async throws -> String? {
+    private func uploaded(_ place: Place, in zoneID: ZoneID, through database: any RecordDatabase) async throws
+        -> String?
+    {
         let file = try exchange.folder.file(of: place.checksum, size: place.asset.size)
         guard let grant = try await database.grantUploads([place.slot], in: zoneID).first?.get() else { return nil }
         let asset = try await exchange.transport.upload(file, with: grant, fileName: place.asset.fileName)
@@ -265,7 +283,9 @@ extension FieldInput {
         }
         switch value {
         case .list(let elements, let elementType):
-            return .tagged(.list(elements.enumerated().map { adding(receipts[$0], to: $1) }, of: elementType), type, isEncrypted: isEncrypted)
+            return .tagged(
+                .list(elements.enumerated().map { adding(receipts[$0], to: $1) }, of: elementType), type,
+                isEncrypted: isEncrypted)
         default: return .tagged(adding(receipts[0], to: value), type, isEncrypted: isEncrypted)
         }
     }

@@ -18,7 +18,9 @@ public struct ExportFile: Sendable {
         var start: [UInt8] = []
         while start.count < 64, let byte = try bytes.next() { start.append(byte) }
         let mark = "\"\(ExportHeader.mark.name)\":\"\(ExportHeader.mark.value)\""
-        guard String(decoding: start.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self).contains(mark) else { return nil }
+        guard String(decoding: start.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self).contains(mark) else {
+            return nil
+        }
         var lines = try file.exportedLines()
         switch try lines.next() {
         case .row(let row)?:
@@ -35,7 +37,8 @@ public struct ExportFile: Sendable {
 }
 
 extension ImportFile {
-    /// The lines of an export. The first line contains the schema and all zones, so it may be much longer than a record.
+    /// The lines of an export. The first line contains the schema and all zones, so it may be much longer than a
+    /// record.
     func exportedLines() throws -> JSONLinesReader {
         JSONLinesReader(try open(), path: path, firstLineLimit: 256 << 20)
     }
@@ -63,7 +66,8 @@ public struct ExportHeader: Sendable, Hashable {
     public var address: DatabaseAddress
     /// The owner of the database; `nil` for the public database.
     public var user: User?
-    /// The custom zones, including empty ones. Only zones of a shared database name their owner, because there it is not the user.
+    /// The custom zones, including empty ones. Only zones of a shared database name their owner, because there it is
+    /// not the user.
     public var zones: [ZoneID]
     public var schema: Schema
     /// The user's subscriptions, with their zones as in ``zones``.
@@ -123,24 +127,34 @@ extension ExportHeader {
     /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
     init(_ members: JSONObject) throws {
         func string(_ name: Name) throws -> String {
-            guard case .string(let string)? = members[name] else { throw RecordError(.badRequest, "the header of the export has no '\(name)'") }
+            guard case .string(let string)? = members[name] else {
+                throw RecordError(.badRequest, "the header of the export has no '\(name)'")
+            }
             return string
         }
         guard case .integer(let version)? = members["version"], version >= 1 else {
             throw RecordError(.badRequest, "the header of the export has no 'version'")
         }
         if version > Self.version {
-            throw RecordError(.badRequest, "the export was written by a newer version of Skylight (format \(version)); use that version")
+            throw RecordError(
+                .badRequest,
+                "the export was written by a newer version of Skylight (format \(version)); use that version")
         }
-        guard let container = ContainerID(try string("container")) else { throw RecordError(.badRequest, "the header's 'container' is not a container name") }
+        guard let container = ContainerID(try string("container")) else {
+            throw RecordError(.badRequest, "the header's 'container' is not a container name")
+        }
         guard let environment = Environment(rawValue: try string("environment")) else {
             throw RecordError(.badRequest, "the header's 'environment' is not development or production")
         }
         guard let scope = DatabaseScope(rawValue: try string("database")) else {
             throw RecordError(.badRequest, "the header's 'database' is not public, private or shared")
         }
-        guard let schema = members["schema"] else { throw RecordError(.badRequest, "the header of the export has no 'schema'") }
-        guard case .array(let zones)? = members["zones"] else { throw RecordError(.badRequest, "the header of the export has no 'zones'") }
+        guard let schema = members["schema"] else {
+            throw RecordError(.badRequest, "the header of the export has no 'schema'")
+        }
+        guard case .array(let zones)? = members["zones"] else {
+            throw RecordError(.badRequest, "the header of the export has no 'zones'")
+        }
         var user: User?
         if scope != .public {
             let handle: String? = if case .string(let handle)? = members["user"] { handle } else { nil }
@@ -150,7 +164,11 @@ extension ExportHeader {
             address: DatabaseAddress(container: container, environment: environment, scope: scope), user: user,
             zones: try zones.map { try ZoneID($0) }, schema: try Schema(schema))
         subscriptions = try (RequestObject(members).objects("subscriptions") ?? []).map { try Subscription($0) }
-        if let kept = try RequestObject(members).object("keyValues"), case .dictionary(let values) = try PropertyValue(kept) { keyValues = values }
+        if let kept = try RequestObject(members).object("keyValues"),
+            case .dictionary(let values) = try PropertyValue(kept)
+        {
+            keyValues = values
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 public import RecordStore
 public import Records
 
-/// Writes the records of a database as NDJSON that ``Restorer`` reads: a header with the schema, then one line per record.
+/// Writes the records of a database as NDJSON that ``Restorer`` reads: a header with the schema, then one line per
+/// record.
 ///
 /// Records are sorted by zone and then by name, so equal databases give equal exports. Fields are copied in
 /// their stored form. Only one page is in memory at a time. Records that are saved during the export may or
@@ -18,7 +19,8 @@ public struct Exporter: Sendable {
     private let assets: AssetExchange?
 
     /// - Parameter assets: the folder and the transport for asset bytes; `nil` omits assets.
-    public init(_ database: any RecordDatabase, options: ExportOptions = ExportOptions(), assets: AssetExchange? = nil) {
+    public init(_ database: any RecordDatabase, options: ExportOptions = ExportOptions(), assets: AssetExchange? = nil)
+    {
         self.database = database
         self.options = options
         self.assets = assets
@@ -57,7 +59,8 @@ public struct Exporter: Sendable {
         try assets?.folder.make()
         var seen: Set<FileChecksum> = []
         for zoneID in zones {
-            var request = RecordListRequest(zoneID, recordTypes: options.recordTypes, limit: PageLimit(records: Self.pageSize))
+            var request = RecordListRequest(
+                zoneID, recordTypes: options.recordTypes, limit: PageLimit(records: Self.pageSize))
             repeat {
                 let page = try await database.list(request)
                 var records: [StoredRecord] = []
@@ -87,14 +90,17 @@ public struct Exporter: Sendable {
         guard let asked = options.zones else { return all }
         for zoneID in asked where !all.contains(where: { Self.means(zoneID, $0) }) {
             let known = all.map { "'\($0.zoneName)'" }.joined(separator: ", ")
-            throw ExportError.invalid("There is no zone '\(zoneID.zoneName)'" + (known.isEmpty ? "; the database has none" : "; choose one of \(known)"))
+            throw ExportError.invalid(
+                "There is no zone '\(zoneID.zoneName)'"
+                    + (known.isEmpty ? "; the database has none" : "; choose one of \(known)"))
         }
         return all.filter { zoneID in asked.contains { Self.means($0, zoneID) } }
     }
 
     /// True if the requested id matches a zone of the database. Without an owner, it matches every zone of that name.
     private static func means(_ asked: ZoneID, _ zoneID: ZoneID) -> Bool {
-        asked.zoneName == zoneID.zoneName && (asked.ownerRecordName == nil || asked.ownerRecordName == zoneID.ownerRecordName)
+        asked.zoneName == zoneID.zoneName
+            && (asked.ownerRecordName == nil || asked.ownerRecordName == zoneID.ownerRecordName)
     }
 
     /// The user's subscriptions to all that is exported.
@@ -114,13 +120,19 @@ public struct Exporter: Sendable {
 
     /// The user's key-value store, which belongs to a whole database.
     private func keyValues() async throws -> [Name: PropertyValue] {
-        guard options.zones == nil, options.recordTypes == nil, database.address.scope == .private, database.can(.keepKeyValues) else { return [:] }
+        guard options.zones == nil, options.recordTypes == nil, database.address.scope == .private,
+            database.can(.keepKeyValues)
+        else { return [:] }
         let changes = try await database.keyValues(since: nil).changes
-        return Dictionary(changes.compactMap { change in change.value.map { (change.key, $0) } }, uniquingKeysWith: { first, _ in first })
+        return Dictionary(
+            changes.compactMap { change in change.value.map { (change.key, $0) } },
+            uniquingKeysWith: { first, _ in first })
     }
 
     /// Shares are exported by their owner. A guest's copy of a zone is not the guest's to share.
-    private func exports(_ recordType: Name) -> Bool { recordType != Share.recordType || database.address.scope == .private }
+    private func exports(_ recordType: Name) -> Bool {
+        recordType != Share.recordType || database.address.scope == .private
+    }
 
     private func total(of zones: [ZoneID]) async throws -> Int? {
         guard database.can(.countRecords) else { return nil }
@@ -137,7 +149,8 @@ public struct Exporter: Sendable {
     /// - Parameter progress: receives the total number of asset bytes so far.
     /// - Returns: the record for the export, without assets whose bytes are not exported.
     private func export(
-        assetsOf record: StoredRecord, _ report: inout ExportReport, _ seen: inout Set<FileChecksum>, progress: (Int64) -> Void
+        assetsOf record: StoredRecord, _ report: inout ExportReport, _ seen: inout Set<FileChecksum>,
+        progress: (Int64) -> Void
     ) async throws -> StoredRecord {
         if assets == nil, options.namesAssets { return record }
         let found = try record.fields.assets()
@@ -150,7 +163,8 @@ public struct Exporter: Sendable {
                     count += ExportReport.AssetCount(references: 1, files: 1, bytes: asset.size)
                     continue
                 }
-                throw ExportError.invalid("The asset in field '\(field)' of '\(record.recordID.recordName)' has no checksum from Skylight")
+                throw ExportError.invalid(
+                    "The asset in field '\(field)' of '\(record.recordID.recordName)' has no checksum from Skylight")
             }
             count.references += 1
             guard seen.insert(checksum).inserted else { continue }
@@ -159,10 +173,13 @@ public struct Exporter: Sendable {
             count.bytes = count.bytes.addingSaturated(asset.size)
             guard let assets else { continue }
             do {
-                try await assets.folder.add(checksum, size: asset.size, from: assets.transport) { progress(before.addingSaturated($0)) }
+                try await assets.folder.add(checksum, size: asset.size, from: assets.transport) {
+                    progress(before.addingSaturated($0))
+                }
             } catch let error as RecordError {
                 throw RecordError(
-                    error.code, "The asset in field '\(field)' of '\(record.recordID.recordName)' can't be exported: \(error.reason)",
+                    error.code,
+                    "The asset in field '\(field)' of '\(record.recordID.recordName)' can't be exported: \(error.reason)",
                     retryAfter: error.retryAfter)
             }
         }
@@ -240,7 +257,9 @@ public struct ExportOptions: Sendable {
     /// True to keep assets in the records, by checksum and size, also without a folder for their bytes.
     var namesAssets = false
 
-    public init(zones: [ZoneID]? = nil, recordTypes: Set<Name>? = nil, userHandle: String? = nil, hasSubscriptions: Bool = true) {
+    public init(
+        zones: [ZoneID]? = nil, recordTypes: Set<Name>? = nil, userHandle: String? = nil, hasSubscriptions: Bool = true
+    ) {
         self.zones = zones
         self.recordTypes = recordTypes
         self.userHandle = userHandle

@@ -1,9 +1,9 @@
 public import RecordStore
 public import Records
 
-/// Copies up to one batch of records to another zone, with the files of their assets. The zone may be in another environment
-/// or database, or belong to another user. Copies keep their names and their creation and modification metadata. Copies of shares keep their
-/// participants, and get links of their own.
+/// Copies up to one batch of records to another zone, with the files of their assets. The zone may be in another
+/// environment or database, or belong to another user. Copies keep their names and their creation and modification
+/// metadata. Copies of shares keep their participants, and get links of their own.
 public struct RecordCopier: Sendable {
     /// The maximum number of records per copy, which is that of a batch.
     public static let recordLimit = SaveBatch.operationLimit
@@ -54,21 +54,27 @@ public struct RecordCopier: Sendable {
     ///   - source: the database of the records.
     ///   - sourceZoneID: the zone of the records.
     ///   - zoneID: the target zone, which is created if it is missing.
-    public init(from source: any RecordDatabase, _ sourceZoneID: ZoneID, to target: any RecordDatabase, _ zoneID: ZoneID, existing: Existing) {
+    public init(
+        from source: any RecordDatabase, _ sourceZoneID: ZoneID, to target: any RecordDatabase, _ zoneID: ZoneID,
+        existing: Existing
+    ) {
         self.target = target
         self.zoneID = zoneID
         self.existing = existing
         scopes = (source.address.scope, target.address.scope)
         move = ReferenceMove(
-            from: sourceZoneID, in: source.address.scope, of: source.caller.userRecordName, to: zoneID, in: target.address.scope,
+            from: sourceZoneID, in: source.address.scope, of: source.caller.userRecordName, to: zoneID,
+            in: target.address.scope,
             of: target.caller.userRecordName)
     }
 
     /// Copies the records. Creates a missing zone only if there are records to save.
     ///
-    /// Records in a cycle of VALIDATE references are saved as an atomic batch. Default zones have no atomic batches and refuse them.
+    /// Records in a cycle of VALIDATE references are saved as an atomic batch. Default zones have no atomic batches and
+    /// refuse them.
     /// - Parameter files: the asset transports; `nil` if no record has assets.
-    /// - Returns: the outcome of each record, in order. A record can fail on its own, unless ``Existing/refuse`` makes the copy atomic.
+    /// - Returns: the outcome of each record, in order. A record can fail on its own, unless ``Existing/refuse`` makes
+    ///   the copy atomic.
     /// - Throws: `RecordError` BAD_REQUEST if ``check(_:into:existing:)`` fails, EXISTS
     ///   if a name is taken and the rule is to refuse, and the errors of the zone.
     public func copy(_ records: [StoredRecord], files: Files?) async throws -> [Result<Act, RecordError>] {
@@ -87,7 +93,9 @@ public struct RecordCopier: Sendable {
                 continue
             }
             do {
-                if let refusal = Self.refusal(of: record, from: scopes.source, to: scopes.target, zoneID) { throw refusal }
+                if let refusal = Self.refusal(of: record, from: scopes.source, to: scopes.target, zoneID) {
+                    throw refusal
+                }
                 if let files { try await fetch(assetsOf: record, files) }
                 let fields = try move.fields(of: record)
                 copies.append((index, record.recordID.recordName, move.validated(by: fields)))
@@ -96,55 +104,83 @@ public struct RecordCopier: Sendable {
                 results[index] = .failure(error)
             }
         }
-        if existing == .refuse, case .failure(let error)? = results.values.first(where: { (try? $0.get()) == nil }) { throw error }
+        if existing == .refuse, case .failure(let error)? = results.values.first(where: { (try? $0.get()) == nil }) {
+            throw error
+        }
         if !operations.isEmpty {
             _ = try await target.makeZone(zoneID)
             if let files { operations = try await supplied(operations, records, files, &results) }
-            var order = CopyOrder(copies.map { ($0.name, $0.validates) }, there: taken).groups.map { group in group.map { copies[$0].index } }
+            var order = CopyOrder(copies.map { ($0.name, $0.validates) }, there: taken).groups.map { group in
+                group.map { copies[$0].index }
+            }
             // A share comes after the record that it shares.
-            order = order.map { $0.filter { operations[$0]?.recordType != Share.recordType } }
+            order =
+                order.map { $0.filter { operations[$0]?.recordType != Share.recordType } }
                 + order.map { $0.filter { operations[$0]?.recordType == Share.recordType } }
             for (index, outcome) in try await save(operations, in: order) {
-                results[index] = outcome.map { _ in taken.contains(records[index].recordID.recordName) ? .replaced : .copied }
+                results[index] = outcome.map { _ in
+                    taken.contains(records[index].recordID.recordName) ? .replaced : .copied
+                }
                 // Another client created the record in the meantime.
-                if existing == .skip, case .failure(let error) = outcome, error.code == .conflict || error.code == .exists { results[index] = .success(.left) }
+                if existing == .skip, case .failure(let error) = outcome,
+                    error.code == .conflict || error.code == .exists
+                {
+                    results[index] = .success(.left)
+                }
             }
         }
-        return records.indices.map { results[$0] ?? .failure(RecordError(.internalError, "The store did not return a result for the record")) }
+        return records.indices.map {
+            results[$0] ?? .failure(RecordError(.internalError, "The store did not return a result for the record"))
+        }
     }
 
     /// The error for a record that can't be copied, whatever the target has.
-    public static func refusal(of record: StoredRecord, from source: DatabaseScope, to target: DatabaseScope, _ zoneID: ZoneID) -> RecordError? {
+    public static func refusal(
+        of record: StoredRecord, from source: DatabaseScope, to target: DatabaseScope, _ zoneID: ZoneID
+    ) -> RecordError? {
         if record.recordType == Schema.usersType { return isOfTheServer }
         let carriesShares = source == .private && target == .private && !zoneID.isDefault
         return record.recordType == Share.recordType && !carriesShares ? isShare : nil
     }
 
     private static let isShare = RecordError(
-        .badRequest, "Shares are copied only by their owner, from a private database to a custom zone of a private database")
-    static let isOfTheServer = RecordError(.badRequest, "Records of type Users belong to the server and can't be copied")
+        .badRequest,
+        "Shares are copied only by their owner, from a private database to a custom zone of a private database")
+    static let isOfTheServer = RecordError(
+        .badRequest, "Records of type Users belong to the server and can't be copied")
     /// The error for a cycle of VALIDATE references in a copy to a default zone.
     public static let isInCircle = RecordError(
         .validatingReferenceError,
-        "It and other records refer to each other with VALIDATE, which a default zone can't save; copy them into a custom zone")
+        "It and other records refer to each other with VALIDATE, which a default zone can't save; copy them into a custom zone"
+    )
     /// The error for records above ``sizeLimit``.
-    public static let isTooLarge = RecordError(.badRequest, "The records have more than \(sizeLimit >> 20) MB together; copy fewer records, or the zone")
+    public static let isTooLarge = RecordError(
+        .badRequest, "The records have more than \(sizeLimit >> 20) MB together; copy fewer records, or the zone")
 
     /// Checks the limits of a copy.
     /// - Parameter zoneID: the target zone.
-    /// - Throws: `RecordError` BAD_REQUEST if there are too many records or bytes, or the copy must be atomic in a default zone.
+    /// - Throws: `RecordError` BAD_REQUEST if there are too many records or bytes, or the copy must be atomic in a
+    ///   default zone.
     public static func check(_ records: [StoredRecord], into zoneID: ZoneID, existing: Existing) throws {
         if existing == .refuse, zoneID.isDefault {
             throw RecordError(
-                .badRequest, "A default zone has no atomic batches, so ‘copy nothing’ can't be ensured; skip or replace existing records, or choose another zone")
+                .badRequest,
+                "A default zone has no atomic batches, so ‘copy nothing’ can't be ensured; skip or replace existing records, or choose another zone"
+            )
         }
         if records.count > recordLimit {
-            throw RecordError(.badRequest, "Up to \(recordLimit) records can be copied at once, not \(records.count); copy the zone, or fewer records")
+            throw RecordError(
+                .badRequest,
+                "Up to \(recordLimit) records can be copied at once, not \(records.count); copy the zone, or fewer records"
+            )
         }
         if records.reduce(0, { $0 + $1.fields.bytes.count }) > sizeLimit { throw isTooLarge }
         let size = try records.flatMap { try $0.fields.assets() }.reduce(Int64(0)) { $0.addingSaturated($1.asset.size) }
         if size > assetLimit {
-            throw RecordError(.badRequest, "The files of the records have more than \(assetLimit >> 20) MB together; copy fewer records, or the zone")
+            throw RecordError(
+                .badRequest,
+                "The files of the records have more than \(assetLimit >> 20) MB together; copy fewer records, or the zone"
+            )
         }
     }
 
@@ -153,7 +189,8 @@ public struct RecordCopier: Sendable {
     /// The names that exist at the target.
     private func taken(_ records: [StoredRecord]) async throws -> Set<Name> {
         do {
-            let there = try await target.fetch(records.map { RecordID(recordName: $0.recordID.recordName, zoneID: zoneID) }, desiredKeys: [])
+            let there = try await target.fetch(
+                records.map { RecordID(recordName: $0.recordID.recordName, zoneID: zoneID) }, desiredKeys: [])
             return Set(there.compactMap { try? $0.get().recordID.recordName })
         } catch let error as RecordError where error.code == .zoneNotFound {
             return []
@@ -163,8 +200,10 @@ public struct RecordCopier: Sendable {
     private func operation(_ record: StoredRecord, _ fields: [Field]) -> RecordOperation {
         let inputs = fields.map { ($0.name, FieldInput($0.value, isEncrypted: $0.isEncrypted)) }
         var operation = RecordOperation(
-            existing == .replace ? .forceReplace : .create, recordName: record.recordID.recordName, recordType: record.recordType,
-            fields: Dictionary(inputs, uniquingKeysWith: { first, _ in first }), parent: record.parent.map { .record($0) } ?? .cleared,
+            existing == .replace ? .forceReplace : .create, recordName: record.recordID.recordName,
+            recordType: record.recordType,
+            fields: Dictionary(inputs, uniquingKeysWith: { first, _ in first }),
+            parent: record.parent.map { .record($0) } ?? .cleared,
             provenance: Provenance(created: record.created, modified: record.modified))
         if let share = record.sharing?.share { operation.share = ShareInput(restoring: share) }
         return operation
@@ -188,7 +227,8 @@ public struct RecordCopier: Sendable {
 
     /// The operations with receipts for their assets. Omits operations whose files were refused.
     private func supplied(
-        _ operations: [Int: RecordOperation], _ records: [StoredRecord], _ files: Files, _ results: inout [Int: Result<Act, RecordError>]
+        _ operations: [Int: RecordOperation], _ records: [StoredRecord], _ files: Files,
+        _ results: inout [Int: Result<Act, RecordError>]
     ) async throws -> [Int: RecordOperation] {
         let supplier = AssetSupplier(files.target)
         var supplied: [Int: RecordOperation] = [:]
@@ -215,9 +255,12 @@ public struct RecordCopier: Sendable {
         RecordError(.internalError, "The files of the record can't be copied: \(error.reason)")
     }
 
-    /// Saves the groups in order. An atomic copy is one batch. Otherwise each cycle is a batch, and the records between cycles share batches.
+    /// Saves the groups in order. An atomic copy is one batch. Otherwise each cycle is a batch, and the records between
+    /// cycles share batches.
     /// - Returns: the outcomes by operation index.
-    private func save(_ operations: [Int: RecordOperation], in order: [[Int]]) async throws -> [Int: Result<ModifyOutcome, RecordError>] {
+    private func save(_ operations: [Int: RecordOperation], in order: [[Int]]) async throws -> [Int: Result<
+        ModifyOutcome, RecordError
+    >] {
         var batches: [(places: [Int], isAtomic: Bool)] = []
         var outcomes: [Int: Result<ModifyOutcome, RecordError>] = [:]
         for group in existing == .refuse ? [order.flatMap(\.self)] : order {
@@ -238,7 +281,9 @@ public struct RecordCopier: Sendable {
         return outcomes
     }
 
-    private func send(_ operations: [RecordOperation], atomic: Bool) async throws -> [Result<ModifyOutcome, RecordError>] {
+    private func send(_ operations: [RecordOperation], atomic: Bool) async throws -> [Result<
+        ModifyOutcome, RecordError
+    >] {
         let request = ModifyRequest(operations, zoneID: zoneID, atomic: atomic)
         var tries = 0
         while true {
@@ -299,7 +344,8 @@ public struct CopyOrder: Sendable {
 
 // MARK: - References
 
-/// Rewrites references for a copy of their record in another zone. A reference to the source zone or owner becomes one to the target zone or owner.
+/// Rewrites references for a copy of their record in another zone. A reference to the source zone or owner becomes one
+/// to the target zone or owner.
 public struct ReferenceMove: Sendable {
     private let source: ZoneID
     private let sourceScope: DatabaseScope
@@ -312,7 +358,8 @@ public struct ReferenceMove: Sendable {
     ///   - user: the owner of the source database, if known.
     ///   - targetUser: the owner of the target database.
     public init(
-        from source: ZoneID, in scope: DatabaseScope, of user: Name?, to target: ZoneID, in targetScope: DatabaseScope, of targetUser: Name
+        from source: ZoneID, in scope: DatabaseScope, of user: Name?, to target: ZoneID, in targetScope: DatabaseScope,
+        of targetUser: Name
     ) {
         self.source = source
         sourceScope = scope
@@ -330,7 +377,9 @@ public struct ReferenceMove: Sendable {
         guard !changesNothing, let named = reference.zoneID else { return reference }
         // In a shared database, the symbolic names of the current user do not mean the owner of the zone.
         let isSymbolic = sourceScope != .shared && named.ownerRecordName.map(ZoneID.currentOwnerNames.contains) ?? false
-        guard isSymbolic || named.ownerRecordName == nil || named.ownerRecordName == sourceOwner else { return reference }
+        guard isSymbolic || named.ownerRecordName == nil || named.ownerRecordName == sourceOwner else {
+            return reference
+        }
         var moved = reference
         let zoneName = named.zoneName == source.zoneName ? target.zoneName : named.zoneName
         // A symbolic name also means the owner in the target database. Keeping it makes a later export byte-identical.

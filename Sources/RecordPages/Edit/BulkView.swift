@@ -103,19 +103,25 @@ struct BulkView: Page {
             database: visit.database, place: visit.place, targets: found.targets,
             change: form.field.flatMap { field in input.map { (field.name, $0) } })
         let run = BackgroundRun(
-            heading: heading, verb: form.change == .delete ? "deleted" : "saved", total: found.targets.count, place: visit.place,
+            heading: heading, verb: form.change == .delete ? "deleted" : "saved", total: found.targets.count,
+            place: visit.place,
             back: Frame.Link(text: "Back to the query", href: visit.place.link("query", form.query.parameters)))
         try runs.start(run) { try await work.run($0) }
         return .redirect(visit.place.link("run", [("id", run.id)]))
     }
 
     private static func type(_ form: BulkForm, _ visit: Visit) throws -> RecordType {
-        guard let name = form.query.type else { throw RecordError(.badRequest, "The address needs a record type: type=…") }
-        guard let type = visit.schema?.types[name], name != Schema.usersType else { throw RecordError(known: .unknownType, name) }
+        guard let name = form.query.type else {
+            throw RecordError(.badRequest, "The address needs a record type: type=…")
+        }
+        guard let type = visit.schema?.types[name], name != Schema.usersType else {
+            throw RecordError(known: .unknownType, name)
+        }
         return type
     }
 
-    private static func page(_ form: BulkForm, isAsked: Bool, remark: String?, _ visit: Visit) async throws -> BulkView {
+    private static func page(_ form: BulkForm, isAsked: Bool, remark: String?, _ visit: Visit) async throws -> BulkView
+    {
         let type = try type(form, visit)
         let plan = CheckedQuery(form.query, of: type)
         guard plan.canRun else {
@@ -136,26 +142,35 @@ struct BulkView: Page {
     }
 
     private init(
-        _ form: BulkForm, _ type: RecordType, _ plan: CheckedQuery, found: BulkTargets? = nil, input: FieldInput? = nil, all: Int? = nil, problem: String? = nil,
+        _ form: BulkForm, _ type: RecordType, _ plan: CheckedQuery, found: BulkTargets? = nil, input: FieldInput? = nil,
+        all: Int? = nil, problem: String? = nil,
         complaint: RecordError? = nil, remark: String? = nil, visit: Visit
     ) {
         let place = visit.place
-        heading = all.map { "Change all \(Digits.count($0, "\(type.name) record"))" } ?? "Change all matching \(type.name) records"
+        heading =
+            all.map { "Change all \(Digits.count($0, "\(type.name) record"))" }
+            ?? "Change all matching \(type.name) records"
         query = QuerySentence.text(of: plan.query, type: type)
         back = place.link("query", form.query.parameters)
         action = place.link("bulk")
         hidden = form.query.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }
-        changes = [("set", "set a field"), ("clear", "clear a field"), ("delete", "delete the records")].map { value, text in
+        changes = [("set", "set a field"), ("clear", "clear a field"), ("delete", "delete the records")].map {
+            value, text in
             Choice(value, text, isSelected: value == form.change.rawValue)
         }
         needsField = form.change != .delete
         let chosen = form.field?.name
-        let fields = type.fields.filter { form.change == .clear || $0.value.type.valueType != .asset }.sorted { $0.key < $1.key }
-        fieldChoices = [Choice("", "choose a field", isSelected: chosen == nil)]
+        let fields = type.fields.filter { form.change == .clear || $0.value.type.valueType != .asset }.sorted {
+            $0.key < $1.key
+        }
+        fieldChoices =
+            [Choice("", "choose a field", isSelected: chosen == nil)]
             + fields.map { Choice($0.key.string, "\($0.key) · \($0.value.type.label)", isSelected: $0.key == chosen) }
         value = form.change == .set ? form.field.map { Value($0, isWrong: problem != nil, visit: visit) } : nil
         self.problem = problem
-        self.complaint = complaint.map { PageError($0, advice: ["Run the query on the page Query first. It offers the missing indexes."]) }
+        self.complaint = complaint.map {
+            PageError($0, advice: ["Run the query on the page Query first. It offers the missing indexes."])
+        }
         self.remark = remark
         dryRun = found.map { DryRun($0, form, input: input, visit: visit) }
         milliseconds = visit.stopwatch.elapsed.millisecondsText
@@ -168,7 +183,9 @@ extension BulkView.Value {
         type = field.type.label
         isList = field.type.isList
         entries = field.entries.enumerated().map { index, entry in
-            EntryView(entry, of: field, number: 1, element: index + 1, found: nil, isWrong: isWrong, offersTools: false, visit: visit)
+            EntryView(
+                entry, of: field, number: 1, element: index + 1, found: nil, isWrong: isWrong, offersTools: false,
+                visit: visit)
         }
         count = String(field.entries.count)
         isEmptyList = field.isEmptyList
@@ -189,14 +206,28 @@ extension BulkView.DryRun {
         }
         var notes: [String] = []
         if found.isCutOff {
-            notes.append("More records match. One run changes \(Digits.grouped(BulkTargets.limit)), in the order of the query. Repeat it for the rest.")
+            notes.append(
+                "More records match. One run changes \(Digits.grouped(BulkTargets.limit)), in the order of the query. Repeat it for the rest."
+            )
         }
         if found.isCutShort {
-            notes.append("More records match. The first \(Digits.grouped(BulkTargets.lookLimit)) were read. Narrow the query to reach the rest.")
+            notes.append(
+                "More records match. The first \(Digits.grouped(BulkTargets.lookLimit)) were read. Narrow the query to reach the rest."
+            )
         }
-        if found.unchanged > 0 { notes.append("\(Digits.count(found.unchanged, "record")) already \(found.unchanged == 1 ? "has" : "have") this value and \(found.unchanged == 1 ? "stays" : "stay") unchanged.") }
-        if isDeletion { notes.append("A record with a DELETE_SELF reference is deleted with its target. A target of a VALIDATE reference and a parent are deleted only together with the records that refer to them.") }
-        if !found.targets.isEmpty { notes.append("A record that is saved between the dry run and the change stays unchanged, and is listed.") }
+        if found.unchanged > 0 {
+            notes.append(
+                "\(Digits.count(found.unchanged, "record")) already \(found.unchanged == 1 ? "has" : "have") this value and \(found.unchanged == 1 ? "stays" : "stay") unchanged."
+            )
+        }
+        if isDeletion {
+            notes.append(
+                "A record with a DELETE_SELF reference is deleted with its target. A target of a VALIDATE reference and a parent are deleted only together with the records that refer to them."
+            )
+        }
+        if !found.targets.isEmpty {
+            notes.append("A record that is saved between the dry run and the change stays unchanged, and is listed.")
+        }
         self.notes = notes
         showsValues = !isDeletion
         showsZones = visit.queriesSeveralZones
@@ -209,7 +240,8 @@ extension BulkView.DryRun {
             let held = form.field.flatMap { field in (try? record.fields.values(of: [field.name]))?[field.name] }
             return BulkView.Row(
                 recordName: record.recordID.recordName.string, title: try? titles.title(of: record),
-                href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID), zone: visit.zoneName(zoneID), before: form.field.map { presenter.view(held, of: $0.name) },
+                href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID), zone: visit.zoneName(zoneID),
+                before: form.field.map { presenter.view(held, of: $0.name) },
                 after: form.field.map { presenter.view(after, of: $0.name) })
         }
         let left = found.targets.count - found.shown.count
@@ -221,7 +253,8 @@ extension BulkView.DryRun {
 
 // MARK: - Form
 
-/// A change of all records that match a query, as URL parameters: the parameters of the query, and `change=set&changed=rank&text-1-1=5`.
+/// A change of all records that match a query, as URL parameters: the parameters of the query, and
+/// `change=set&changed=rank&text-1-1=5`.
 struct BulkForm: Sendable {
     enum Change: String, Sendable, CaseIterable {
         case set, clear, delete
@@ -238,7 +271,8 @@ struct BulkForm: Sendable {
         (query.markers, query.page, query.keys, query.returnsSystemFieldsOnly) = ([], 1, [], false)
         self.query = query
         change = visit.fields["change"].flatMap { Change(rawValue: $0) } ?? .set
-        guard change != .delete, let type = query.type.flatMap({ visit.schema?.types[$0] }), let name = visit.fields.text("changed").map({ Name($0) }),
+        guard change != .delete, let type = query.type.flatMap({ visit.schema?.types[$0] }),
+            let name = visit.fields.text("changed").map({ Name($0) }),
             let definition = type.fields[name], definition.type.valueType != .asset || change == .clear
         else { return }
         var field = EditedField(name, definition.type, was: nil, showing: nil, place: visit.place)
@@ -256,11 +290,13 @@ struct BulkForm: Sendable {
 
     /// The URL parameters of this form.
     var parameters: [(name: String, value: String)] {
-        query.parameters + [("change", change.rawValue)] + (field.map { [("changed", $0.name.string)] + Self.parameters(of: $0) } ?? [])
+        query.parameters + [("change", change.rawValue)]
+            + (field.map { [("changed", $0.name.string)] + Self.parameters(of: $0) } ?? [])
     }
 
     private static func parameters(of field: EditedField) -> [(name: String, value: String)] {
-        var parameters: [(name: String, value: String)] = field.type.isList ? [("count1", String(field.entries.count))] : []
+        var parameters: [(name: String, value: String)] =
+            field.type.isList ? [("count1", String(field.entries.count))] : []
         if field.isEmptyList { parameters.append(("emptylist1", "1")) }
         for (index, entry) in field.entries.enumerated() {
             let suffix = "1-\(index + 1)"

@@ -34,7 +34,8 @@ struct BulkTargets: Sendable {
     /// Finds all matching records.
     /// - Parameter input: the new value of the field; `nil` for a deletion.
     /// - Throws: `RecordError` if the database refuses the query.
-    static func find(_ form: BulkForm, plan: CheckedQuery, input: FieldInput?, visit: Visit) async throws -> BulkTargets {
+    static func find(_ form: BulkForm, plan: CheckedQuery, input: FieldInput?, visit: Visit) async throws -> BulkTargets
+    {
         var looked = 0
         var found = BulkTargets()
         var marker: String?
@@ -43,7 +44,8 @@ struct BulkTargets: Sendable {
         repeat {
             try Task.checkCancellation()
             let request = QueryRequest(
-                plan.query, in: visit.queryArea, limit: PageLimit(records: pageSize), continuationMarker: marker, desiredKeys: wanted)
+                plan.query, in: visit.queryArea, limit: PageLimit(records: pageSize), continuationMarker: marker,
+                desiredKeys: wanted)
             let page = try await visit.measure { try await visit.database.query(request) }
             for record in page.records {
                 if looked == lookLimit {
@@ -78,21 +80,26 @@ struct BulkTargets: Sendable {
 
     private mutating func add(_ record: StoredRecord) {
         targets.append(Target(recordID: record.recordID, tag: record.recordChangeTag))
-        for text in [record.recordID.zoneID.zoneName, record.recordID.recordName, Name(record.recordChangeTag)] { mark.add(text: text.string) }
+        for text in [record.recordID.zoneID.zoneName, record.recordID.recordName, Name(record.recordChangeTag)] {
+            mark.add(text: text.string)
+        }
     }
 
     private func showingFirst(_ visit: Visit) async throws -> BulkTargets {
         var found = self
         let first = targets.prefix(Self.shownLimit).map(\.recordID)
         if first.isEmpty { return found }
-        found.shown = try await visit.measure { try await visit.database.fetch(first, desiredKeys: nil) }.compactMap { try? $0.get() }
+        found.shown = try await visit.measure { try await visit.database.fetch(first, desiredKeys: nil) }.compactMap {
+            try? $0.get()
+        }
         return found
     }
 }
 
 // MARK: - Job
 
-/// Changes many records, one batch after another. Each save requires the change tag of the dry run, so it can't overwrite other saves.
+/// Changes many records, one batch after another. Each save requires the change tag of the dry run, so it can't
+/// overwrite other saves.
 struct BulkWork: Sendable {
     /// Records per batch.
     private static let batchSize = 200
@@ -105,7 +112,8 @@ struct BulkWork: Sendable {
     /// The field and its new value; `nil` deletes the records.
     let change: (field: Name, input: FieldInput)?
 
-    /// - Throws: `CancellationError` on cancellation between two batches; `RecordError` if the database refuses a whole batch.
+    /// - Throws: `CancellationError` on cancellation between two batches; `RecordError` if the database refuses a whole
+    ///   batch.
     func run(_ run: BackgroundRun) async throws {
         var left = targets
         while true {
@@ -120,7 +128,9 @@ struct BulkWork: Sendable {
     }
 
     /// - Returns: the records that can't be deleted as long as others refer to them. These may come in a later batch.
-    private func pass(over targets: [BulkTargets.Target], in run: BackgroundRun) async throws -> [(BulkTargets.Target, RecordError)] {
+    private func pass(over targets: [BulkTargets.Target], in run: BackgroundRun) async throws -> [(
+        BulkTargets.Target, RecordError
+    )] {
         var refused: [(BulkTargets.Target, RecordError)] = []
         var start = 0
         while start < targets.count {
@@ -141,8 +151,12 @@ struct BulkWork: Sendable {
 
     private func operation(_ target: BulkTargets.Target) -> RecordOperation {
         let (name, zoneID) = (target.recordID.recordName, target.recordID.zoneID)
-        guard let change else { return RecordOperation(.delete, recordName: name, zoneID: zoneID, recordChangeTag: target.tag) }
-        return RecordOperation(.update, recordName: name, zoneID: zoneID, recordChangeTag: target.tag, fields: [change.field: change.input])
+        guard let change else {
+            return RecordOperation(.delete, recordName: name, zoneID: zoneID, recordChangeTag: target.tag)
+        }
+        return RecordOperation(
+            .update, recordName: name, zoneID: zoneID, recordChangeTag: target.tag, fields: [change.field: change.input]
+        )
     }
 
     private func send(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
@@ -157,7 +171,8 @@ struct BulkWork: Sendable {
         }
     }
 
-    private func note(_ target: BulkTargets.Target, _ result: Result<ModifyOutcome, RecordError>, in run: BackgroundRun) {
+    private func note(_ target: BulkTargets.Target, _ result: Result<ModifyOutcome, RecordError>, in run: BackgroundRun)
+    {
         let name = target.recordID.recordName
         run.update { $0.done += 1 }
         switch result {
@@ -168,7 +183,8 @@ struct BulkWork: Sendable {
             let reason = error.code == .conflict ? "It was saved after the dry run, and stays unchanged" : error.reason
             run.add(
                 BackgroundRun.Problem(
-                    subject: name.string, href: place.link(toRecord: name, in: target.recordID.zoneID), code: error.code.rawValue, reason: reason))
+                    subject: name.string, href: place.link(toRecord: name, in: target.recordID.zoneID),
+                    code: error.code.rawValue, reason: reason))
         }
     }
 }

@@ -15,11 +15,13 @@ extension CodePanel {
         let writer = CodeWriter(visit.place, zoneID: record.recordID.zoneID)
         let fetch = CodePanel(fetching: [name], keys: nil, zoneID: record.recordID.zoneID, visit: visit)
         return [
-            CodePanel(title: "Fetch the record", samples: fetch.samples), try saving(record, writer: writer), deleting(record, writer: writer),
+            CodePanel(title: "Fetch the record", samples: fetch.samples), try saving(record, writer: writer),
+            deleting(record, writer: writer),
         ]
     }
 
-    /// Code that saves the record unchanged. It omits values that the language can't express exactly, so they keep their stored value.
+    /// Code that saves the record unchanged. It omits values that the language can't express exactly, so they keep
+    /// their stored value.
     /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     static func saving(_ record: StoredRecord, writer: CodeWriter) throws -> CodePanel {
         let (fields, left) = try shown(record)
@@ -28,9 +30,10 @@ extension CodePanel {
         let subject = "The save"
         let exact = fields.filter(isExactInJavaScript)
         let inexact = fields.filter { !isExactInJavaScript($0) }.map(\.name)
-        let note = [("Too long for this example", left), ("Not exact in JavaScript", inexact)].filter { !$0.1.isEmpty }.map { reason, names in
-            "// \(reason), and not changed: \(names.map(\.string).joined(separator: ", "))\n"
-        }.joined()
+        let note = [("Too long for this example", left), ("Not exact in JavaScript", inexact)].filter { !$0.1.isEmpty }
+            .map { reason, names in
+                "// \(reason), and not changed: \(names.map(\.string).joined(separator: ", "))\n"
+            }.joined()
         return CodePanel(
             title: "Save the record",
             samples: [
@@ -123,51 +126,59 @@ struct SwiftEditCode {
     /// Saves a record with its current values. The developer edits the sample before running it.
     /// - Parameter leftOut: fields that do not fit into the sample.
     init(saving record: StoredRecord, fields: [Field], leftOut: [Name], writer: CodeWriter) {
-        let usesPlaces = fields.contains { field in field.value.elements.contains { if case .location = $0 { true } else { false } } }
-        let head = writer.swiftHead(imports: usesPlaces ? ["CloudKit", "CoreLocation"] : ["CloudKit"])
+        let usesPlaces = fields.contains { field in
+            field.value.elements.contains { if case .location = $0 { true } else { false } }
+        }
+        let head =
+            writer.swiftHead(imports: usesPlaces ? ["CloudKit", "CoreLocation"] : ["CloudKit"])
             + ["let recordID = \(writer.swiftRecordID(record.recordID.recordName))"]
         var changes = fields.map { Self.assignment($0, writer: writer) }
         if !leftOut.isEmpty {
-            changes.append("// Too long for this example, and not changed: \(leftOut.map(\.string).joined(separator: ", "))")
+            changes.append(
+                "// Too long for this example, and not changed: \(leftOut.map(\.string).joined(separator: ", "))")
         }
-        text = (head + [
-            "// The save fails if the record was saved in between.",
-            "let record = try await database.record(for: recordID)",
-        ] + changes + [
-            "let (saveResults, _) = try await database.modifyRecords(",
-            "    saving: [record], deleting: [], savePolicy: .ifServerRecordUnchanged)",
-            "for (recordID, result) in saveResults { print(recordID.recordName, try result.get()) }",
-        ]).joined(separator: "\n")
-        operationText = (head + [
-            "// The save fails if the record was saved in between.",
-            "database.fetch(withRecordID: recordID) { record, error in",
-            "    guard let record else { return print(error as Any) }",
-        ] + changes.map { "    \($0)" } + [
-            "    let operation = CKModifyRecordsOperation(recordsToSave: [record], recordIDsToDelete: nil)",
-            "    operation.savePolicy = .ifServerRecordUnchanged",
-            "    operation.perRecordSaveBlock = { recordID, result in print(recordID.recordName, result) }",
-            "    operation.modifyRecordsResultBlock = { result in",
-            "        if case .failure(let error) = result { print(error) }",
-            "    }",
-            "    database.add(operation)",
-            "}",
-        ]).joined(separator: "\n")
+        text =
+            (head + [
+                "// The save fails if the record was saved in between.",
+                "let record = try await database.record(for: recordID)",
+            ] + changes + [
+                "let (saveResults, _) = try await database.modifyRecords(",
+                "    saving: [record], deleting: [], savePolicy: .ifServerRecordUnchanged)",
+                "for (recordID, result) in saveResults { print(recordID.recordName, try result.get()) }",
+            ]).joined(separator: "\n")
+        operationText =
+            (head + [
+                "// The save fails if the record was saved in between.",
+                "database.fetch(withRecordID: recordID) { record, error in",
+                "    guard let record else { return print(error as Any) }",
+            ] + changes.map { "    \($0)" } + [
+                "    let operation = CKModifyRecordsOperation(recordsToSave: [record], recordIDsToDelete: nil)",
+                "    operation.savePolicy = .ifServerRecordUnchanged",
+                "    operation.perRecordSaveBlock = { recordID, result in print(recordID.recordName, result) }",
+                "    operation.modifyRecordsResultBlock = { result in",
+                "        if case .failure(let error) = result { print(error) }",
+                "    }",
+                "    database.add(operation)",
+                "}",
+            ]).joined(separator: "\n")
     }
 
     init(deleting name: Name, writer: CodeWriter) {
         let head = writer.swiftHead() + ["let recordID = \(writer.swiftRecordID(name))"]
-        text = (head + [
-            "let (_, deleteResults) = try await database.modifyRecords(saving: [], deleting: [recordID])",
-            "for (_, result) in deleteResults { try result.get() }",
-        ]).joined(separator: "\n")
-        operationText = (head + [
-            "let operation = CKModifyRecordsOperation(recordsToSave: nil, recordIDsToDelete: [recordID])",
-            "operation.perRecordDeleteBlock = { recordID, result in print(recordID.recordName, result) }",
-            "operation.modifyRecordsResultBlock = { result in",
-            "    if case .failure(let error) = result { print(error) }",
-            "}",
-            "database.add(operation)",
-        ]).joined(separator: "\n")
+        text =
+            (head + [
+                "let (_, deleteResults) = try await database.modifyRecords(saving: [], deleting: [recordID])",
+                "for (_, result) in deleteResults { try result.get() }",
+            ]).joined(separator: "\n")
+        operationText =
+            (head + [
+                "let operation = CKModifyRecordsOperation(recordsToSave: nil, recordIDsToDelete: [recordID])",
+                "operation.perRecordDeleteBlock = { recordID, result in print(recordID.recordName, result) }",
+                "operation.modifyRecordsResultBlock = { result in",
+                "    if case .failure(let error) = result { print(error) }",
+                "}",
+                "database.add(operation)",
+            ]).joined(separator: "\n")
     }
 
     private static func assignment(_ field: Field, writer: CodeWriter) -> String {
@@ -175,10 +186,13 @@ struct SwiftEditCode {
         if !field.value.assets.isEmpty || field.value.type?.valueType == .asset {
             return "// \(field.name) has a file. To replace it: record[\(key)] = CKAsset(fileURL: …)"
         }
-        if field.value.elements.contains(where: { if case .reference(let reference) = $0 { reference.action == .validate } else { false } }) {
+        if field.value.elements.contains(where: {
+            if case .reference(let reference) = $0 { reference.action == .validate } else { false }
+        }) {
             return "// \(field.name) has the action VALIDATE, which CloudKit.framework can't set: it is not changed"
         }
         let values = field.isEncrypted ? "record.encryptedValues" : "record"
-        return "\(values)[\(key)] = \(SwiftQueryCode.stored(field.value, referenceZone: writer.isZoned ? "zoneID" : nil))"
+        return
+            "\(values)[\(key)] = \(SwiftQueryCode.stored(field.value, referenceZone: writer.isZoned ? "zoneID" : nil))"
     }
 }

@@ -67,7 +67,8 @@ struct ConflictView: Page {
     init(_ form: RecordForm, _ record: StoredRecord, visit: Visit) throws {
         var versions: [Versions] = []
         for field in form.fields {
-            // An empty value counts as a change. An unreadable input keeps the original value; the refused save was able to read all inputs.
+            // An empty value counts as a change. An unreadable input keeps the original value; the refused save was
+            // able to read all inputs.
             let mine: FieldValue?
             do { mine = try field.value(in: visit.place) } catch { mine = field.was }
             versions.append(Versions(name: field.name, type: field.type, mine: mine, was: field.was))
@@ -82,37 +83,54 @@ struct ConflictView: Page {
     ///   - theirs: the version in iCloud.
     init(mine: StoredRecord, base: StoredRecord?, theirs: StoredRecord, visit: Visit) throws {
         func fields(_ record: StoredRecord?) throws -> [Name: Field] {
-            Dictionary(try record?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
+            Dictionary(
+                try record?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
         }
         let (now, was, others) = (try fields(mine), try fields(base), try fields(theirs))
         let declared = visit.schema?.types[mine.recordType]?.fields ?? [:]
         let names = Set(now.keys).union(was.keys).union(others.keys).sorted()
         let versions = names.map { name in
-            let type = declared[name]?.type ?? [now, was, others].lazy.compactMap { $0[name]?.value.type }.first ?? .list(.string)
+            let type =
+                declared[name]?.type ?? [now, was, others].lazy.compactMap { $0[name]?.value.type }.first
+                ?? .list(.string)
             return Versions(name: name, type: type, mine: now[name]?.value, was: was[name]?.value)
         }
         try self.init(versions, parent: mine.parent, was: base?.parent, theirs, mineTag: mine.recordChangeTag, visit)
     }
 
-    private init(_ versions: [Versions], parent: Name?, was parentWas: Name?, _ record: StoredRecord, mineTag: String?, _ visit: Visit) throws {
+    private init(
+        _ versions: [Versions], parent: Name?, was parentWas: Name?, _ record: StoredRecord, mineTag: String?,
+        _ visit: Visit
+    ) throws {
         let isUnsent = mineTag != nil
         let place = visit.place
         let zoneID = record.recordID.zoneID
-        let now = Dictionary(try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        let now = Dictionary(
+            try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         let presenter = ValuePresenter(place: place, zoneID: zoneID, links: nil)
         var rows: [Row] = []
         func add(_ name: Name, _ type: FieldType, mine: FieldValue?, was: FieldValue?, theirs: FieldValue?) {
-            if let row = Row(name, type, mine: mine, was: was, theirs: theirs, number: rows.count + 1, presenter: presenter) { rows.append(row) }
+            if let row = Row(
+                name, type, mine: mine, was: was, theirs: theirs, number: rows.count + 1, presenter: presenter)
+            {
+                rows.append(row)
+            }
         }
         for field in versions { add(field.name, field.type, mine: field.mine, was: field.was, theirs: now[field.name]) }
-        func reference(_ name: Name?) -> FieldValue? { name.flatMap { $0.isEmpty ? nil : .reference(Reference(recordName: $0)) } }
-        add(Self.parent, .reference, mine: reference(parent), was: reference(parentWas), theirs: reference(record.parent))
+        func reference(_ name: Name?) -> FieldValue? {
+            name.flatMap { $0.isEmpty ? nil : .reference(Reference(recordName: $0)) }
+        }
+        add(
+            Self.parent, .reference, mine: reference(parent), was: reference(parentWas),
+            theirs: reference(record.parent))
         self.rows = rows
         self.isUnsent = isUnsent
         self.mineTag = mineTag
         title = "Conflict · \(record.recordID.recordName)"
         recordName = record.recordID.recordName.string
-        named = RecordLink(href: place.link(toRecord: record.recordID.recordName, in: zoneID), recordName: recordName, title: visit.titles.title(of: record.recordType, now))
+        named = RecordLink(
+            href: place.link(toRecord: record.recordID.recordName, in: zoneID), recordName: recordName,
+            title: visit.titles.title(of: record.recordType, now))
         recordType = record.recordType.string
         tag = record.recordChangeTag
         zone = visit.zoneName(zoneID)
@@ -120,11 +138,13 @@ struct ConflictView: Page {
         when = ValueView(.time(record.modified.timestamp))
         let count = rows.count(where: \.isContested)
         asksForChoice = count > 0
-        contested = count == 0
+        contested =
+            count == 0
             ? "The two saves changed different fields, so both changes can be merged."
             : "\(Digits.count(count, "field")) \(count == 1 ? "was" : "were") changed on both sides: choose a version for each."
         action = place.inZone(zoneID).link(isUnsent ? "unsent/resolve" : "record/resolve")
-        self.record = isUnsent ? place.link(Tab.unsent.rawValue) : place.link(toRecord: record.recordID.recordName, in: zoneID)
+        self.record =
+            isUnsent ? place.link(Tab.unsent.rawValue) : place.link(toRecord: record.recordID.recordName, in: zoneID)
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 }
@@ -132,7 +152,8 @@ struct ConflictView: Page {
 extension ConflictView.Row {
     /// - Returns: `nil` if neither side changed the field.
     fileprivate init?(
-        _ name: Name, _ type: FieldType, mine: FieldValue?, was: FieldValue?, theirs: FieldValue?, number: Int, presenter: ValuePresenter
+        _ name: Name, _ type: FieldType, mine: FieldValue?, was: FieldValue?, theirs: FieldValue?, number: Int,
+        presenter: ValuePresenter
     ) {
         let texts = [mine, was, theirs].map { EditedField.text(of: $0, type) }
         let isMineChanged = texts[0] != texts[1]
@@ -147,8 +168,11 @@ extension ConflictView.Row {
         self.type = type.label
         schemaType = type.schemaName
         verdict =
-            !canChoose ? "the server's files stay"
-            : isSame ? "same change on both sides" : isContested ? "changed on both sides" : isMineChanged ? "changed by you" : "changed on the server"
+            !canChoose
+            ? "the server's files stay"
+            : isSame
+                ? "same change on both sides"
+                : isContested ? "changed on both sides" : isMineChanged ? "changed by you" : "changed on the server"
         func side(_ value: FieldValue?, _ text: Name, isChosen: Bool) -> ConflictView.Side {
             ConflictView.Side(value: presenter.view(value, of: name), text: text.string, isChosen: isChosen)
         }
@@ -193,7 +217,9 @@ struct ConflictForm: Sendable {
     /// - Throws: `RecordError` BAD_REQUEST if the form is malformed, or a field that both sides changed has no choice.
     init(_ sent: FormFields, visit: Visit) throws {
         let fields = Dictionary(sent.pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
-        guard let name = fields["name"], !name.isEmpty, let tag = fields["tag"], !tag.isEmpty, let typeName = fields["type"] else {
+        guard let name = fields["name"], !name.isEmpty, let tag = fields["tag"], !tag.isEmpty,
+            let typeName = fields["type"]
+        else {
             throw RecordError(.badRequest, "The form is incomplete; open the record again")
         }
         recordName = Name(name)
@@ -204,20 +230,30 @@ struct ConflictForm: Sendable {
         var rows: [Row] = []
         for number in 1...RecordForm.fieldLimit {
             guard let field = fields["field\(number)"].map({ Name($0) }) else { break }
-            guard let type = field == ConflictView.parent ? FieldType.reference
-                : declared[field]?.type ?? fields["type\(number)"].flatMap({ FieldTypeChoices.type(named: $0) })
-            else { throw RecordError(.badRequest, "The form has no type for the field '\(field)'; open the record again") }
-            func value(_ side: String) throws -> FieldValue? { try EditedField.value(of: fields["\(side)\(number)"] ?? "", field: field) }
+            guard
+                let type = field == ConflictView.parent
+                    ? FieldType.reference
+                    : declared[field]?.type ?? fields["type\(number)"].flatMap({ FieldTypeChoices.type(named: $0) })
+            else {
+                throw RecordError(.badRequest, "The form has no type for the field '\(field)'; open the record again")
+            }
+            func value(_ side: String) throws -> FieldValue? {
+                try EditedField.value(of: fields["\(side)\(number)"] ?? "", field: field)
+            }
             guard let choice = fields["pick\(number)"].flatMap({ Choice(rawValue: $0) }) ?? usual else {
                 throw RecordError(.badRequest, "Nothing was saved: choose a version of the field '\(field)' first")
             }
-            rows.append(Row(name: field, type: type, mine: try value("mine"), was: try value("was"), theirs: try value("theirs"), choice: choice))
+            rows.append(
+                Row(
+                    name: field, type: type, mine: try value("mine"), was: try value("was"),
+                    theirs: try value("theirs"), choice: choice))
         }
         self.rows = rows
     }
 
     /// The form of the current record, with the choices in its inputs.
-    /// - Parameter form: the form of the current record. If that is newer than the version of the choices, the save detects the conflict.
+    /// - Parameter form: the form of the current record. If that is newer than the version of the choices, the save
+    ///   detects the conflict.
     func applied(to form: RecordForm, place: Place) -> RecordForm {
         var form = form
         form.tag = tag

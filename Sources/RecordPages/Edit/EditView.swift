@@ -36,7 +36,9 @@ extension Visit {
 
     /// The zones for new records. A page about all zones asks for one.
     var chosenZoneChoices: [Choice] {
-        guard let chosenZoneID else { return [Choice("", "choose a zone", isSelected: true)] + zoneChoices(allowsAll: false) }
+        guard let chosenZoneID else {
+            return [Choice("", "choose a zone", isSelected: true)] + zoneChoices(allowsAll: false)
+        }
         return inZone(chosenZoneID).zoneChoices(allowsAll: false)
     }
 }
@@ -136,15 +138,19 @@ extension EditView {
     ///   - found: search results, with the numbers of the field and the value that they are for.
     ///   - remark: a remark above the form.
     init(
-        _ form: RecordForm, problems: RecordForm.Problems = RecordForm.Problems(), found: (field: Int, element: Int, [RecordNames.Found])? = nil,
+        _ form: RecordForm, problems: RecordForm.Problems = RecordForm.Problems(),
+        found: (field: Int, element: Int, [RecordNames.Found])? = nil,
         remark: String? = nil, visit: Visit
     ) {
         let place = visit.place
         let known = visit.schema?.types[form.recordType]
         title = form.isNew ? "New \(form.recordType)" : "Edit \(form.recordName)"
         heading = form.isNew ? title : nil
-        let stored = Dictionary(form.fields.compactMap { field in field.was.map { (field.name, $0) } }, uniquingKeysWith: { first, _ in first })
-        record = form.isNew
+        let stored = Dictionary(
+            form.fields.compactMap { field in field.was.map { (field.name, $0) } },
+            uniquingKeysWith: { first, _ in first })
+        record =
+            form.isNew
             ? nil
             : RecordLink(
                 href: place.link("record", [("name", form.recordName.string)]), recordName: form.recordName.string,
@@ -155,15 +161,19 @@ extension EditView {
         isNewType = known == nil
         recordName = form.recordName.string
         tag = form.tag ?? ""
-        newName = form.isNew
+        newName =
+            form.isNew
             ? NewName(
                 text: form.recordName.string, problem: problems.recordName,
                 existing: problems.recordName == nil || form.recordName.isEmpty
-                    ? nil : place.zoneID.map { place.inZone($0).link("record/edit", [("name", form.recordName.string)]) }) : nil
+                    ? nil
+                    : place.zoneID.map { place.inZone($0).link("record/edit", [("name", form.recordName.string)]) })
+            : nil
         rows = form.fields.enumerated().map { index, field in
             let isAsked = found?.field == index + 1
             return Row(
-                field, number: index + 1, problem: problems.fields[index], found: isAsked ? found.map { ($0.element, $0.2) } : nil, visit: visit)
+                field, number: index + 1, problem: problems.fields[index],
+                found: isAsked ? found.map { ($0.element, $0.2) } : nil, visit: visit)
         }
         parent = Parent(text: form.parent.string, was: form.parentWas.string, problem: problems.parent)
         let makesSchema = place.address.environment == .development && visit.schema != nil
@@ -172,10 +182,16 @@ extension EditView {
         canSaveAnew = !form.isNew && problems.general?.code == .notFound
         self.remark = remark
         let count = problems.fields.count + (problems.recordName == nil ? 0 : 1) + (problems.parent == nil ? 0 : 1)
-        problemCount = count == 0 ? nil : count == 1 ? "Nothing was saved. Correct the marked field." : "Nothing was saved. Correct the \(count) marked fields."
+        problemCount =
+            count == 0
+            ? nil
+            : count == 1
+                ? "Nothing was saved. Correct the marked field."
+                : "Nothing was saved. Correct the \(count) marked fields."
         action = place.link("record/save")
         verb = form.isNew ? "Create the record" : "Save"
-        cancel = place.zoneID.flatMap { form.isNew ? nil : place.link(toRecord: form.recordName, in: $0) }
+        cancel =
+            place.zoneID.flatMap { form.isNew ? nil : place.link(toRecord: form.recordName, in: $0) }
             ?? place.link("query", [("type", form.recordType.string)])
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
@@ -187,7 +203,9 @@ extension EditView {
 }
 
 extension EditView.Row {
-    fileprivate init(_ field: EditedField, number: Int, problem: String?, found: (element: Int, [RecordNames.Found])?, visit: Visit) {
+    fileprivate init(
+        _ field: EditedField, number: Int, problem: String?, found: (element: Int, [RecordNames.Found])?, visit: Visit
+    ) {
         self.number = String(number)
         name = field.name.string
         type = field.type.label
@@ -198,11 +216,15 @@ extension EditView.Row {
         isGroup = field.type.isList || [.location, .reference, .asset].contains(field.type.valueType)
         isList = field.type.isList && field.type.valueType != .asset && field.json == nil
         let isAsset = field.type.valueType == .asset
-        entries = isAsset ? [] : field.entries.enumerated().map { index, entry in
-            EntryView(
-                entry, of: field, number: number, element: index + 1, found: found?.element == index + 1 ? found?.1 : nil, isWrong: problem != nil,
-                visit: visit)
-        }
+        entries =
+            isAsset
+            ? []
+            : field.entries.enumerated().map { index, entry in
+                EntryView(
+                    entry, of: field, number: number, element: index + 1,
+                    found: found?.element == index + 1 ? found?.1 : nil, isWrong: problem != nil,
+                    visit: visit)
+            }
         count = String(field.entries.count)
         isEmptyList = field.isEmptyList
         canGrow = field.entries.count < EditedField.elementLimit
@@ -230,7 +252,8 @@ extension EditView.Files {
 enum EditActions {
     /// The form of a new record. Asks for the type and the zone first if the address does not name them.
     static func new(_ visit: Visit) async throws -> any Page {
-        let typed = visit.fields.text("newType").map { Name($0.trimmingSpaces) } ?? visit.fields.text("type").map { Name($0) }
+        let typed =
+            visit.fields.text("newType").map { Name($0.trimmingSpaces) } ?? visit.fields.text("type").map { Name($0) }
         guard let typeName = typed, let zoneID = visit.place.zoneID else { return EditStart(visit) }
         try checkType(typeName, visit: visit)
         let type = visit.schema?.types[typeName] ?? RecordType(name: typeName)
@@ -242,8 +265,10 @@ enum EditActions {
     static func edit(_ visit: Visit) async throws -> Answer {
         let (record, there) = try await target(visit)
         let form = try form(of: record, visit: there)
-        if let field = visit.fields.text("field"), let index = form.fields.firstIndex(where: { $0.name == Name(field) }) {
-            return .redirect("\(there.place.link("record/edit", [("name", record.recordID.recordName.string)]))#f\(index + 1)")
+        if let field = visit.fields.text("field"), let index = form.fields.firstIndex(where: { $0.name == Name(field) })
+        {
+            return .redirect(
+                "\(there.place.link("record/edit", [("name", record.recordID.recordName.string)]))#f\(index + 1)")
         }
         return .page(EditView(form, visit: there))
     }
@@ -252,7 +277,8 @@ enum EditActions {
     static func duplicate(_ visit: Visit) async throws -> EditView {
         let (record, there) = try await target(visit)
         let hasFiles = record.fields.mayHoldAssets
-        let remark = "This is a copy of \(record.recordID.recordName), not saved yet.\(hasFiles ? " Its files are not copied: upload them to the new record." : "")"
+        let remark =
+            "This is a copy of \(record.recordID.recordName), not saved yet.\(hasFiles ? " Its files are not copied: upload them to the new record." : "")"
         return EditView(try form(of: record, visit: there).duplicated(place: there.place), remark: remark, visit: there)
     }
 
@@ -295,7 +321,9 @@ enum EditActions {
         if visit.fields["do"] == "edit" { return .page(EditView(form, visit: visit)) }
         let (operation, problems) = form.operation(in: visit.place)
         // Every choice is the server's version, which is already stored.
-        if operation == nil, problems.isEmpty { return .redirect(visit.place.link(toRecord: chosen.recordName, in: zoneID)) }
+        if operation == nil, problems.isEmpty {
+            return .redirect(visit.place.link(toRecord: chosen.recordName, in: zoneID))
+        }
         return try await save(form, visit: visit)
     }
 
@@ -309,10 +337,16 @@ enum EditActions {
         }
         let zoneID = visit.place.zoneID ?? .default
         do {
-            let results = try await visit.measure { try await visit.database.modify(ModifyRequest([operation], zoneID: zoneID)) }
-            guard case .saved(let record)? = try results.first?.get() else { throw RecordError(.internalError, "The store did not return the saved record") }
+            let results = try await visit.measure {
+                try await visit.database.modify(ModifyRequest([operation], zoneID: zoneID))
+            }
+            guard case .saved(let record)? = try results.first?.get() else {
+                throw RecordError(.internalError, "The store did not return the saved record")
+            }
             let notice = form.isNew ? Notice.recordCreated : .recordSaved
-            return .redirect(visit.place.inZone(zoneID).link("record", [("name", record.recordID.recordName.string), notice.parameter]))
+            return .redirect(
+                visit.place.inZone(zoneID).link(
+                    "record", [("name", record.recordID.recordName.string), notice.parameter]))
         } catch let error as RecordError {
             if error.code == .conflict, !form.isNew {
                 let record = try await RecordView.record(form.recordName, in: zoneID, visit: visit)
@@ -336,7 +370,9 @@ enum EditActions {
     }
 
     private static func checkType(_ name: Name, visit: Visit) throws {
-        if name == Schema.usersType { throw RecordError(.accessDenied, "Records of the type Users belong to the system and can't be edited") }
+        if name == Schema.usersType {
+            throw RecordError(.accessDenied, "Records of the type Users belong to the system and can't be edited")
+        }
         if visit.schema?.types[name] != nil { return }
         // A schema that was learned does not have all types: only the store can tell.
         if visit.database.can(.showSchema), visit.place.address.environment == .production {

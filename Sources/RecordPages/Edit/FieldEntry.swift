@@ -34,7 +34,8 @@ struct FieldEntry: Sendable, Hashable {
 // MARK: From a value
 
 extension FieldEntry {
-    /// The entry that shows a value. It converts back to the same value, except for text with line ends or characters that forms can't carry.
+    /// The entry that shows a value. It converts back to the same value, except for text with line ends or characters
+    /// that forms can't carry.
     init(_ value: FieldValue, place: Place) {
         self.init()
         switch value {
@@ -81,7 +82,8 @@ extension FieldEntry {
     private static func parts(of location: Location) -> [Part: Name] {
         let numbers: [(Part, Double?)] = [
             (.latitude, location.latitude), (.longitude, location.longitude), (.altitude, location.altitude),
-            (.horizontalAccuracy, location.horizontalAccuracy), (.verticalAccuracy, location.verticalAccuracy), (.speed, location.speed),
+            (.horizontalAccuracy, location.horizontalAccuracy), (.verticalAccuracy, location.verticalAccuracy),
+            (.speed, location.speed),
             (.course, location.course),
         ]
         var parts: [Part: Name] = [:]
@@ -121,13 +123,17 @@ extension FieldEntry {
         switch type {
         case .string: return .string(text.string)
         case .int64:
-            guard let integer = Int64(typed) else { throw wrong("not a whole number from −9,223,372,036,854,775,808 to 9,223,372,036,854,775,807", "42") }
+            guard let integer = Int64(typed) else {
+                throw wrong("not a whole number from −9,223,372,036,854,775,808 to 9,223,372,036,854,775,807", "42")
+            }
             return .int64(integer)
         case .double:
             guard let double = Double(typed), double.isFinite else { throw wrong("not a number", "3.14") }
             return .double(double)
         case .timestamp:
-            guard let timestamp = Timestamp(utcText: typed) else { throw wrong("not a time", "2026-11-01 18:00:00.250, in UTC") }
+            guard let timestamp = Timestamp(utcText: typed) else {
+                throw wrong("not a time", "2026-11-01 18:00:00.250, in UTC")
+            }
             return .timestamp(timestamp)
         case .bytes: return .bytes(try bytes(typed))
         case .reference: return .reference(try reference(typed, in: place))
@@ -138,18 +144,23 @@ extension FieldEntry {
 
     private func wrong(_ what: String, _ example: String) -> EntryProblem {
         let typed = text.string.trimmingSpaces
-        return EntryProblem(reason: "‘\(typed.count > 60 ? typed.prefix(60) + "…" : typed)’ is \(what). Write it as \(example).")
+        return EntryProblem(
+            reason: "‘\(typed.count > 60 ? typed.prefix(60) + "…" : typed)’ is \(what). Write it as \(example).")
     }
 
     private func bytes(_ typed: String) throws(EntryProblem) -> [UInt8] {
         let digits = String(decoding: typed.utf8.filter { $0 > 0x20 }, as: UTF8.self)
         switch notation {
         case .base64:
-            guard let bytes = Base64.bytes(of: digits.utf8) else { throw wrong("not base64", "SGVsbG8=, or choose hex") }
+            guard let bytes = Base64.bytes(of: digits.utf8) else {
+                throw wrong("not base64", "SGVsbG8=, or choose hex")
+            }
             return bytes
         case .hex:
             let plain = digits.lowercased().hasPrefix("0x") ? String(digits.dropFirst(2)) : digits
-            guard let bytes = Hexadecimal.bytes(of: plain.utf8) else { throw wrong("not pairs of hexadecimal digits", "48656c6c6f, or choose base64") }
+            guard let bytes = Hexadecimal.bytes(of: plain.utf8) else {
+                throw wrong("not pairs of hexadecimal digits", "48656c6c6f, or choose base64")
+            }
             return bytes
         }
     }
@@ -163,13 +174,16 @@ extension FieldEntry {
         return Name("\(notation.rawValue)-\(mark.text)")
     }
 
-    /// Converts unedited bytes to a newly chosen notation. Without this, their text would be read in the wrong notation.
+    /// Converts unedited bytes to a newly chosen notation. Without this, their text would be read in the wrong
+    /// notation.
     /// - Parameter shown: the hidden input.
     mutating func rewrite(shown: Name) {
         for other in Notation.allCases where other != notation {
             var before = self
             before.notation = other
-            guard before.shownNotation == shown, let bytes = try? before.bytes(text.string.trimmingSpaces) else { continue }
+            guard before.shownNotation == shown, let bytes = try? before.bytes(text.string.trimmingSpaces) else {
+                continue
+            }
             text = Name(Self.text(of: bytes, notation))
             return
         }
@@ -180,7 +194,10 @@ extension FieldEntry {
         if case .one(let zoneID) = Place.zone(zone.isEmpty ? nil : zone.string, owner: nil, in: place.address.scope) {
             let isOwn = place.zoneID.map { place.isSame($0, zoneID) } ?? false
             if !isOwn, action != .none {
-                throw EntryProblem(reason: "A reference into another zone can't have the action \(action.rawValue). Choose NONE, or a record of this zone.")
+                throw EntryProblem(
+                    reason:
+                        "A reference into another zone can't have the action \(action.rawValue). Choose NONE, or a record of this zone."
+                )
             }
             reference.zoneID = zoneID
         }
@@ -212,7 +229,8 @@ extension FieldEntry {
             throw EntryProblem(reason: "‘\(typed)’ is not a number for the \(part.words). Write it as 47.45.")
         }
         if let range, !range.contains(number) {
-            throw EntryProblem(reason: "The \(part.words) must be from \(Int(range.lowerBound)) to \(Int(range.upperBound)) degrees.")
+            throw EntryProblem(
+                reason: "The \(part.words) must be from \(Int(range.lowerBound)) to \(Int(range.upperBound)) degrees.")
         }
         return number
     }
@@ -306,7 +324,8 @@ struct EntryView: ViewModel {
 
     /// - Parameter offersTools: true if the form has buttons that search for records and remove values.
     init(
-        _ entry: FieldEntry, of field: EditedField, number: Int, element: Int, found: [RecordNames.Found]?, isWrong: Bool, offersTools: Bool = true,
+        _ entry: FieldEntry, of field: EditedField, number: Int, element: Int, found: [RecordNames.Found]?,
+        isWrong: Bool, offersTools: Bool = true,
         visit: Visit
     ) {
         let suffix = "\(number)-\(element)"
@@ -320,13 +339,16 @@ struct EntryView: ViewModel {
         placeholder = field.type.valueType == .double ? "3.14" : field.type.valueType == .int64 ? "42" : "no value"
         inputMode = field.type.valueType == .double ? "decimal" : "numeric"
         isEmptyText = entry.isEmptyText
-        notations = FieldEntry.Notation.allCases.map { Choice($0.rawValue, $0.rawValue, isSelected: $0 == entry.notation) }
+        notations = FieldEntry.Notation.allCases.map {
+            Choice($0.rawValue, $0.rawValue, isSelected: $0 == entry.notation)
+        }
         shownNotation = field.type.valueType == .bytes ? entry.shownNotation.string : ""
         actions = Reference.Action.allCases.map { Choice($0.rawValue, $0.rawValue, isSelected: $0 == entry.action) }
         zones = field.type.valueType == .reference ? Self.zones(entry, visit) : []
         func input(_ part: FieldEntry.Part) -> PartInput {
             PartInput(
-                name: "\(part.rawValue)-\(suffix)", id: "i-\(part.rawValue)-\(suffix)", words: part.words, unit: part.unit,
+                name: "\(part.rawValue)-\(suffix)", id: "i-\(part.rawValue)-\(suffix)", words: part.words,
+                unit: part.unit,
                 text: entry.parts[part]?.string ?? "")
         }
         parts = [FieldEntry.Part.latitude, .longitude].map(input)
@@ -335,8 +357,13 @@ struct EntryView: ViewModel {
         names = place.link("record/names")
         target = field.type.valueType == .reference && !entry.text.isEmpty ? Self.target(entry, place) : nil
         self.found = found.map { found in
-            let records = found.map { Found(name: "pick-\(suffix)", recordName: $0.recordName.string, title: $0.title, type: $0.recordType.string) }
-            return Suggestions(nothing: records.isEmpty ? RecordNames.nothing(for: entry.text.string) : nil, records: records)
+            let records = found.map {
+                Found(
+                    name: "pick-\(suffix)", recordName: $0.recordName.string, title: $0.title,
+                    type: $0.recordType.string)
+            }
+            return Suggestions(
+                nothing: records.isEmpty ? RecordNames.nothing(for: entry.text.string) : nil, records: records)
         }
         canFind = offersTools && visit.database.can(.listRecords)
         removal = field.type.isList && offersTools ? "drop-\(suffix)" : nil
@@ -354,15 +381,20 @@ struct EntryView: ViewModel {
         }
     }
 
-    /// The zones that a reference can point into, the record's own first. Long lists show the first zones and the chosen one.
+    /// The zones that a reference can point into, the record's own first. Long lists show the first zones and the
+    /// chosen one.
     private static func zones(_ entry: FieldEntry, _ visit: Visit) -> [Choice] {
         let place = visit.place
         var choices = [Choice("", "this zone", isSelected: entry.zone.isEmpty)]
-        let others = visit.zones.map(\.zoneID).filter { zoneID in place.zoneID.map { !place.isSame($0, zoneID) } ?? true }
-        choices += others.prefix(Frame.zoneLimit).map { zoneID in
-            Choice(place.zoneText(zoneID), visit.zoneName(zoneID), isSelected: Name(place.zoneText(zoneID)) == entry.zone)
+        let others = visit.zones.map(\.zoneID).filter { zoneID in place.zoneID.map { !place.isSame($0, zoneID) } ?? true
         }
-        if !choices.contains(where: \.isSelected) { choices.append(Choice(entry.zone.string, entry.zone.string, isSelected: true)) }
+        choices += others.prefix(Frame.zoneLimit).map { zoneID in
+            Choice(
+                place.zoneText(zoneID), visit.zoneName(zoneID), isSelected: Name(place.zoneText(zoneID)) == entry.zone)
+        }
+        if !choices.contains(where: \.isSelected) {
+            choices.append(Choice(entry.zone.string, entry.zone.string, isSelected: true))
+        }
         return choices
     }
 

@@ -74,11 +74,14 @@ struct RecordCopyPlan: Sendable {
     ///   - names: records of the visit's zone.
     ///   - there: the visit of the target; `nil` if its environment does not exist yet.
     /// - Throws: `RecordError` BAD_REQUEST if the records exceed the limits of one copy.
-    init(_ names: [Name], _ visit: Visit, to other: OtherDatabase, _ there: Visit?, _ existing: RecordCopier.Existing) async throws {
+    init(_ names: [Name], _ visit: Visit, to other: OtherDatabase, _ there: Visit?, _ existing: RecordCopier.Existing)
+        async throws
+    {
         let zoneID = visit.place.zoneID ?? .default
         let found = try await visit.measure {
             try await visit.database.fetch(
-                names.map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: nil, bytesLimit: RecordCopier.sizeLimit)
+                names.map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: nil,
+                bytesLimit: RecordCopier.sizeLimit)
         }
         if found.contains(.failure(.tooManyBytes)) { throw RecordCopier.isTooLarge }
         gone = zip(names, found).compactMap { name, result in if case .failure = result { name } else { nil } }
@@ -88,7 +91,8 @@ struct RecordCopyPlan: Sendable {
         var taken: [Name: StoredRecord] = [:]
         if let there, zone != nil {
             let results = try await visit.measure {
-                try await there.database.fetch(records.map { RecordID(recordName: $0.recordID.recordName, zoneID: other.zoneID) }, desiredKeys: [])
+                try await there.database.fetch(
+                    records.map { RecordID(recordName: $0.recordID.recordName, zoneID: other.zoneID) }, desiredKeys: [])
             }
             for record in results.compactMap({ try? $0.get() }) { taken[record.recordID.recordName] = record }
         }
@@ -102,7 +106,9 @@ struct RecordCopyPlan: Sendable {
             let there = taken[record.recordID.recordName]
             return Item(
                 record: record, existing: there, fields: fields, files: try record.fields.assets().count,
-                fate: RecordCopier.refusal(of: record, from: visit.place.address.scope, to: other.place.address.scope, other.zoneID).map { .refused($0) }
+                fate: RecordCopier.refusal(
+                    of: record, from: visit.place.address.scope, to: other.place.address.scope, other.zoneID
+                ).map { .refused($0) }
                     ?? Self.fate(record, fields, over: there, existing, &schema))
         }
         let followed = Self.followed(items, other)
@@ -111,11 +117,15 @@ struct RecordCopyPlan: Sendable {
         self.items = items
         isCutOff = followed.isCutOff
         dangling = followed.references.filter { Self.dangles($0, items, missing) }.map { reference in
-            Dangling(recordName: items[reference.source].name, field: reference.field, target: reference.target, action: reference.action)
+            Dangling(
+                recordName: items[reference.source].name, field: reference.field, target: reference.target,
+                action: reference.action)
         }
         var grown = JustInTimeSchema(before, environment: other.place.address.environment)
         // The plan lists records that can't be saved with the reason, so errors are ignored here.
-        for item in items where item.arrives { _ = try? grown.resolve(Self.inputs(item.fields), from: .store, in: item.record.recordType) }
+        for item in items where item.arrives {
+            _ = try? grown.resolve(Self.inputs(item.fields), from: .store, in: item.record.recordType)
+        }
         additions = Self.additions(from: before, to: grown.schema)
         asked = [visit.place.link("record/copy"), existing.rawValue] + other.parameters.map(\.value)
     }
@@ -142,17 +152,21 @@ struct RecordCopyPlan: Sendable {
     // MARK: Outcome of a record
 
     private static func inputs(_ fields: [Field]) -> [Name: FieldInput] {
-        Dictionary(fields.map { ($0.name, FieldInput($0.value, isEncrypted: $0.isEncrypted)) }, uniquingKeysWith: { first, _ in first })
+        Dictionary(
+            fields.map { ($0.name, FieldInput($0.value, isEncrypted: $0.isEncrypted)) },
+            uniquingKeysWith: { first, _ in first })
     }
 
     /// The outcome for a record, without regard to references.
     private static func fate(
-        _ record: StoredRecord, _ fields: [Field], over there: StoredRecord?, _ existing: RecordCopier.Existing, _ schema: inout JustInTimeSchema
+        _ record: StoredRecord, _ fields: [Field], over there: StoredRecord?, _ existing: RecordCopier.Existing,
+        _ schema: inout JustInTimeSchema
     ) -> Fate {
         if let there {
             if existing != .replace { return .left }
             if there.recordType != record.recordType {
-                let reason = "The record with this name there has type '\(there.recordType)', and a record can't change its type; delete that record first"
+                let reason =
+                    "The record with this name there has type '\(there.recordType)', and a record can't change its type; delete that record first"
                 return .refused(RecordError(.badRequest, reason))
             }
         }
@@ -216,7 +230,8 @@ struct RecordCopyPlan: Sendable {
         let targets = Array(Set(references.filter { $0.item == nil }.map(\.target)))
         guard let there, !targets.isEmpty else { return Set(targets) }
         let results = try await there.measure { try await there.database.fetch(targets, desiredKeys: []) }
-        return Set(zip(targets, results).compactMap { target, result in if case .failure = result { target } else { nil } })
+        return Set(
+            zip(targets, results).compactMap { target, result in if case .failure = result { target } else { nil } })
     }
 
     private static func dangles(_ reference: Followed, _ items: [Item], _ missing: Set<RecordID>) -> Bool {
@@ -227,14 +242,16 @@ struct RecordCopyPlan: Sendable {
     /// Rejects the records that the database will refuse: records with dangling VALIDATE references, and
     /// then the records that reference these. In a default zone, also the records of a reference cycle.
     private static func refuse(
-        _ items: inout [Item], _ references: [Followed], _ missing: Set<RecordID>, _ move: ReferenceMove, isDefaultZone: Bool
+        _ items: inout [Item], _ references: [Followed], _ missing: Set<RecordID>, _ move: ReferenceMove,
+        isDefaultZone: Bool
     ) {
         var hasChanged = true
         while hasChanged {
             hasChanged = false
             for reference in references where reference.action == .validate {
                 guard items[reference.source].arrives, dangles(reference, items, missing) else { continue }
-                let reason = "The reference '\(reference.field)' has action VALIDATE, and its target '\(reference.target.recordName)' is not copied and not there; copy the target too"
+                let reason =
+                    "The reference '\(reference.field)' has action VALIDATE, and its target '\(reference.target.recordName)' is not copied and not there; copy the target too"
                 items[reference.source].fate = .refused(RecordError(.validatingReferenceError, reason))
                 hasChanged = true
             }
@@ -293,7 +310,10 @@ struct RecordCopyPreview: ViewModel {
     let canCopy: Bool
     let button: String
 
-    init(_ plan: RecordCopyPlan, _ source: RecordCopyView.Source, to other: OtherDatabase, _ existing: RecordCopier.Existing) throws {
+    init(
+        _ plan: RecordCopyPlan, _ source: RecordCopyView.Source, to other: OtherDatabase,
+        _ existing: RecordCopier.Existing
+    ) throws {
         let visit = source.visit
         there = other.words
         isProduction = other.place.address.environment == .production
@@ -302,28 +322,41 @@ struct RecordCopyPreview: ViewModel {
         let refused = existing == .refuse && !plan.problems.isEmpty
         canCopy = !copied.isEmpty && !stops && !refused
         makesZone = canCopy && plan.zone == nil && !other.zoneID.isDefault
-        additions = plan.additions.isEmpty ? nil : plan.additions.prefix(RecordCopyView.shownLimit).joined(separator: ", ")
+        additions =
+            plan.additions.isEmpty ? nil : plan.additions.prefix(RecordCopyView.shownLimit).joined(separator: ", ")
         let lacksSchema = plan.items.contains { if case .unfit = $0.fate { true } else { false } }
-        deploy = lacksSchema && isProduction ? visit.place.with { $0.address.environment = .development }.link(Tab.deploy.rawValue) : nil
-        rows = try plan.items.map { try Row($0, visit, other, existing) }
+        deploy =
+            lacksSchema && isProduction
+            ? visit.place.with { $0.address.environment = .development }.link(Tab.deploy.rawValue) : nil
+        rows =
+            try plan.items.map { try Row($0, visit, other, existing) }
             + plan.gone.map { name in
                 Row(
-                    recordName: name.string, title: nil, href: visit.place.link(toRecord: name, in: visit.place.zoneID ?? .default), type: "", size: "", files: nil,
+                    recordName: name.string, title: nil,
+                    href: visit.place.link(toRecord: name, in: visit.place.zoneID ?? .default), type: "", size: "",
+                    files: nil,
                     verdict: "deleted", tone: "deleted", compare: nil, problem: "It was deleted after you selected it")
             }
         dangling = plan.dangling.prefix(RecordCopyView.shownLimit).map { Dangling($0) }
         let left = plan.dangling.count - RecordCopyView.shownLimit
-        moreDangling = plan.isCutOff ? "There are more references than were checked." : left > 0 ? "And \(Digits.grouped(left)) more." : nil
+        moreDangling =
+            plan.isCutOff
+            ? "There are more references than were checked." : left > 0 ? "And \(Digits.grouped(left)) more." : nil
         fingerprint = plan.fingerprint
         button = "Copy \(Digits.count(copied.count, "record"))"
         var words: [String] = []
         if stops {
-            words.append("\(Digits.count(plan.taken.count, "record")) with the same \(plan.taken.count == 1 ? "name exists" : "names exist") there, so nothing is copied.")
+            words.append(
+                "\(Digits.count(plan.taken.count, "record")) with the same \(plan.taken.count == 1 ? "name exists" : "names exist") there, so nothing is copied."
+            )
         } else if refused {
             words.append("\(Digits.count(plan.problems.count, "record")) can’t be copied, so none is.")
         } else {
             let files = plan.files == 0 ? "" : copied.count == 1 ? " with its files" : " with their files"
-            words.append(copied.isEmpty ? "Nothing is copied." : "\(Digits.count(copied.count, "record")) \(copied.count == 1 ? "is" : "are") copied\(files).")
+            words.append(
+                copied.isEmpty
+                    ? "Nothing is copied."
+                    : "\(Digits.count(copied.count, "record")) \(copied.count == 1 ? "is" : "are") copied\(files).")
             let taken = plan.taken.count { $0.problem == nil }
             let (are, they) = taken == 1 ? ("is", "it is") : ("are", "they are")
             let then = existing == .replace ? "replaced" : "kept as \(they)"
@@ -335,7 +368,9 @@ struct RecordCopyPreview: ViewModel {
 }
 
 extension RecordCopyPreview.Row {
-    fileprivate init(_ item: RecordCopyPlan.Item, _ visit: Visit, _ other: OtherDatabase, _ existing: RecordCopier.Existing) throws {
+    fileprivate init(
+        _ item: RecordCopyPlan.Item, _ visit: Visit, _ other: OtherDatabase, _ existing: RecordCopier.Existing
+    ) throws {
         let name = item.record.recordID.recordName
         recordName = name.string
         title = try visit.titles.title(of: item.record)
@@ -346,9 +381,11 @@ extension RecordCopyPreview.Row {
         compare = item.existing == nil ? nil : RecordComparisonView.link(name, in: visit.place, with: name, other)
         problem = item.problem?.reason
         (verdict, tone) =
-            item.problem != nil ? ("can’t be copied", "deleted")
-            : item.existing == nil ? ("new", "created")
-            : existing == .replace ? ("is replaced", "recreated") : ("is there already", "")
+            item.problem != nil
+            ? ("can’t be copied", "deleted")
+            : item.existing == nil
+                ? ("new", "created")
+                : existing == .replace ? ("is replaced", "recreated") : ("is there already", "")
     }
 }
 

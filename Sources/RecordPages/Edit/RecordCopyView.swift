@@ -94,12 +94,17 @@ extension RecordCopyView {
             let visit = source.visit
             other = try OtherDatabase(visit, isOwn: true)
             if other.isZone(visit.place.zoneID, of: visit) {
-                throw RecordError(.badRequest, "The records are in this place already; choose another zone, environment, database or user")
+                throw RecordError(
+                    .badRequest,
+                    "The records are in this place already; choose another zone, environment, database or user")
             }
             existing = RecordCopyView.existing(visit)
-            plan = try await RecordCopyPlan(source.names, visit, to: other, try await visit.elsewhere(other.place), existing)
+            plan = try await RecordCopyPlan(
+                source.names, visit, to: other, try await visit.elsewhere(other.place), existing)
             preview = try RecordCopyPreview(plan, source, to: other, existing)
-            isShown = visit.fields.text(RecordCopyView.shownField).map { [plan] in Name($0) == Name(plan.fingerprint) } ?? false
+            isShown =
+                visit.fields.text(RecordCopyView.shownField).map { [plan] in Name($0) == Name(plan.fingerprint) }
+                ?? false
         }
     }
 
@@ -116,24 +121,31 @@ extension RecordCopyView {
         let existing = existing(visit)
         let records = source.words ?? Digits.count(source.names.count, "record")
         return RecordCopyView(
-            title: "Copy \(records)", source: OtherDatabase.words(visit.place, visit.people.actor), picked: fields(source),
+            title: "Copy \(records)", source: OtherDatabase.words(visit.place, visit.people.actor),
+            picked: fields(source),
             there: OtherDatabaseInputs(visit, scopes: [.private, .public]),
-            existing: RecordCopier.Existing.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0 == existing) }, preview: preview,
-            complaint: complaint.map { PageError($0) }, remark: remark, action: visit.place.link("record/copy"), back: source.back,
+            existing: RecordCopier.Existing.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0 == existing) },
+            preview: preview,
+            complaint: complaint.map { PageError($0) }, remark: remark, action: visit.place.link("record/copy"),
+            back: source.back,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
-    /// The address of the preview. The form itself uses POST, because it carries the secret of the session, which must not appear in URLs.
+    /// The address of the preview. The form itself uses POST, because it carries the secret of the session, which must
+    /// not appear in URLs.
     /// - Returns: `nil` if the address would be too long.
     private static func address(_ source: Source) -> String? {
         let choices = OtherDatabase.fieldNames + [existingField]
         let chosen = source.visit.fields.pairs.filter { choices.contains($0.name) }
-        let address = source.visit.place.link("record/copy", fields(source).map { ($0.name, $0.value) } + chosen + [("do", "preview")])
+        let address = source.visit.place.link(
+            "record/copy", fields(source).map { ($0.name, $0.value) } + chosen + [("do", "preview")])
         return address.utf8.count <= addressLimit ? address : nil
     }
 
     static func fields(_ source: Source) -> [Frame.Hidden] {
-        source.names.map { Frame.Hidden(name: "name", value: $0.string) } + [Frame.Hidden(name: "back", value: source.back)]
+        source.names.map { Frame.Hidden(name: "name", value: $0.string) } + [
+            Frame.Hidden(name: "back", value: source.back)
+        ]
     }
 
     /// The records that the request names: by `name` in the zone of the place, or picked in a table.
@@ -142,24 +154,32 @@ extension RecordCopyView {
         let named = visit.fields.all("name").filter { !$0.isEmpty }.map { Name($0) }.filter { seen.insert($0).inserted }
         if named.count > RecordCopier.recordLimit {
             let count = Digits.grouped(named.count)
-            throw RecordError(.badRequest, "Up to \(RecordCopier.recordLimit) records can be copied at once, not \(count); copy the zone, or fewer records")
+            throw RecordError(
+                .badRequest,
+                "Up to \(RecordCopier.recordLimit) records can be copied at once, not \(count); copy the zone, or fewer records"
+            )
         }
         let back = Place.local(visit.fields["back"])
         if !named.isEmpty {
             let zoneID = visit.place.zoneID ?? visit.usualZoneID ?? .default
             let there = visit.inZone(zoneID)
-            let own = named.count == 1
+            let own =
+                named.count == 1
                 ? there.place.link(toRecord: named[0], in: zoneID)
                 : there.place.link("fetch", [("names", named.map(\.string).joined(separator: "\n"))])
-            return Source(visit: there, names: named, words: try await words(named, in: zoneID, there), back: back ?? own)
+            return Source(
+                visit: there, names: named, words: try await words(named, in: zoneID, there), back: back ?? own)
         }
         let picked = try visit.pickedRecords()
         let zoneID = picked[0].recordID.zoneID
         guard picked.allSatisfy({ visit.place.isSame($0.recordID.zoneID, zoneID) }) else {
-            throw RecordError(.badRequest, "The selected records are in several zones; copy the records of one zone at a time")
+            throw RecordError(
+                .badRequest, "The selected records are in several zones; copy the records of one zone at a time")
         }
         let (there, names) = (visit.inZone(zoneID), picked.map(\.recordID.recordName))
-        return Source(visit: there, names: names, words: try await words(names, in: zoneID, there), back: back ?? visit.place.link("query"))
+        return Source(
+            visit: there, names: names, words: try await words(names, in: zoneID, there),
+            back: back ?? visit.place.link("query"))
     }
 
     /// The only record in words; `nil` for several.
@@ -173,7 +193,8 @@ extension RecordCopyView {
     private static func copy(_ asked: Asked, _ source: Source) async throws -> RecordCopyResultView {
         let visit = source.visit
         let (plan, other) = (asked.plan, asked.other)
-        let target = try await visit.engine.database(other.place.address, as: Caller(userRecordName: other.user.userRecordName))
+        let target = try await visit.engine.database(
+            other.place.address, as: Caller(userRecordName: other.user.userRecordName))
         let copier = RecordCopier(
             from: visit.database, visit.place.zoneID ?? .default, to: target, other.zoneID, existing: asked.existing)
         let folder = ZoneCopy.scratchFolder()
@@ -181,11 +202,14 @@ extension RecordCopyView {
         func transport(_ address: DatabaseAddress) async throws -> StoredAssets {
             StoredAssets(try await visit.assets.store(address.container, address.environment))
         }
-        let transports = plan.files == 0 ? nil : (from: try await transport(visit.place.address), to: try await transport(other.place.address))
+        let transports =
+            plan.files == 0
+            ? nil : (from: try await transport(visit.place.address), to: try await transport(other.place.address))
         let records = plan.sent
         let results = try await visit.measure {
             let files = try transports.map { transports in
-                RecordCopier.Files(folder: AssetFileFolder(try ZoneCopy.url(of: folder)), from: transports.from, to: transports.to)
+                RecordCopier.Files(
+                    folder: AssetFileFolder(try ZoneCopy.url(of: folder)), from: transports.from, to: transports.to)
             }
             return try await copier.copy(records, files: files)
         }
@@ -234,16 +258,24 @@ struct RecordCopyResultView: Page {
     let milliseconds: String
 
     init(
-        _ plan: RecordCopyPlan, _ results: [(Name, Result<RecordCopier.Act, RecordError>)], _ source: RecordCopyView.Source, to other: OtherDatabase
+        _ plan: RecordCopyPlan, _ results: [(Name, Result<RecordCopier.Act, RecordError>)],
+        _ source: RecordCopyView.Source, to other: OtherDatabase
     ) {
         let visit = source.visit
-        let refused = plan.problems.map { ($0.record.recordID.recordName, Result<RecordCopier.Act, RecordError>.failure($0.problem ?? .recordNotFound)) }
+        let refused = plan.problems.map {
+            (
+                $0.record.recordID.recordName,
+                Result<RecordCopier.Act, RecordError>.failure($0.problem ?? .recordNotFound)
+            )
+        }
         let gone = plan.gone.map { ($0, Result<RecordCopier.Act, RecordError>.failure(.recordNotFound)) }
         let all = results + refused + gone
         func count(_ act: RecordCopier.Act) -> Int { all.count { (try? $0.1.get()) == act } }
         let failed = all.count { (try? $0.1.get()) == nil }
         let (saved, left) = (count(.copied) + count(.replaced), count(.left))
-        title = saved == 0 ? "Nothing was copied" : failed == 0 ? "Copied" : "Copied, with \(Digits.count(failed, "exception"))"
+        title =
+            saved == 0
+            ? "Nothing was copied" : failed == 0 ? "Copied" : "Copied, with \(Digits.count(failed, "exception"))"
         self.there = other.words
         isWhole = failed == 0
         let parts = [
@@ -255,10 +287,20 @@ struct RecordCopyResultView: Page {
             let href = other.place.link(toRecord: name, in: other.zoneID)
             let guests = shares.contains(name) ? "Its guests see the copy too" : nil
             return switch result {
-            case .success(.copied): Row(recordName: name.string, href: href, verdict: "copied", tone: "created", code: nil, reason: guests)
-            case .success(.replaced): Row(recordName: name.string, href: href, verdict: "replaced", tone: "modified", code: nil, reason: guests)
-            case .success(.left): Row(recordName: name.string, href: href, verdict: "kept", tone: "", code: nil, reason: "A record with this name exists, and was not replaced")
-            case .failure(let error): Row(recordName: name.string, href: nil, verdict: "not copied", tone: "deleted", code: error.code.rawValue, reason: error.reason)
+            case .success(.copied):
+                Row(recordName: name.string, href: href, verdict: "copied", tone: "created", code: nil, reason: guests)
+            case .success(.replaced):
+                Row(
+                    recordName: name.string, href: href, verdict: "replaced", tone: "modified", code: nil,
+                    reason: guests)
+            case .success(.left):
+                Row(
+                    recordName: name.string, href: href, verdict: "kept", tone: "", code: nil,
+                    reason: "A record with this name exists, and was not replaced")
+            case .failure(let error):
+                Row(
+                    recordName: name.string, href: nil, verdict: "not copied", tone: "deleted",
+                    code: error.code.rawValue, reason: error.reason)
             }
         }
         let there = all.filter { (try? $0.1.get()) != nil }.map(\.0.string)

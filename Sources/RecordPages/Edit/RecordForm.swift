@@ -34,7 +34,8 @@ struct RecordForm: Sendable {
         tag = record.recordChangeTag
         parent = record.parent ?? ""
         parentWas = parent
-        let held = Dictionary(try record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let held = Dictionary(
+            try record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         var fields = Self.declared(type ?? RecordType(name: record.recordType))
         let known = Set(fields.map(\.name))
         for (name, field) in held where !known.contains(name) {
@@ -97,17 +98,22 @@ extension RecordForm {
         var read: [EditedField] = []
         for number in 1...Self.fieldLimit {
             guard let name = fields["field\(number)"].map({ Name($0) }) else { break }
-            guard let type = declared[name]?.type ?? fields["type\(number)"].flatMap({ FieldTypeChoices.type(named: $0) }) else {
+            guard
+                let type = declared[name]?.type ?? fields["type\(number)"].flatMap({ FieldTypeChoices.type(named: $0) })
+            else {
                 throw RecordError(.badRequest, "The form has no type for the field '\(name)'")
             }
-            read.append(try EditedField(name, type, number: number, fields, isNew: declared[name] == nil, place: visit.place))
+            read.append(
+                try EditedField(name, type, number: number, fields, isNew: declared[name] == nil, place: visit.place))
         }
         self.fields = read
     }
 }
 
 extension EditedField {
-    fileprivate init(_ name: Name, _ type: FieldType, number: Int, _ fields: [String: String], isNew: Bool, place: Place) throws {
+    fileprivate init(
+        _ name: Name, _ type: FieldType, number: Int, _ fields: [String: String], isNew: Bool, place: Place
+    ) throws {
         let was = try Self.value(of: fields["was\(number)"] ?? "", field: name)
         self.init(name, type, was: was, showing: nil, isNew: isNew, place: place)
         isCleared = fields["clear\(number)"] != nil
@@ -153,7 +159,9 @@ struct EditedField: Sendable {
         let value: FieldValue?
     }
 
-    init(_ name: Name, _ type: FieldType, was: FieldValue?, showing value: FieldValue?, isNew: Bool = false, place: Place) {
+    init(
+        _ name: Name, _ type: FieldType, was: FieldValue?, showing value: FieldValue?, isNew: Bool = false, place: Place
+    ) {
         self.name = name
         self.type = type
         self.was = was
@@ -190,7 +198,8 @@ struct EditedField: Sendable {
 
     // MARK: Values of the form
 
-    /// The value of the inputs; `nil` for none. Unchanged inputs give exactly the original value. The same holds for each list element.
+    /// The value of the inputs; `nil` for none. Unchanged inputs give exactly the original value. The same holds for
+    /// each list element.
     func value(in place: Place) throws(EntryProblem) -> FieldValue? {
         if type.valueType == .asset { return isCleared ? nil : was }
         if let settled { return settled.value }
@@ -223,14 +232,19 @@ struct EditedField: Sendable {
     private func isAsShown(_ place: Place) -> Bool {
         let shown = EditedField(name, type, was: was, showing: was, place: place)
         if json != nil || shown.json != nil { return json == shown.json }
-        if type.isList, entries.allSatisfy({ $0.isBlank(as: type.valueType) }), shown.entries.isEmpty { return isEmptyList == shown.isEmptyList }
+        if type.isList, entries.allSatisfy({ $0.isBlank(as: type.valueType) }), shown.entries.isEmpty {
+            return isEmptyList == shown.isEmptyList
+        }
         return entries == shown.entries
     }
 
     private func list(_ text: Name) throws(EntryProblem) -> FieldValue? {
         if text.string.trimmingSpaces.isEmpty { return nil }
         do {
-            let tagged: JSONValue = ["value": try JSONReader.value(of: text.string), "type": .string(FieldType(type.valueType, isList: true).wireName)]
+            let tagged: JSONValue = [
+                "value": try JSONReader.value(of: text.string),
+                "type": .string(FieldType(type.valueType, isList: true).wireName),
+            ]
             guard case .tagged(let value, _, _) = try FieldInput(tagged, field: name) else { return nil }
             return value
         } catch let error as RecordError {
@@ -267,10 +281,13 @@ extension EditedField {
     static func value(of text: String, field: Name) throws -> FieldValue? {
         if text.isEmpty { return nil }
         do {
-            guard case .tagged(let value, _, _) = try FieldInput(try JSONReader.value(of: text), field: field) else { return nil }
+            guard case .tagged(let value, _, _) = try FieldInput(try JSONReader.value(of: text), field: field) else {
+                return nil
+            }
             return value
         } catch {
-            throw RecordError(.badRequest, "The form's earlier value of the field '\(field)' can't be read. Open the form again")
+            throw RecordError(
+                .badRequest, "The form's earlier value of the field '\(field)' can't be read. Open the form again")
         }
     }
 }
@@ -327,15 +344,21 @@ extension RecordForm {
         case .addField: try addField(sent, visit: visit)
         case .addElement(let number):
             guard fields.indices.contains(number - 1), fields[number - 1].type.isList else { return }
-            if fields[number - 1].entries.count < EditedField.elementLimit { fields[number - 1].entries.append(FieldEntry()) }
+            if fields[number - 1].entries.count < EditedField.elementLimit {
+                fields[number - 1].entries.append(FieldEntry())
+            }
         case .removeElement(let number, let element):
-            guard fields.indices.contains(number - 1), fields[number - 1].entries.indices.contains(element - 1) else { return }
+            guard fields.indices.contains(number - 1), fields[number - 1].entries.indices.contains(element - 1) else {
+                return
+            }
             fields[number - 1].entries.remove(at: element - 1)
         case .removeField(let number):
             // Only fields that the form added can be removed from it. A field of the type stays without a value.
             if fields.indices.contains(number - 1), fields[number - 1].isNew { fields.remove(at: number - 1) }
         case .pick(let number, let element, let name):
-            guard fields.indices.contains(number - 1), fields[number - 1].entries.indices.contains(element - 1) else { return }
+            guard fields.indices.contains(number - 1), fields[number - 1].entries.indices.contains(element - 1) else {
+                return
+            }
             fields[number - 1].entries[element - 1].text = name
         }
     }
@@ -346,11 +369,23 @@ extension RecordForm {
             throw RecordError(known: .newFieldInProduction, name, recordType)
         }
         try NameRules.checkFieldName(name)
-        if SystemField(named: name) != nil { throw RecordError(.badRequest, "Field '\(name)' is a system field and can't be set") }
-        if fields.contains(where: { $0.name == name }) { throw RecordError(.badRequest, "The record already has a field '\(name)'") }
-        if fields.count >= Self.fieldLimit { throw RecordError(.badRequest, "A form can't have more than \(Self.fieldLimit) fields") }
-        guard let type = FieldTypeChoices.type(named: sent["newType"] ?? "") else { throw RecordError(.badRequest, "Choose a type for field '\(name)'") }
-        if type.valueType == .asset { throw RecordError(.badRequest, "Add an ASSET field on the page of the record type, then upload files on the record's page") }
+        if SystemField(named: name) != nil {
+            throw RecordError(.badRequest, "Field '\(name)' is a system field and can't be set")
+        }
+        if fields.contains(where: { $0.name == name }) {
+            throw RecordError(.badRequest, "The record already has a field '\(name)'")
+        }
+        if fields.count >= Self.fieldLimit {
+            throw RecordError(.badRequest, "A form can't have more than \(Self.fieldLimit) fields")
+        }
+        guard let type = FieldTypeChoices.type(named: sent["newType"] ?? "") else {
+            throw RecordError(.badRequest, "Choose a type for field '\(name)'")
+        }
+        if type.valueType == .asset {
+            throw RecordError(
+                .badRequest, "Add an ASSET field on the page of the record type, then upload files on the record's page"
+            )
+        }
         var field = EditedField(name, type, was: nil, showing: nil, isNew: true, place: visit.place)
         if type.isList { field.entries = [FieldEntry()] }
         fields.append(field)
@@ -389,10 +424,13 @@ extension RecordForm {
         if isNew, !recordName.isEmpty { problems.recordName = Self.problem(of: recordName) }
         if !parent.isEmpty { problems.parent = Self.problem(of: parent) }
         if !problems.isEmpty { return (nil, problems) }
-        let parentChange: RecordOperation.Parent = !isNew && parent == parentWas || isNew && parent.isEmpty ? .unchanged : parent.isEmpty ? .cleared : .record(parent)
+        let parentChange: RecordOperation.Parent =
+            !isNew && parent == parentWas || isNew && parent.isEmpty
+            ? .unchanged : parent.isEmpty ? .cleared : .record(parent)
         if !isNew, inputs.isEmpty, parentChange == .unchanged { return (nil, problems) }
         let operation = RecordOperation(
-            isNew ? .create : .update, recordName: recordName.isEmpty ? nil : recordName, zoneID: place.zoneID, recordType: recordType,
+            isNew ? .create : .update, recordName: recordName.isEmpty ? nil : recordName, zoneID: place.zoneID,
+            recordType: recordType,
             recordChangeTag: tag, fields: inputs, parent: parentChange)
         return (operation, problems)
     }
@@ -410,7 +448,8 @@ extension RecordForm {
     func place(_ error: RecordError) -> Problems {
         var problems = Problems()
         if isNew, error.code == .conflict || error.code == .exists {
-            problems.recordName = "The zone already has a record with this name. Choose another name, or edit that record."
+            problems.recordName =
+                "The zone already has a record with this name. Choose another name, or edit that record."
             return problems
         }
         let named = error.field

@@ -30,11 +30,16 @@ struct ZoneCopyView: Page {
         let zoneID = try source(visit)
         do {
             let (other, target) = try await target(visit)
-            if visit.fields["sure"] == nil, let question = try await question(zoneID, other, target, visit) { return .page(question) }
-            let copy = ZoneCopy(source: visit.database, zoneID: zoneID, target: target, targetZoneID: other.zoneID, assets: visit.assets)
+            if visit.fields["sure"] == nil, let question = try await question(zoneID, other, target, visit) {
+                return .page(question)
+            }
+            let copy = ZoneCopy(
+                source: visit.database, zoneID: zoneID, target: target, targetZoneID: other.zoneID, assets: visit.assets
+            )
             let total = try await visit.counts(in: zoneID)?.total ?? 0
             let run = BackgroundRun(
-                heading: "Copy \(visit.zoneName(zoneID)) to \(other.words)", verb: "copied", total: total, place: visit.place,
+                heading: "Copy \(visit.zoneName(zoneID)) to \(other.words)", verb: "copied", total: total,
+                place: visit.place,
                 back: Frame.Link(text: "The copy", href: other.place.link("changes")))
             try runs.start(run) { try await copy.run($0) }
             return .redirect(visit.place.link("run", [("id", run.id)]))
@@ -47,8 +52,12 @@ struct ZoneCopyView: Page {
 
     private static func source(_ visit: Visit) throws -> ZoneID {
         try visit.database.require(.listRecords)
-        guard let asked = visit.place.zoneID else { throw RecordError(.badRequest, "The address needs the zone: zone=…") }
-        guard visit.zones.contains(where: { visit.place.isSame($0.zoneID, asked) }) else { throw RecordError.zoneNotFound }
+        guard let asked = visit.place.zoneID else {
+            throw RecordError(.badRequest, "The address needs the zone: zone=…")
+        }
+        guard visit.zones.contains(where: { visit.place.isSame($0.zoneID, asked) }) else {
+            throw RecordError.zoneNotFound
+        }
         return asked
     }
 
@@ -57,13 +66,20 @@ struct ZoneCopyView: Page {
     private static func target(_ visit: Visit) async throws -> (OtherDatabase, any RecordDatabase) {
         let other = try OtherDatabase(visit, isOwn: true)
         if other.isZone(visit.place.zoneID, of: visit) {
-            throw RecordError(.badRequest, "A zone can't be copied onto itself; choose another environment, database, user or zone name")
+            throw RecordError(
+                .badRequest,
+                "A zone can't be copied onto itself; choose another environment, database, user or zone name")
         }
-        return (other, try await visit.engine.database(other.place.address, as: Caller(userRecordName: other.user.userRecordName)))
+        return (
+            other,
+            try await visit.engine.database(other.place.address, as: Caller(userRecordName: other.user.userRecordName))
+        )
     }
 
     /// A confirmation, if the copy may replace records at the target; `nil` otherwise.
-    private static func question(_ zoneID: ZoneID, _ other: OtherDatabase, _ target: any RecordDatabase, _ visit: Visit) async throws -> ConfirmationView? {
+    private static func question(_ zoneID: ZoneID, _ other: OtherDatabase, _ target: any RecordDatabase, _ visit: Visit)
+        async throws -> ConfirmationView?
+    {
         var count: Int?
         do {
             if target.can(.countRecords) {
@@ -78,12 +94,16 @@ struct ZoneCopyView: Page {
         if count == 0 { return nil }
         let there = other.words
         let records = count.map { "has \(Digits.count($0, "record"))" } ?? "may have records"
-        var lines = ["\(there.prefix(1).uppercased() + there.dropFirst()), \(records). Records with the same names are replaced; the others stay."]
+        var lines = [
+            "\(there.prefix(1).uppercased() + there.dropFirst()), \(records). Records with the same names are replaced; the others stay."
+        ]
         if other.place.address.environment == .production { lines.append("This is production.") }
         let fields = other.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }
         return ConfirmationView(
-            on: .zones, title: "Copy \(visit.zoneName(zoneID)) over existing records?", lines: lines, action: visit.place.link("zone/copy"),
-            fields: fields + [Frame.Hidden(name: "sure", value: "1")], button: "Copy the zone", cancel: visit.place.link("zone/copy"))
+            on: .zones, title: "Copy \(visit.zoneName(zoneID)) over existing records?", lines: lines,
+            action: visit.place.link("zone/copy"),
+            fields: fields + [Frame.Hidden(name: "sure", value: "1")], button: "Copy the zone",
+            cancel: visit.place.link("zone/copy"))
     }
 
     private static func page(_ zoneID: ZoneID, _ visit: Visit, complaint: RecordError?) async throws -> ZoneCopyView {
@@ -91,7 +111,8 @@ struct ZoneCopyView: Page {
             title: "Copy \(visit.zoneName(zoneID))", name: visit.zoneName(zoneID),
             records: try await visit.counts(in: zoneID).map { Digits.count($0.total, "record") },
             there: OtherDatabaseInputs(visit, scopes: [.private, .public]), complaint: complaint.map { PageError($0) },
-            action: visit.place.link("zone/copy"), cancel: visit.place.link("zone"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            action: visit.place.link("zone/copy"), cancel: visit.place.link("zone"),
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
 
@@ -129,20 +150,27 @@ struct ZoneCopy: Sendable {
         defer { try? file.close() }
         let files = AssetFileFolder(folder.appending(path: "assets", directoryHint: .isDirectory))
         func exchange(_ address: DatabaseAddress) async throws -> AssetExchange {
-            AssetExchange(folder: files, transport: StoredAssets(try await assets.store(address.container, address.environment)))
+            AssetExchange(
+                folder: files, transport: StoredAssets(try await assets.store(address.container, address.environment)))
         }
         run.update { $0.phase = "reading the zone" }
-        let exporter = Exporter(source, options: ExportOptions(zones: [zoneID], hasSubscriptions: false), assets: try await exchange(source.address))
+        let exporter = Exporter(
+            source, options: ExportOptions(zones: [zoneID], hasSubscriptions: false),
+            assets: try await exchange(source.address))
         let exported = try await exporter.run(
-            progress: { progress in run.update { ($0.done, $0.total) = (0, max(progress.count, progress.total ?? 0)) } },
+            progress: { progress in run.update { ($0.done, $0.total) = (0, max(progress.count, progress.total ?? 0)) }
+            },
             write: { bytes in
                 try Task.checkCancellation()
                 try file.write(contentsOf: bytes)
             })
         run.update { ($0.done, $0.total) = (0, exported.records) }
         try Task.checkCancellation()
-        guard let export = try ExportFile(url) else { throw RecordError(.internalError, "The zone can't be copied: its export is damaged; try again") }
-        let restorer = try Restorer(export, zoneID: targetZoneID, assets: try await exchange(target.address), keepsLinks: false, into: target)
+        guard let export = try ExportFile(url) else {
+            throw RecordError(.internalError, "The zone can't be copied: its export is damaged; try again")
+        }
+        let restorer = try Restorer(
+            export, zoneID: targetZoneID, assets: try await exchange(target.address), keepsLinks: false, into: target)
         let report = try await restorer.run { progress in
             run.update { state in
                 state.phase = progress.phase == .saving ? "saving the copy" : "checking"
@@ -150,20 +178,30 @@ struct ZoneCopy: Sendable {
             }
         }
         for problem in report.unvalidated + report.unshared {
-            run.add(BackgroundRun.Problem(subject: "record \(problem.line - 1)", href: nil, code: nil, reason: problem.reason))
+            run.add(
+                BackgroundRun.Problem(
+                    subject: "record \(problem.line - 1)", href: nil, code: nil, reason: problem.reason))
         }
         run.update { state in
             (state.phase, state.done, state.achieved, state.problemCount) = (
                 nil, state.total, report.saved, report.unvalidatedCount + report.unsharedCount
             )
-            if report.unvalidatedCount > 0 { state.notes.append("The listed records are copied. Their VALIDATE references have the action NONE.") }
-            if let shares = report.records[Share.recordType] {
-                state.notes.append("Copied \(Digits.count(shares, "share")): their guests see the copy too. The links are new.")
+            if report.unvalidatedCount > 0 {
+                state.notes.append("The listed records are copied. Their VALIDATE references have the action NONE.")
             }
-            if report.sharesLeftOut > 0 { state.notes.append("Left out \(Digits.count(report.sharesLeftOut, "share")): the copy can't have shares.") }
+            if let shares = report.records[Share.recordType] {
+                state.notes.append(
+                    "Copied \(Digits.count(shares, "share")): their guests see the copy too. The links are new.")
+            }
+            if report.sharesLeftOut > 0 {
+                state.notes.append(
+                    "Left out \(Digits.count(report.sharesLeftOut, "share")): the copy can't have shares.")
+            }
             if let sentence = RecordFinding.encryptedInPublic(report.encryptedInPublic) { state.notes.append(sentence) }
             if !report.changedTypes.isEmpty {
-                state.notes.append("Added to the schema: types, fields or indexes of \(report.changedTypes.map(\.string).joined(separator: ", ")).")
+                state.notes.append(
+                    "Added to the schema: types, fields or indexes of \(report.changedTypes.map(\.string).joined(separator: ", "))."
+                )
             }
         }
     }
@@ -174,7 +212,9 @@ struct ZoneCopy: Sendable {
     private static func withoutPath(_ error: any Error, of folder: ScratchFolder) -> any Error {
         guard let path = try? folder.url().path(percentEncoded: false), "\(error)".contains(path) else { return error }
         if error is CocoaError { return lacksFolder }
-        return RecordError((error as? RecordError)?.code ?? .internalError, ((error as? RecordError)?.reason ?? "\(error)").replacing(path, with: ""))
+        return RecordError(
+            (error as? RecordError)?.code ?? .internalError,
+            ((error as? RecordError)?.reason ?? "\(error)").replacing(path, with: ""))
     }
 
     /// The scratch folder of a copy. It is created on first use.

@@ -6,10 +6,12 @@ internal import Records
 /// Records of several types in one table: one column per field in use, with the rows grouped by type.
 struct FetchTable: ViewModel {
     struct Group: ViewModel {
-        /// `Message, 3 records`; `Not found` for names without a record, `Not fetched` for records beyond the size limit.
+        /// `Message, 3 records`; `Not found` for names without a record, `Not fetched` for records beyond the size
+        /// limit.
         let title: String
         let typeHref: String?
-        /// The address of the query that filters by a value of the records, without that value; `nil` for names without a record.
+        /// The address of the query that filters by a value of the records, without that value; `nil` for names without
+        /// a record.
         let alike: String?
         let rows: [Row]
         let missing: [Missing]
@@ -53,7 +55,9 @@ struct FetchTable: ViewModel {
         var order: [Name] = []
         for record in records where !order.contains(record.recordType) { order.append(record.recordType) }
         let ordered = Self.fields(zip(records, fields).map { ($0.recordType, $1) }, visit)
-        columns = [TableColumn("recordName")] + (answer.showsZones ? [TableColumn("zone")] : []) + ordered.map { TableColumn($0, order, visit) }
+        columns =
+            [TableColumn("recordName")] + (answer.showsZones ? [TableColumn("zone")] : [])
+            + ordered.map { TableColumn($0, order, visit) }
             + [TableColumn("modified")]
         width = String(columns.count)
         let rows = zip(records, fields).map { record, values in
@@ -62,13 +66,15 @@ struct FetchTable: ViewModel {
         var groups = order.map { type in
             let own = rows.filter { $0.0 == type }.map(\.1)
             return Group(
-                title: "\(type), \(Digits.count(own.count, "record"))", typeHref: visit.place.link("type", [("type", type.string)]),
+                title: "\(type), \(Digits.count(own.count, "record"))",
+                typeHref: visit.place.link("type", [("type", type.string)]),
                 alike: visit.place.link("query", [("type", type.string)]), rows: own, missing: [])
         }
         let missing: [Missing] = answer.items.compactMap { recordID, result in
             guard case .failure(let error) = result else { return nil }
             return Missing(
-                recordName: recordID.recordName.string, complaint: PageError(error), whereabouts: answer.whereabouts[recordID.recordName] ?? [])
+                recordName: recordID.recordName.string, complaint: PageError(error),
+                whereabouts: answer.whereabouts[recordID.recordName] ?? [])
         }
         if !missing.isEmpty {
             let title = answer.items.contains { $1 == .failure(.tooManyBytes) } ? "Not fetched" : "Not found"
@@ -99,14 +105,16 @@ struct FetchTable: ViewModel {
         }
         var ranks: [Name: Int] = [:]
         for type in Set(records.map(\.type)).sorted() {
-            for (index, field) in QueryField.all(of: visit.schema?.types[type] ?? RecordType(name: type)).enumerated() where !field.isSystem {
+            for (index, field) in QueryField.all(of: visit.schema?.types[type] ?? RecordType(name: type)).enumerated()
+            where !field.isSystem {
                 ranks[field.name] = min(ranks[field.name] ?? .max, index)
             }
         }
         return types.map { name, users in
             let written = (wire[name] ?? []).sorted()
             return Union(
-                name: name, types: written, isNumber: written.allSatisfy { $0 == "INT64" || $0 == "DOUBLE" }, uses: users.count, rank: ranks[name] ?? .max)
+                name: name, types: written, isNumber: written.allSatisfy { $0 == "INT64" || $0 == "DOUBLE" },
+                uses: users.count, rank: ranks[name] ?? .max)
         }.sorted { left, right in
             if left.uses != right.uses { return left.uses > right.uses }
             return left.rank == right.rank ? left.name < right.name : left.rank < right.rank
@@ -121,14 +129,18 @@ extension TableColumn {
         type = union.types.joined(separator: ", ")
         isNumber = union.isNumber
         let fields = recordTypes.compactMap { visit.schema?.types[$0]?.queryField(named: union.name) }
-        if !fields.isEmpty, fields.allSatisfy({ !$0.comparators.isEmpty && !$0.allowedIndexes.isEmpty }) { field = union.name.string }
+        if !fields.isEmpty, fields.allSatisfy({ !$0.comparators.isEmpty && !$0.allowedIndexes.isEmpty }) {
+            field = union.name.string
+        }
         let edits = Set(fields.map { visit.edit($0) })
         edit = edits.count == 1 ? edits.first ?? nil : edits.contains(nil) ? nil : "long"
     }
 }
 
 extension RecordRow<FetchTable.Cell> {
-    fileprivate init(_ record: StoredRecord, _ values: [Name: FieldValue], _ names: [Name], _ answer: FetchAnswer, visit: Visit) {
+    fileprivate init(
+        _ record: StoredRecord, _ values: [Name: FieldValue], _ names: [Name], _ answer: FetchAnswer, visit: Visit
+    ) {
         let zoneID = record.recordID.zoneID
         let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: answer.links, titles: answer.titles)
         let declared = visit.schema?.types[record.recordType]?.fields
@@ -136,11 +148,15 @@ extension RecordRow<FetchTable.Cell> {
         recordName = record.recordID.recordName.string
         title = answer.titles[record.recordID]
         pick = PickedRecord(record).text(in: visit.place)
-        let zone = answer.showsZones ? [FetchTable.Cell.value(ValueView(.text(visit.zoneName(zoneID)), note: visit.ownerName(zoneID)))] : []
-        cells = zone + names.map { name in
-            if values[name] == nil, let declared, declared[name] == nil { return .none }
-            return .value(values[name].map { presenter.view($0, of: name) } ?? .blank)
-        } + [.value(ValueView(.time(record.modified.timestamp)))]
+        let zone =
+            answer.showsZones
+            ? [FetchTable.Cell.value(ValueView(.text(visit.zoneName(zoneID)), note: visit.ownerName(zoneID)))] : []
+        cells =
+            zone
+            + names.map { name in
+                if values[name] == nil, let declared, declared[name] == nil { return .none }
+                return .value(values[name].map { presenter.view($0, of: name) } ?? .blank)
+            } + [.value(ValueView(.time(record.modified.timestamp)))]
     }
 }
 
@@ -204,12 +220,16 @@ struct AssetTable: ViewModel {
             let name = recordID.recordName.string
             switch result {
             case .failure(let error):
-                return Row(recordName: name, found: nil, complaint: PageError(error), whereabouts: answer.whereabouts[recordID.recordName] ?? [])
+                return Row(
+                    recordName: name, found: nil, complaint: PageError(error),
+                    whereabouts: answer.whereabouts[recordID.recordName] ?? [])
             case .success(let record):
                 let assets = try record.fields.assets()
                 count += assets.count
                 total = assets.reduce(total) { $0.addingSaturated($1.asset.size) }
-                return Row(recordName: name, found: Found(record, assets, answer, visit: visit), complaint: nil, whereabouts: [])
+                return Row(
+                    recordName: name, found: Found(record, assets, answer, visit: visit), complaint: nil,
+                    whereabouts: [])
             }
         }
         isChecked = visit.connection == nil
@@ -219,7 +239,9 @@ struct AssetTable: ViewModel {
 }
 
 extension AssetTable.Found {
-    fileprivate init(_ record: StoredRecord, _ assets: [(field: Name, asset: Asset)], _ answer: FetchAnswer, visit: Visit) {
+    fileprivate init(
+        _ record: StoredRecord, _ assets: [(field: Name, asset: Asset)], _ answer: FetchAnswer, visit: Visit
+    ) {
         var addresses = answer.links.map { links in assets.map { links.downloadURL(of: $0.asset, in: $0.field) } } ?? []
         if visit.connection != nil { addresses = ConnectedFile.addresses(of: assets, of: record.recordID, visit.place) }
         let files = zip(assets, addresses).map { AssetTable.File($0.asset, in: $0.field, href: $1) }
@@ -233,7 +255,8 @@ extension AssetTable.Found {
         group =
             files.count > 1
             ? AssetTable.Group(
-                label: "\(Digits.count(files.count, "asset")) of \(record.recordID.recordName)", count: Digits.count(files.count, "asset"),
+                label: "\(Digits.count(files.count, "asset")) of \(record.recordID.recordName)",
+                count: Digits.count(files.count, "asset"),
                 size: Digits.bytes(total), files: files) : nil
     }
 }

@@ -116,21 +116,25 @@ extension FetchView {
         var complaint: PageError?
         if names.count > nameLimit {
             complaint = PageError(
-                RecordError(.badRequest, "A request may have \(nameLimit) record names, and this one has \(Digits.grouped(names.count))"),
+                RecordError(
+                    .badRequest,
+                    "A request may have \(nameLimit) record names, and this one has \(Digits.grouped(names.count))"),
                 advice: ["Fetch them in several requests."])
         } else if !names.isEmpty {
             do {
                 let recordIDs: [RecordID]
                 (recordIDs, unsearched) = try await asked.recordIDs(visit)
                 results = try await visit.measure {
-                    try await visit.database.fetch(recordIDs, desiredKeys: systemOnly ? [] : nil, bytesLimit: bytesLimit)
+                    try await visit.database.fetch(
+                        recordIDs, desiredKeys: systemOnly ? [] : nil, bytesLimit: bytesLimit)
                 }
                 try RequestMemory.prepareAnswer(with: results.lazy.compactMap { try? $0.get() })
                 let links = try await visit.links(toAssetsOf: results.compactMap { try? $0.get() })
                 let missing = zip(recordIDs, results).compactMap { $1.isMissing ? $0.recordName : nil }
                 let titles = try await titles(in: results.compactMap { try? $0.get() }, visit)
                 let answer = FetchAnswer(
-                    items: Array(zip(recordIDs, results)), showsZones: zoneID == nil, whereabouts: try await RecordTrace.all(of: missing, notIn: zoneID, visit),
+                    items: Array(zip(recordIDs, results)), showsZones: zoneID == nil,
+                    whereabouts: try await RecordTrace.all(of: missing, notIn: zoneID, visit),
                     links: links, titles: titles)
                 if withAssets {
                     assets = try AssetTable(answer, visit: visit)
@@ -149,51 +153,70 @@ extension FetchView {
         let foundCount = results.count { (try? $0.get()) != nil }
         let parameters = [("names", names.joined(separator: "\n"))] + (systemOnly ? [("return", "system")] : [])
         let shape = isTable ? [("as", "table")] : []
-        let otherShape = Frame.Link(text: isTable ? "As a list" : "As a table", href: there.place.link("fetch", parameters + (isTable ? [] : [("as", "table")])))
+        let otherShape = Frame.Link(
+            text: isTable ? "As a list" : "As a table",
+            href: there.place.link("fetch", parameters + (isTable ? [] : [("as", "table")])))
         return FetchView(
             title: zoneID.map { "Fetch · \(visit.zoneName($0))" } ?? "Fetch",
-            folded: noZones ? nil : folded(asked, results, systemOnly: systemOnly, withAssets: withAssets, visit: visit),
+            folded: noZones
+                ? nil : folded(asked, results, systemOnly: systemOnly, withAssets: withAssets, visit: visit),
             action: "\(visit.place.path)/fetch",
             hidden: visit.place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
-            zones: there.zoneChoices(allowsAll: zoneID == nil || visit.zones.count > 1 || visit.place.address.scope == .shared),
+            zones: there.zoneChoices(
+                allowsAll: zoneID == nil || visit.zones.count > 1 || visit.place.address.scope == .shared),
             names: names.joined(separator: "\n"), rowsOfText: min(max(names.count + 1, 4), 12),
-            showsZones: zoneID == nil, returnsSystemFieldsOnly: systemOnly, withAssets: withAssets, complaint: complaint,
+            showsZones: zoneID == nil, returnsSystemFieldsOnly: systemOnly, withAssets: withAssets,
+            complaint: complaint,
             remark: unsearched == 0
-                ? nil : "\(Digits.count(unsearched, "zone")) of this database \(unsearched == 1 ? "is" : "are") not searched. Choose a zone to search it.",
+                ? nil
+                : "\(Digits.count(unsearched, "zone")) of this database \(unsearched == 1 ? "is" : "are") not searched. Choose a zone to search it.",
             rows: rows, assets: assets, table: table,
             shape: isTable ? "table" : nil, notice: Notice.text(visit.fields["notice"]),
-            picking: foundCount == 0 || withAssets ? nil : PickingBar(back: there.place.link("fetch", parameters + shape), visit: there),
+            picking: foundCount == 0 || withAssets
+                ? nil : PickingBar(back: there.place.link("fetch", parameters + shape), visit: there),
             example: example, noZones: noZones,
             code: results.isEmpty
-                ? nil : (zoneID ?? onlyZone(of: results)).map { CodePanel(fetching: names.map { Name($0) }, keys: systemOnly ? [] : nil, zoneID: $0, visit: visit) },
+                ? nil
+                : (zoneID ?? onlyZone(of: results)).map {
+                    CodePanel(fetching: names.map { Name($0) }, keys: systemOnly ? [] : nil, zoneID: $0, visit: visit)
+                },
             foot: results.isEmpty
                 ? nil
                 : Foot(
                     found: Digits.count(foundCount, "record"),
                     missing: missing(found: foundCount, of: results),
-                    files: assets.flatMap { $0.fileCount == 0 ? nil : "\(Digits.count($0.fileCount, "asset")), \($0.size)" },
+                    files: assets.flatMap {
+                        $0.fileCount == 0 ? nil : "\(Digits.count($0.fileCount, "asset")), \($0.size)"
+                    },
                     milliseconds: visit.stopwatch.elapsed.millisecondsText,
-                    exports: ResultFiles(to: "fetch", parameters, visit: there), otherShape: withAssets || foundCount == 0 && !isTable ? nil : otherShape))
+                    exports: ResultFiles(to: "fetch", parameters, visit: there),
+                    otherShape: withAssets || foundCount == 0 && !isTable ? nil : otherShape))
     }
 
     private static func titles(in records: [StoredRecord], _ visit: Visit) async throws -> ReferencedTitles {
         let targets = try records.flatMap { record -> [RecordID] in
-            let fields = visit.schema?.types[record.recordType]?.fields.filter { $0.value.type.valueType == .reference }.map(\.key) ?? []
+            let fields =
+                visit.schema?.types[record.recordType]?.fields.filter { $0.value.type.valueType == .reference }.map(
+                    \.key) ?? []
             if fields.isEmpty { return [] }
-            return try record.fields.values(of: Set(fields)).values.flatMap { $0.targets(from: record.recordID.zoneID, limit: ValuePresenter.shortCount) }
+            return try record.fields.values(of: Set(fields)).values.flatMap {
+                $0.targets(from: record.recordID.zoneID, limit: ValuePresenter.shortCount)
+            }
         }
         return try await ReferencedTitles(targets, known: records, visit)
     }
 
     private static func folded(
-        _ asked: FetchedNames, _ results: [Result<StoredRecord, RecordError>], systemOnly: Bool, withAssets: Bool, visit: Visit
+        _ asked: FetchedNames, _ results: [Result<StoredRecord, RecordError>], systemOnly: Bool, withAssets: Bool,
+        visit: Visit
     ) -> FoldedForm {
         let names = asked.names
-        let what = switch names.count {
-        case 0: "Records"
-        case 1...3: names.joined(separator: ", ")
-        default: "\(names[0]), \(names[1]) and \(names.count - 2) more"
-        }
+        let what =
+            switch names.count {
+            case 0: "Records"
+            case 1...3: names.joined(separator: ", ")
+            default: "\(names[0]), \(names[1]) and \(names.count - 2) more"
+            }
         let zone = asked.zoneID.map(visit.zoneName) ?? "all zones"
         // As in the foot: records, of which a name may have several in all zones.
         let found = results.count { (try? $0.get()) != nil }
@@ -210,7 +233,9 @@ extension FetchView {
 
     /// `1 not found`, or `not fetched` of those beyond the limit; `nil` for none.
     private static func missing(found: Int, of results: [Result<StoredRecord, RecordError>]) -> String? {
-        found == results.count ? nil : "\(Digits.grouped(results.count - found)) \(results.contains(.failure(.tooManyBytes)) ? "not fetched" : "not found")"
+        found == results.count
+            ? nil
+            : "\(Digits.grouped(results.count - found)) \(results.contains(.failure(.tooManyBytes)) ? "not fetched" : "not found")"
     }
 
     /// The zone of the records, if they are all in one. Code asks for one zone.
@@ -240,11 +265,15 @@ extension Result<StoredRecord, RecordError> {
 }
 
 extension FetchView.Row {
-    fileprivate init(_ recordID: RecordID, _ result: Result<StoredRecord, RecordError>, _ answer: FetchAnswer, _ visit: Visit) throws {
+    fileprivate init(
+        _ recordID: RecordID, _ result: Result<StoredRecord, RecordError>, _ answer: FetchAnswer, _ visit: Visit
+    ) throws {
         recordName = recordID.recordName.string
         switch result {
-        case .failure(let error): (found, complaint, whereabouts) = (nil, PageError(error), answer.whereabouts[recordID.recordName] ?? [])
-        case .success(let record): (found, complaint, whereabouts) = (try FetchView.Found(record, answer, visit: visit), nil, [])
+        case .failure(let error):
+            (found, complaint, whereabouts) = (nil, PageError(error), answer.whereabouts[recordID.recordName] ?? [])
+        case .success(let record):
+            (found, complaint, whereabouts) = (try FetchView.Found(record, answer, visit: visit), nil, [])
         }
     }
 }
@@ -253,10 +282,14 @@ extension FetchView.Found {
     fileprivate init(_ record: StoredRecord, _ answer: FetchAnswer, visit: Visit) throws {
         let zoneID = record.recordID.zoneID
         let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: answer.links, titles: answer.titles)
-        zone = answer.showsZones ? [visit.zoneName(zoneID), visit.ownerName(zoneID)].compactMap(\.self).joined(separator: " ") : nil
+        zone =
+            answer.showsZones
+            ? [visit.zoneName(zoneID), visit.ownerName(zoneID)].compactMap(\.self).joined(separator: " ") : nil
         let type = visit.schema?.types[record.recordType]
         let fields = try record.fields.decoded().filter { !$0.value.elements.isEmpty }.sorted { left, right in
-            guard let left = type?.queryField(named: left.name), let right = type?.queryField(named: right.name) else { return left.name < right.name }
+            guard let left = type?.queryField(named: left.name), let right = type?.queryField(named: right.name) else {
+                return left.name < right.name
+            }
             return QueryField.precedesInTables(left, right)
         }
         href = visit.place.link(toRecord: record.recordID.recordName, in: zoneID)
@@ -264,7 +297,9 @@ extension FetchView.Found {
         pick = PickedRecord(record).text(in: visit.place)
         self.type = record.recordType.string
         typeHref = visit.place.link("type", [("type", record.recordType.string)])
-        self.fields = fields.prefix(FetchView.shownFields).map { FetchView.NamedValue(name: $0.name.string, value: presenter.view($0.value, of: $0.name)) }
+        self.fields = fields.prefix(FetchView.shownFields).map {
+            FetchView.NamedValue(name: $0.name.string, value: presenter.view($0.value, of: $0.name))
+        }
         more = fields.count > FetchView.shownFields ? "\(fields.count - FetchView.shownFields) more" : nil
         modified = ValueView(.time(record.modified.timestamp))
         by = visit.people.name(of: record.modified.userRecordName)
@@ -278,7 +313,9 @@ extension FetchView.Example {
         guard let zoneID, visit.hasFeed(zoneID) else { return nil }
         let request = ZoneChangesRequest(zoneID, limit: PageLimit(records: 30), desiredKeys: visit.titles.fields)
         // Examples are optional, so errors are ignored. A real request reports them.
-        guard let page = try? await visit.measure({ try await visit.database.zoneChanges(request) }), !page.changes.isEmpty else { return nil }
+        guard let page = try? await visit.measure({ try await visit.database.zoneChanges(request) }),
+            !page.changes.isEmpty
+        else { return nil }
         let records = page.changes.compactMap(\.record)
         var types: Set<Name> = []
         let firsts = records.filter { types.insert($0.recordType).inserted }
@@ -289,7 +326,9 @@ extension FetchView.Example {
         zone = visit.zoneName(zoneID)
         names = chosen.map { record in
             let name = record.recordID.recordName.string
-            return RecordLink(href: place.link("fetch", [("names", name)]), recordName: name, title: try? visit.titles.title(of: record))
+            return RecordLink(
+                href: place.link("fetch", [("names", name)]), recordName: name,
+                title: try? visit.titles.title(of: record))
         }
         all = place.link("fetch", [("names", chosen.map(\.recordID.recordName.string).joined(separator: "\n"))])
     }
@@ -309,13 +348,16 @@ struct FetchedNames {
         zoneID = visit.place.zoneID ?? (visit.zones.count < 2 && visit.place.address.scope != .shared ? .default : nil)
     }
 
-    /// One record for each name in one zone. In all zones, a name stands for the record of each zone that has it, and else for one that does not exist.
+    /// One record for each name in one zone. In all zones, a name stands for the record of each zone that has it, and
+    /// else for one that does not exist.
     /// - Returns: the records, and the number of zones that were not searched.
     /// - Throws: `RecordError` BAD_REQUEST for more names than a request may have.
     func recordIDs(_ visit: Visit) async throws -> (recordIDs: [RecordID], unsearched: Int) {
         guard names.count <= FetchView.nameLimit else {
             throw RecordError(
-                .badRequest, "A request may have \(FetchView.nameLimit) record names, and this one has \(Digits.grouped(names.count)); send several requests")
+                .badRequest,
+                "A request may have \(FetchView.nameLimit) record names, and this one has \(Digits.grouped(names.count)); send several requests"
+            )
         }
         if let zoneID { return (names.map { RecordID(recordName: Name($0), zoneID: zoneID) }, 0) }
         guard let other = visit.zones.first?.zoneID, !names.isEmpty else { return ([], 0) }
@@ -352,7 +394,8 @@ struct RecordTrace: ViewModel {
         var traces = found.mapValues { records in
             records.map { record in
                 RecordTrace(
-                    text: "in \(visit.zoneName(record.recordID.zoneID))", href: visit.place.link(toRecord: record.recordID.recordName, in: record.recordID.zoneID),
+                    text: "in \(visit.zoneName(record.recordID.zoneID))",
+                    href: visit.place.link(toRecord: record.recordID.recordName, in: record.recordID.zoneID),
                     restore: nil)
             }
         }
@@ -360,7 +403,10 @@ struct RecordTrace: ViewModel {
         let zoneIDs = asked.map { [$0] + others } ?? visit.zones.map(\.zoneID)
         for name in missing where traces[name] == nil {
             for zoneID in zoneIDs.prefix(journalLimit) {
-                guard let deleted = try await RecordTrace(deleted: RecordID(recordName: name, zoneID: zoneID), showsZone: asked == nil || others.contains(zoneID), visit)
+                guard
+                    let deleted = try await RecordTrace(
+                        deleted: RecordID(recordName: name, zoneID: zoneID),
+                        showsZone: asked == nil || others.contains(zoneID), visit)
                 else { continue }
                 traces[name, default: []].append(deleted)
             }
@@ -374,17 +420,24 @@ extension RecordTrace {
     fileprivate init?(deleted recordID: RecordID, showsZone: Bool, _ visit: Visit) async throws {
         let entries: [RecordJournalEntry]
         do {
-            entries = try await visit.measure { try await visit.database.journal(RecordJournalRequest(recordID, limit: PageLimit(records: 2))) }.entries
+            entries = try await visit.measure {
+                try await visit.database.journal(RecordJournalRequest(recordID, limit: PageLimit(records: 2)))
+            }.entries
         } catch let error as RecordError where error.code == .zoneNotFound {
             return nil
         }
         guard let deletion = entries.first, deletion.act == .deleted else { return nil }
         let zone = showsZone ? " in \(visit.zoneName(recordID.zoneID))" : ""
-        text = "deleted\(zone) \(deletion.signature.timestamp.agoText(at: .now())) by \(visit.people.name(of: deletion.signature.userRecordName))"
+        text =
+            "deleted\(zone) \(deletion.signature.timestamp.agoText(at: .now())) by \(visit.people.name(of: deletion.signature.userRecordName))"
         href = visit.place.link(toRecord: recordID.recordName, in: recordID.zoneID)
         let last = entries.dropFirst().first { $0.act != .deleted && $0.recordType != Share.recordType }
-        restore = try await visit.canSave(in: recordID.zoneID)
-            ? last.map { visit.place.inZone(recordID.zoneID).link("record/restore", [("name", recordID.recordName.string), ("position", String($0.position))]) }
+        restore =
+            try await visit.canSave(in: recordID.zoneID)
+            ? last.map {
+                visit.place.inZone(recordID.zoneID).link(
+                    "record/restore", [("name", recordID.recordName.string), ("position", String($0.position))])
+            }
             : nil
     }
 }

@@ -30,7 +30,8 @@ struct RecordAssets: ViewModel {
     let progress: String?
     /// The address of the form that fetches a mirror's missing files from iCloud; `nil` if there are none.
     let fetch: String?
-    /// The data that scripts need for an upload: the database in the web services, the zone, the record and the acting user.
+    /// The data that scripts need for an upload: the database in the web services, the zone, the record and the acting
+    /// user.
     let database: String
     let zone: String
     let recordName: String
@@ -47,7 +48,8 @@ struct RecordAssets: ViewModel {
     init?(_ record: StoredRecord, links: AssetLinks?, visit: Visit) async throws {
         let zoneID = record.recordID.zoneID
         var types: [Name: FieldType] = [:]
-        for (name, definition) in visit.schema?.types[record.recordType]?.fields ?? [:] where definition.type.valueType == .asset {
+        for (name, definition) in visit.schema?.types[record.recordType]?.fields ?? [:]
+        where definition.type.valueType == .asset {
             types[name] = definition.type
         }
         let assets = try record.fields.assets()
@@ -57,15 +59,23 @@ struct RecordAssets: ViewModel {
         fields = types.sorted { $0.key < $1.key }.enumerated().map { index, field in
             let own = zip(assets, files).filter { $0.0.field == field.key }.map(\.1)
             let isList = field.value.isList
-            let invitation = isList ? "Drop files here to add them, or" : own.isEmpty ? "Drop a file here, or" : "Drop a file here to replace it, or"
+            let invitation =
+                isList
+                ? "Drop files here to add them, or"
+                : own.isEmpty ? "Drop a file here, or" : "Drop a file here to replace it, or"
             return Field(
-                name: field.key.string, type: field.value.label, isList: isList, isEmpty: own.isEmpty, invitation: invitation,
+                name: field.key.string, type: field.value.label, isList: isList, isEmpty: own.isEmpty,
+                invitation: invitation,
                 inputID: "upload-\(index + 1)", files: own)
         }
         takesUploads = visit.connection == nil
-        fetch = visit.origin != nil && files.contains { $0.complaint != nil } ? visit.place.inZone(zoneID).link("mirror/files") : nil
+        fetch =
+            visit.origin != nil && files.contains { $0.complaint != nil }
+            ? visit.place.inZone(zoneID).link("mirror/files") : nil
         let name = record.recordID.recordName.string
-        progress = files.isEmpty ? nil : visit.place.inZone(zoneID).link(Tab.fetch.rawValue, [("names", name), ("assets", "with")])
+        progress =
+            files.isEmpty
+            ? nil : visit.place.inZone(zoneID).link(Tab.fetch.rawValue, [("names", name), ("assets", "with")])
         let address = visit.place.address
         database = "/database/1/\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)"
         zone = Self.json(zoneID)
@@ -132,14 +142,17 @@ struct AssetFileView: ViewModel {
         _ assets: [(field: Name, asset: Asset)], of record: StoredRecord, links: AssetLinks?, visit: Visit
     ) async throws -> [AssetFileView] {
         if visit.connection != nil {
-            return zip(assets, ConnectedFile.addresses(of: assets, of: record.recordID, visit.place)).map { AssetFileView($0.asset, in: $0.field, href: $1) }
+            return zip(assets, ConnectedFile.addresses(of: assets, of: record.recordID, visit.place)).map {
+                AssetFileView($0.asset, in: $0.field, href: $1)
+            }
         }
         guard let links, !assets.isEmpty else { return [] }
         let address = visit.place.address
         let store = try await visit.measure { try await visit.assets.store(address.container, address.environment) }
         var views: [AssetFileView] = []
         for (field, asset) in assets {
-            views.append(try await AssetFileView(asset, in: field, of: record, store: store, links: links, visit: visit))
+            views.append(
+                try await AssetFileView(asset, in: field, of: record, store: store, links: links, visit: visit))
         }
         return views
     }
@@ -156,7 +169,9 @@ struct AssetFileView: ViewModel {
         (type, stored, isPicture, uses, complaint) = (nil, nil, false, nil, nil)
     }
 
-    private init(_ asset: Asset, in field: Name, of record: StoredRecord, store: AssetStore, links: AssetLinks, visit: Visit) async throws {
+    private init(
+        _ asset: Asset, in field: Name, of record: StoredRecord, store: AssetStore, links: AssetLinks, visit: Visit
+    ) async throws {
         name = asset.shownName(in: field)
         href = links.downloadURL(of: asset, in: field)
         size = Digits.bytes(asset.size)
@@ -190,9 +205,12 @@ struct AssetFileView: ViewModel {
     }
 
     private static func stored(_ facts: AssetFacts) -> String {
-        guard let compressed = facts.compressedSize, facts.size > 0 else { return "\(Digits.bytes(facts.size)), not compressed" }
+        guard let compressed = facts.compressedSize, facts.size > 0 else {
+            return "\(Digits.bytes(facts.size)), not compressed"
+        }
         let percent = Double(compressed) / Double(facts.size) * 100
-        return "\(Digits.bytes(facts.size)), and \(Digits.bytes(compressed)) compressed, \(Digits.fixed(percent, percent < 10 ? 1 : 0)) %"
+        return
+            "\(Digits.bytes(facts.size)), and \(Digits.bytes(compressed)) compressed, \(Digits.fixed(percent, percent < 10 ? 1 : 0)) %"
     }
 
     private static func json(_ asset: Asset) -> String {
@@ -215,13 +233,20 @@ extension AssetFileView.Uses {
 extension AssetFileView.Use {
     fileprivate init(_ use: AssetUse, of record: StoredRecord, visit: Visit) {
         let scope: DatabaseScope =
-            use.isPublic ? .public : use.zoneID.ownerRecordName.map { $0 == visit.people.actor.userRecordName } ?? true ? .private : .shared
+            use.isPublic
+            ? .public
+            : use.zoneID.ownerRecordName.map { $0 == visit.people.actor.userRecordName } ?? true ? .private : .shared
         let there = visit.place.with { $0.address.scope = scope }
-        let isHere = there.address.scope == visit.place.address.scope && visit.place.isSame(use.zoneID, record.recordID.zoneID)
+        let isHere =
+            there.address.scope == visit.place.address.scope && visit.place.isSame(use.zoneID, record.recordID.zoneID)
         recordName = use.recordName.string
         self.field = use.fieldName.string
-        href = isHere && use.recordName == record.recordID.recordName ? nil : there.link(toRecord: use.recordName, in: use.zoneID)
-        zone = isHere ? nil : "in zone \(use.zoneID.zoneName)\(scope == visit.place.address.scope ? "" : ", \(scope.rawValue)")"
+        href =
+            isHere && use.recordName == record.recordID.recordName
+            ? nil : there.link(toRecord: use.recordName, in: use.zoneID)
+        zone =
+            isHere
+            ? nil : "in zone \(use.zoneID.zoneName)\(scope == visit.place.address.scope ? "" : ", \(scope.rawValue)")"
     }
 }
 
@@ -248,8 +273,11 @@ enum ConnectedFile {
 
     /// - Throws: `RecordError` NOT_FOUND if the record has no such file.
     static func response(_ visit: Visit) async throws -> Response {
-        guard let database = try visit.cloudKit() else { throw RecordError(.notFound, "The files of this container have addresses of their own") }
-        guard let name = visit.fields.text("name").map({ Name($0) }), let field = visit.fields.text("field").map({ Name($0) }),
+        guard let database = try visit.cloudKit() else {
+            throw RecordError(.notFound, "The files of this container have addresses of their own")
+        }
+        guard let name = visit.fields.text("name").map({ Name($0) }),
+            let field = visit.fields.text("field").map({ Name($0) }),
             let zoneID = visit.place.zoneID, case let index = visit.fields.number("index", in: 0...Int.max) ?? 0
         else { throw RecordError(.badRequest, "The address needs the record's name, its zone, and a field") }
         let recordID = RecordID(recordName: name, zoneID: zoneID)
@@ -262,7 +290,8 @@ enum ConnectedFile {
             var left = asset.size
             try await database.download(field, at: index, of: recordID) { part in
                 left -= Int64(part.readableBytes)
-                // The record may have another file by now. Bytes after the announced ones would be taken for the next answer.
+                // The record may have another file by now. Bytes after the announced ones would be taken for the next
+                // answer.
                 guard left >= 0 else { throw RecordError(.conflict, "The file was replaced while it was read") }
                 try await writer.write(part)
             }
@@ -273,7 +302,8 @@ enum ConnectedFile {
         return Response(
             status: .ok,
             headers: [
-                .contentType: "application/octet-stream", .cacheControl: "no-store", .contentDisposition: "attachment; filename*=UTF-8''\(fileName)",
+                .contentType: "application/octet-stream", .cacheControl: "no-store",
+                .contentDisposition: "attachment; filename*=UTF-8''\(fileName)",
             ], body: body)
     }
 }

@@ -4,7 +4,8 @@ internal import Console
 internal import RecordStore
 internal import Records
 
-/// Two records side by side, field by field. The second may be in another zone, environment or database, or belong to another user.
+/// Two records side by side, field by field. The second may be in another zone, environment or database, or belong to
+/// another user.
 struct RecordComparisonView: Page {
     static let template = "record_compare"
     static let tab = Tab.fetch
@@ -62,8 +63,12 @@ struct RecordComparisonView: Page {
 
 extension RecordComparisonView {
     static func load(_ visit: Visit) async throws -> RecordComparisonView {
-        guard let name = visit.fields.text("name").map({ Name($0) }), let zoneID = visit.place.zoneID ?? visit.usualZoneID else {
-            throw RecordError(.badRequest, "The address of a comparison needs a record and its zone: record/compare?zone=…&name=…&other=…")
+        guard let name = visit.fields.text("name").map({ Name($0) }),
+            let zoneID = visit.place.zoneID ?? visit.usualZoneID
+        else {
+            throw RecordError(
+                .badRequest,
+                "The address of a comparison needs a record and its zone: record/compare?zone=…&name=…&other=…")
         }
         let here = visit.inZone(zoneID)
         let otherName = Name((visit.fields[otherField] ?? "").trimmingSpaces)
@@ -82,18 +87,27 @@ extension RecordComparisonView {
         var comparison: (tables: [Table], summary: String, isAlike: Bool)?
         if let mine, let theirs, let there { comparison = try await compare(mine, here, theirs, there) }
         var candidates: [Candidates] = []
-        if mine != nil, theirs == nil, complaint == nil { candidates = try await Self.candidates(name, otherName, here, there, other) }
+        if mine != nil, theirs == nil, complaint == nil {
+            candidates = try await Self.candidates(name, otherName, here, there, other)
+        }
         return RecordComparisonView(
-            title: otherName.isEmpty ? "Compare \(name)" : "\(name) and \(otherName)", action: "\(visit.place.path)/record/compare",
-            hidden: here.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) } + [Frame.Hidden(name: "name", value: name.string)],
-            there: OtherDatabaseInputs(here, scopes: DatabaseScope.allCases, zones: there?.zones ?? [], mark: "data-names-place"), otherName: otherName.string,
+            title: otherName.isEmpty ? "Compare \(name)" : "\(name) and \(otherName)",
+            action: "\(visit.place.path)/record/compare",
+            hidden: here.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) } + [
+                Frame.Hidden(name: "name", value: name.string)
+            ],
+            there: OtherDatabaseInputs(
+                here, scopes: DatabaseScope.allCases, zones: there?.zones ?? [], mark: "data-names-place"),
+            otherName: otherName.string,
             names: (there ?? here).place.link("record/names"),
             left: try Side(name, here, mine),
             right: otherName.isEmpty ? nil : try other.map { try Side(otherName, at: $0, theirs, here) },
             summary: comparison?.summary, isAlike: comparison?.isAlike ?? false,
-            views: comparison == nil ? [] : other.map { views(name, otherName, $0, here) } ?? [], tables: comparison?.tables ?? [],
+            views: comparison == nil ? [] : other.map { views(name, otherName, $0, here) } ?? [],
+            tables: comparison?.tables ?? [],
             candidates: candidates,
-            exchanged: other.flatMap { other in otherName.isEmpty ? nil : exchanged(name, otherName, other, here) }, complaint: complaint,
+            exchanged: other.flatMap { other in otherName.isEmpty ? nil : exchanged(name, otherName, other, here) },
+            complaint: complaint,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
@@ -121,76 +135,105 @@ extension RecordComparisonView {
         let (mineByName, theirsByName) = (try byName(mine), try byName(theirs))
         let names = Set(mineByName.keys).union(theirsByName.keys).sorted()
         let fields = names.map { ComparedValue($0, mineByName[$0], left, theirsByName[$0], right) }
-            .enumerated().sorted { ($0.element.verdict.rank, $0.offset) < ($1.element.verdict.rank, $1.offset) }.map(\.element)
+            .enumerated().sorted { ($0.element.verdict.rank, $0.offset) < ($1.element.verdict.rank, $1.offset) }.map(
+                \.element)
         let onlyDiffering = here.fields["show"] == "differing"
         func table(_ caption: String, _ rows: [ComparedValue], nothing: String) -> Table {
             let shown = onlyDiffering ? rows.filter { $0.verdict != .equal } : rows
-            return Table(caption: caption, rows: shown, remark: rows.isEmpty ? nothing : shown.isEmpty ? "All fields are equal." : nil)
+            return Table(
+                caption: caption, rows: shown,
+                remark: rows.isEmpty ? nothing : shown.isEmpty ? "All fields are equal." : nil)
         }
         let differing = fields.count { $0.verdict == .differs }
-        let (onlyHere, onlyThere) = (fields.count { $0.verdict == .onlyHere }, fields.count { $0.verdict == .onlyThere })
+        let (onlyHere, onlyThere) = (
+            fields.count { $0.verdict == .onlyHere }, fields.count { $0.verdict == .onlyThere }
+        )
         let isAlike = differing + onlyHere + onlyThere == 0
         var words: [String] = []
-        if differing > 0 { words.append("\(Digits.count(differing, "field")) \(differing == 1 ? "differs" : "differ")") }
+        if differing > 0 {
+            words.append("\(Digits.count(differing, "field")) \(differing == 1 ? "differs" : "differ")")
+        }
         if onlyHere > 0 { words.append("\(Digits.grouped(onlyHere)) only in the left record") }
         if onlyThere > 0 { words.append("\(Digits.grouped(onlyThere)) only in the right record") }
         let equal = fields.count - differing - onlyHere - onlyThere
-        let summary = isAlike
-            ? fields.isEmpty ? "Neither record has fields." : "The same values in all \(Digits.count(fields.count, "field"))."
+        let summary =
+            isAlike
+            ? fields.isEmpty
+                ? "Neither record has fields." : "The same values in all \(Digits.count(fields.count, "field"))."
             : words.joined(separator: ", ") + ", \(Digits.grouped(equal)) \(equal == 1 ? "is" : "are") equal."
         let system = systemRows(mine, here, theirs, there)
         return (
             [
-                table("Fields", fields, nothing: "Neither record has fields."), table("System fields", system, nothing: ""),
+                table("Fields", fields, nothing: "Neither record has fields."),
+                table("System fields", system, nothing: ""),
             ], summary, isAlike
         )
     }
 
     private static func values(of record: StoredRecord, _ visit: Visit) async throws -> ValuePresenter {
         ValuePresenter(
-            place: visit.place, zoneID: record.recordID.zoneID, links: try await visit.links(toAssetsOf: [record]), isFull: true)
+            place: visit.place, zoneID: record.recordID.zoneID, links: try await visit.links(toAssetsOf: [record]),
+            isFull: true)
     }
 
     private static func byName(_ record: StoredRecord) throws -> [Name: Field] {
         Dictionary(try record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    private static func systemRows(_ mine: StoredRecord, _ here: Visit, _ theirs: StoredRecord, _ there: Visit) -> [ComparedValue] {
+    private static func systemRows(_ mine: StoredRecord, _ here: Visit, _ theirs: StoredRecord, _ there: Visit)
+        -> [ComparedValue]
+    {
         func row(_ name: String, _ value: (StoredRecord, Visit) -> (view: ValueView, mark: Name)) -> ComparedValue {
             let (left, right) = (value(mine, here), value(theirs, there))
             return ComparedValue(name, left.view, right.view, isEqual: left.mark == right.mark)
         }
         func signed(_ signature: Signature, _ visit: Visit) -> (ValueView, Name) {
             return (
-                ValueView(.time(signature.timestamp), note: "by \(visit.people.name(of: signature.userRecordName))\(signature.onDevice)"),
+                ValueView(
+                    .time(signature.timestamp),
+                    note: "by \(visit.people.name(of: signature.userRecordName))\(signature.onDevice)"),
                 Name("\(signature.timestamp.milliseconds) \(signature.userRecordName) \(signature.deviceID)")
             )
         }
         return [
-            row("recordName") { record, _ in (ValueView(.code(record.recordID.recordName.string)), record.recordID.recordName) },
+            row("recordName") { record, _ in
+                (ValueView(.code(record.recordID.recordName.string)), record.recordID.recordName)
+            },
             row("recordType") { record, visit in
                 let link = visit.place.link("type", [("type", record.recordType.string)])
                 return (ValueView(.link(record.recordType.string, href: link, hint: nil)), record.recordType)
             },
-            row("recordChangeTag") { record, _ in (ValueView(.code(record.recordChangeTag)), Name(record.recordChangeTag)) },
+            row("recordChangeTag") { record, _ in
+                (ValueView(.code(record.recordChangeTag)), Name(record.recordChangeTag))
+            },
             row("created") { record, visit in signed(record.created, visit) },
             row("modified") { record, visit in signed(record.modified, visit) },
             row("parent") { record, visit in
                 guard let parent = record.parent else { return (.missing, "") }
-                return (ValueView(.link(parent.string, href: visit.place.link(toRecord: parent, in: record.recordID.zoneID), hint: nil)), parent)
+                return (
+                    ValueView(
+                        .link(
+                            parent.string, href: visit.place.link(toRecord: parent, in: record.recordID.zoneID),
+                            hint: nil)), parent
+                )
             },
             row("size of the fields") { record, _ in
-                (ValueView(.text(Digits.bytes(Int64(record.fields.bytes.count))), note: "as JSON"), Name(String(record.fields.bytes.count)))
+                (
+                    ValueView(.text(Digits.bytes(Int64(record.fields.bytes.count))), note: "as JSON"),
+                    Name(String(record.fields.bytes.count))
+                )
             },
         ]
     }
 
-    private static func views(_ name: Name, _ otherName: Name, _ other: OtherDatabase, _ visit: Visit) -> [Frame.Entry] {
+    private static func views(_ name: Name, _ otherName: Name, _ other: OtherDatabase, _ visit: Visit) -> [Frame.Entry]
+    {
         let all = link(name, in: visit.place, with: otherName, other)
         let isAll = visit.fields["show"] != "differing"
         return [
             Frame.Entry(text: "All fields", href: all, count: nil, key: nil, isCurrent: isAll),
-            Frame.Entry(text: "Only differences", href: all + "&show=differing", count: nil, key: nil, isCurrent: !isAll),
+            Frame.Entry(
+                text: "Only differences", href: all + "&show=differing", count: nil, key: nil, isCurrent: !isAll),
         ]
     }
 
@@ -198,8 +241,10 @@ extension RecordComparisonView {
     private static func exchanged(_ name: Name, _ otherName: Name, _ other: OtherDatabase, _ visit: Visit) -> String {
         let here = visit.place
         let parameters = [
-            ("name", otherName.string), (otherField, name.string), (OtherDatabase.environmentField, here.address.environment.rawValue),
-            (OtherDatabase.databaseField, here.address.scope.rawValue), (OtherDatabase.userField, visit.people.actor.handle),
+            ("name", otherName.string), (otherField, name.string),
+            (OtherDatabase.environmentField, here.address.environment.rawValue),
+            (OtherDatabase.databaseField, here.address.scope.rawValue),
+            (OtherDatabase.userField, visit.people.actor.handle),
             (OtherDatabase.zoneField, here.zoneID.map { here.zoneText($0) } ?? ""),
         ]
         return other.place.link("record/compare", parameters.map { (name: $0.0, value: $0.1) })
@@ -217,21 +262,30 @@ extension RecordComparisonView {
         if let other, let there {
             let isSame = other.isZone(here.place.zoneID, of: here)
             let beginning = typed.isEmpty ? family(of: name) : typed
-            let names = try await RecordNames.beginning(with: beginning, in: other.zoneID, visit: there).filter { !isSame || $0.recordName != name }
+            let names = try await RecordNames.beginning(with: beginning, in: other.zoneID, visit: there).filter {
+                !isSame || $0.recordName != name
+            }
             let begins = beginning.isEmpty ? "Records" : "Records whose names begin with \(beginning)"
             if !names.isEmpty || !typed.isEmpty {
                 candidates.append(
                     Candidates(
                         heading: "\(begins) in \(other.words)",
-                        records: names.map { Found(recordName: $0.recordName.string, type: $0.recordType.string, href: link(name, in: here.place, with: $0.recordName, other)) }))
+                        records: names.map {
+                            Found(
+                                recordName: $0.recordName.string, type: $0.recordType.string,
+                                href: link(name, in: here.place, with: $0.recordName, other))
+                        }))
             }
         }
         let namesakes = try await namesakes(of: name, here)
-        if !namesakes.isEmpty { candidates.append(Candidates(heading: "Records with the same name", records: namesakes)) }
+        if !namesakes.isEmpty {
+            candidates.append(Candidates(heading: "Records with the same name", records: namesakes))
+        }
         return candidates
     }
 
-    /// The common prefix of names with the same pattern: `Room/` of `Room/general`; empty if the name has no such prefix.
+    /// The common prefix of names with the same pattern: `Room/` of `Room/general`; empty if the name has no such
+    /// prefix.
     private static func family(of name: Name) -> Name {
         guard let slash = name.string.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
         return Name(String(name.string[...slash]))
@@ -248,12 +302,17 @@ extension RecordComparisonView {
             for record in results.compactMap({ try? $0.get() }) {
                 let place = visit.place.inZone(record.recordID.zoneID)
                 let other = try OtherDatabase(here.naming(place), isOwn: false)
-                found.append(Found(recordName: other.words, type: record.recordType.string, href: link(name, in: here.place, with: name, other)))
+                found.append(
+                    Found(
+                        recordName: other.words, type: record.recordType.string,
+                        href: link(name, in: here.place, with: name, other)))
             }
         }
         try await look(here, here.zones.prefix(zoneLimit).map(\.zoneID).filter { !here.place.isSame($0, mine) })
         for environment in Records.Environment.allCases where environment != here.place.address.environment {
-            guard let there = try await here.elsewhere(here.place.with { $0.address.environment = environment }) else { continue }
+            guard let there = try await here.elsewhere(here.place.with { $0.address.environment = environment }) else {
+                continue
+            }
             try await look(there, [mine])
         }
         return found
@@ -263,10 +322,12 @@ extension RecordComparisonView {
 extension Visit {
     /// The same visit with form fields that name another place.
     fileprivate func naming(_ other: Place) -> Visit {
-        with(fields: FormFields([
-            (OtherDatabase.environmentField, other.address.environment.rawValue), (OtherDatabase.databaseField, other.address.scope.rawValue),
-            (OtherDatabase.zoneField, other.zoneID.map { other.zoneText($0) } ?? ""),
-        ]))
+        with(
+            fields: FormFields([
+                (OtherDatabase.environmentField, other.address.environment.rawValue),
+                (OtherDatabase.databaseField, other.address.scope.rawValue),
+                (OtherDatabase.zoneField, other.zoneID.map { other.zoneText($0) } ?? ""),
+            ]))
     }
 }
 
@@ -340,7 +401,8 @@ struct ComparedValue: ViewModel {
         }
     }
 
-    /// A field of two records. Values are equal if their stored bytes are equal, so strings that look the same can differ.
+    /// A field of two records. Values are equal if their stored bytes are equal, so strings that look the same can
+    /// differ.
     init(_ name: Name, _ left: Field?, _ leftValues: ValuePresenter, _ right: Field?, _ rightValues: ValuePresenter) {
         self.name = name.string
         switch (left, right) {
@@ -352,7 +414,9 @@ struct ComparedValue: ViewModel {
         var note: String?
         if verdict == .differs, case .string(let here)? = left?.value, case .string(let there)? = right?.value {
             parts = TextParts.differing(here, there)
-            if here == there { note = "They look the same, but their characters differ: one is composed, the other decomposed." }
+            if here == there {
+                note = "They look the same, but their characters differ: one is composed, the other decomposed."
+            }
         }
         self.note = note
         self.left = Side(left, of: name, leftValues, parts?.0)

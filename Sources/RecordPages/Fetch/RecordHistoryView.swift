@@ -23,7 +23,9 @@ struct RecordHistoryView: Page {
     static func load(_ visit: Visit) async throws -> RecordHistoryView {
         let (name, zoneID) = try RecordRestoring.target(visit)
         let before = try visit.fields.text("before").map { text in
-            guard let position = Int64(text) else { throw RecordError(.badRequest, "‘\(text)’ is not the position of a change") }
+            guard let position = Int64(text) else {
+                throw RecordError(.badRequest, "‘\(text)’ is not the position of a change")
+            }
             return position
         }
         let history = try await RecordHistory.load(name, in: zoneID, before: before, limit: limit, visit)
@@ -31,7 +33,8 @@ struct RecordHistoryView: Page {
         let titles = try await ReferencedTitles(CollectionOfOne(recordID), known: [], visit)
         return RecordHistoryView(
             title: "History of \(name)", zone: visit.zoneName(zoneID),
-            record: RecordLink(href: visit.place.link(toRecord: name, in: zoneID), recordName: name.string, title: titles[recordID]),
+            record: RecordLink(
+                href: visit.place.link(toRecord: name, in: zoneID), recordName: name.string, title: titles[recordID]),
             history: history, isLatest: before == nil, milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
@@ -76,7 +79,9 @@ struct RecordHistory: ViewModel {
     ///   - before: only changes before this position.
     ///   - limit: the maximum number of changes.
     /// - Returns: `nil` if the engine keeps no journal or has no entries for the record.
-    static func load(_ name: Name, in zoneID: ZoneID, before: Int64? = nil, limit: Int, _ visit: Visit) async throws -> RecordHistory? {
+    static func load(_ name: Name, in zoneID: ZoneID, before: Int64? = nil, limit: Int, _ visit: Visit) async throws
+        -> RecordHistory?
+    {
         guard visit.database.can(.keepJournal) else { return nil }
         let recordID = RecordID(recordName: name, zoneID: zoneID)
         // Reads one extra entry, to determine the differences of the last one.
@@ -84,7 +89,8 @@ struct RecordHistory: ViewModel {
         let page = try await visit.measure { try await visit.database.journal(request) }
         if page.entries.isEmpty { return nil }
         let presenter = try await visit.presenter(of: page.entries, in: zoneID)
-        // A page of the journal also has a byte limit. If it ends early, its last entry serves only to determine the differences of the previous one.
+        // A page of the journal also has a byte limit. If it ends early, its last entry serves only to determine the
+        // differences of the previous one.
         let count = page.before == nil ? page.entries.count : page.entries.count - 1
         let shown = page.entries.prefix(max(1, min(limit, count)))
         let place = visit.inZone(zoneID).place
@@ -93,12 +99,16 @@ struct RecordHistory: ViewModel {
         let rows = shown.enumerated().map { index, entry in
             let previous = index + 1 < page.entries.count ? page.entries[index + 1] : nil
             return Row(
-                entry, versions[index], after: previous.map { ($0, versions[index + 1]) }, isCut: page.before != nil, presenter, name, place,
+                entry, versions[index], after: previous.map { ($0, versions[index + 1]) }, isCut: page.before != nil,
+                presenter, name, place,
                 visit.people)
         }
-        let link = { (before: Int64?) in place.link("record/history", [("name", name.string)] + (before.map { [("before", String($0))] } ?? [])) }
+        let link = { (before: Int64?) in
+            place.link("record/history", [("name", name.string)] + (before.map { [("before", String($0))] } ?? []))
+        }
         return RecordHistory(
-            rows: rows, kept: page.limits.sentence, beginning: isWhole && shown.last?.act != .created ? Self.beginning(page.limits) : nil,
+            rows: rows, kept: page.limits.sentence,
+            beginning: isWhole && shown.last?.act != .created ? Self.beginning(page.limits) : nil,
             whole: isWhole && before == nil ? nil : Frame.Link(text: "Full history", href: link(nil)),
             earlier: isWhole ? nil : shown.last.map { link($0.position) })
     }
@@ -109,9 +119,11 @@ struct RecordHistory: ViewModel {
 }
 
 extension RecordHistory.Row {
-    /// - Parameter isCut: true if more entries exist than were read, so that a missing `previous` does not mean a first version.
+    /// - Parameter isCut: true if more entries exist than were read, so that a missing `previous` does not mean a first
+    ///   version.
     fileprivate init(
-        _ entry: RecordJournalEntry, _ version: FieldDifference.Version, after previous: (entry: RecordJournalEntry, version: FieldDifference.Version)?,
+        _ entry: RecordJournalEntry, _ version: FieldDifference.Version,
+        after previous: (entry: RecordJournalEntry, version: FieldDifference.Version)?,
         isCut: Bool, _ presenter: ValuePresenter, _ name: Name, _ place: Place, _ people: People
     ) {
         act = entry.act.rawValue
@@ -119,14 +131,19 @@ extension RecordHistory.Row {
         who = people.name(of: entry.signature.userRecordName) + entry.signature.onDevice
         tag = entry.recordChangeTag
         isNow = entry.replaced == nil
-        request = entry.requestID.map { Frame.Link(text: "request", href: place.link(Tab.requests.rawValue, [("id", $0)])) }
+        request = entry.requestID.map {
+            Frame.Link(text: "request", href: place.link(Tab.requests.rawValue, [("id", $0)]))
+        }
         let all: [FieldDifference]
         switch (entry.act, previous) {
         case (.deleted, _): (all, remark) = ([], nil)
         case (.created, _):
             all = FieldDifference.all(from: .nothing, to: version, presenter)
             remark = all.isEmpty ? "without fields" : nil
-        case (.modified, nil): (all, remark) = ([], isCut ? "The version before it is under Earlier." : "The version before it is not kept.")
+        case (.modified, nil):
+            (all, remark) = (
+                [], isCut ? "The version before it is under Earlier." : "The version before it is not kept."
+            )
         case (.modified, let previous?):
             all = FieldDifference.all(from: previous.version, to: version, presenter)
             remark = all.isEmpty ? "saved again with the same values" : nil
@@ -146,8 +163,12 @@ extension RecordHistory.Row {
 extension JournalLimits {
     /// The retention policy, in a sentence.
     var sentence: String {
-        if isOff { return "This server keeps no earlier versions. To keep them, start it with skylight serve --journal-days 30." }
-        return "Earlier versions are kept for \(Digits.count(days, "day")), up to \(Digits.grouped(versions)) per record."
+        if isOff {
+            return
+                "This server keeps no earlier versions. To keep them, start it with skylight serve --journal-days 30."
+        }
+        return
+            "Earlier versions are kept for \(Digits.count(days, "day")), up to \(Digits.grouped(versions)) per record."
     }
 }
 
@@ -158,7 +179,9 @@ extension Visit {
         if assets.keepsFiles(of: place.address.container), entries.contains(where: \.fields.mayHoldAssets) {
             presenter = ValuePresenter(
                 place: place, zoneID: zoneID,
-                links: try await measure { try await assets.links(place.address.container, place.address.environment, origin: "") })
+                links: try await measure {
+                    try await assets.links(place.address.container, place.address.environment, origin: "")
+                })
         }
         return presenter
     }
@@ -193,18 +216,23 @@ struct FieldDifference: ViewModel {
 
     /// The differing fields, sorted by name. The parent of the record comes last.
     static func all(from before: Version, to after: Version, _ presenter: ValuePresenter) -> [FieldDifference] {
-        var differences = Set(before.fields.keys).union(after.fields.keys).sorted().compactMap { name -> FieldDifference? in
+        var differences = Set(before.fields.keys).union(after.fields.keys).sorted().compactMap {
+            name -> FieldDifference? in
             let (old, new) = (before.fields[name], after.fields[name])
             if old.map(bytes) == new.map(bytes) { return nil }
             return FieldDifference(
-                name: name.string, kind: kind(hadValue: old != nil, hasValue: new != nil), before: presenter.view(old?.value, of: name),
+                name: name.string, kind: kind(hadValue: old != nil, hasValue: new != nil),
+                before: presenter.view(old?.value, of: name),
                 after: presenter.view(new?.value, of: name))
         }
         if before.parent != after.parent {
-            func view(_ parent: Name?) -> ValueView { parent.map { presenter.view(.reference(Reference(recordName: $0)), of: "parent") } ?? .missing }
+            func view(_ parent: Name?) -> ValueView {
+                parent.map { presenter.view(.reference(Reference(recordName: $0)), of: "parent") } ?? .missing
+            }
             differences.append(
                 FieldDifference(
-                    name: "parent", kind: kind(hadValue: before.parent != nil, hasValue: after.parent != nil), before: view(before.parent),
+                    name: "parent", kind: kind(hadValue: before.parent != nil, hasValue: after.parent != nil),
+                    before: view(before.parent),
                     after: view(after.parent)))
         }
         return differences
@@ -243,27 +271,40 @@ struct RestoreView: Page {
         let (name, zoneID) = try RecordRestoring.target(visit)
         let position = try RecordRestoring.position(visit)
         let recordID = RecordID(recordName: name, zoneID: zoneID)
-        let latest = try await visit.measure { try await visit.database.journal(RecordJournalRequest(recordID, limit: PageLimit(records: 1))) }
+        let latest = try await visit.measure {
+            try await visit.database.journal(RecordJournalRequest(recordID, limit: PageLimit(records: 1)))
+        }
         let wanted = try await visit.measure {
-            try await visit.database.journal(RecordJournalRequest(recordID, before: position.addingSaturated(1), limit: PageLimit(records: 1)))
+            try await visit.database.journal(
+                RecordJournalRequest(recordID, before: position.addingSaturated(1), limit: PageLimit(records: 1)))
         }
         guard let now = latest.entries.first, let entry = wanted.entries.first, entry.position == position else {
             throw RecordReversion(recordID, to: position, recordChangeTag: nil).notKept(latest.limits)
         }
-        if entry.act == .deleted { throw RecordError(.badRequest, "That change deleted the record; restore an earlier version") }
+        if entry.act == .deleted {
+            throw RecordError(.badRequest, "That change deleted the record; restore an earlier version")
+        }
         let isDeleted = now.act == .deleted
         let history = visit.place.link("record/history", [("name", name.string)])
-        var fields = [Frame.Hidden(name: "name", value: name.string), Frame.Hidden(name: "position", value: String(position))]
+        var fields = [
+            Frame.Hidden(name: "name", value: name.string), Frame.Hidden(name: "position", value: String(position)),
+        ]
         if !isDeleted { fields.append(Frame.Hidden(name: "tag", value: now.recordChangeTag)) }
         fields.append(Frame.Hidden(name: "from", value: history))
-        let version = Dictionary(try entry.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        let version = Dictionary(
+            try entry.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         return RestoreView(
-            title: "Restore \(visit.titles.words(for: name, title: visit.titles.title(of: entry.recordType, version)))?", recordName: name.string, type: entry.recordType.string, zone: visit.zoneName(zoneID),
-            when: ValueView(.time(entry.signature.timestamp)), who: visit.people.name(of: entry.signature.userRecordName), isDeleted: isDeleted,
+            title:
+                "Restore \(visit.titles.words(for: name, title: visit.titles.title(of: entry.recordType, version)))?",
+            recordName: name.string, type: entry.recordType.string, zone: visit.zoneName(zoneID),
+            when: ValueView(.time(entry.signature.timestamp)),
+            who: visit.people.name(of: entry.signature.userRecordName), isDeleted: isDeleted,
             differences: FieldDifference.all(
-                from: try FieldDifference.Version(now.fields, parent: now.parent), to: try FieldDifference.Version(entry.fields, parent: entry.parent),
+                from: try FieldDifference.Version(now.fields, parent: now.parent),
+                to: try FieldDifference.Version(entry.fields, parent: entry.parent),
                 try await visit.presenter(of: [now, entry], in: zoneID)),
-            action: visit.place.link("record/restore"), fields: fields, cancel: history, milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            action: visit.place.link("record/restore"), fields: fields, cancel: history,
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
 
@@ -273,12 +314,15 @@ enum RecordRestoring {
     static func restore(_ visit: Visit) async throws -> String {
         let (name, zoneID) = try target(visit)
         let reversion = RecordReversion(
-            RecordID(recordName: name, zoneID: zoneID), to: try position(visit), recordChangeTag: visit.fields.text("tag"))
+            RecordID(recordName: name, zoneID: zoneID), to: try position(visit),
+            recordChangeTag: visit.fields.text("tag"))
         do {
             _ = try await visit.measure { try await visit.database.revert(reversion) }
         } catch let error as RecordError where error.code == .conflict {
             throw RecordError(
-                .conflict, "The record ‘\(name)’ changed after you opened this page. Nothing was restored. Look at its history again")
+                .conflict,
+                "The record ‘\(name)’ changed after you opened this page. Nothing was restored. Look at its history again"
+            )
         }
         return visit.place.inZone(zoneID).link("record", [("name", name.string), Notice.recordRestored.parameter])
     }

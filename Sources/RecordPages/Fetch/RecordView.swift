@@ -5,8 +5,8 @@ internal import Records
 
 /// The page of a record: its data, and its references from other records.
 struct RecordView: Page {
-    /// The panel of the clients that received a record and those that did not; `nil` if the engine can't tell. There may be one for a record that
-    /// the acting user does not see.
+    /// The panel of the clients that received a record and those that did not; `nil` if the engine can't tell. There
+    /// may be one for a record that the acting user does not see.
     typealias Deliveries = @Sendable (RecordID, StoredRecord?, Visit) async throws -> (any ViewModel)?
 
     static let template = "record"
@@ -63,7 +63,8 @@ struct RecordView: Page {
     struct Deletion: ViewModel {
         let when: ValueView
         let who: String
-        /// The form that saves the last version again; `nil` if it is not kept, for a share, and for a caller who can't save.
+        /// The form that saves the last version again; `nil` if it is not kept, for a share, and for a caller who can't
+        /// save.
         let undo: Undo?
     }
 
@@ -117,10 +118,12 @@ extension RecordView {
         let last = body == nil ? history?.rows.first { $0.restore != nil } : nil
         let deletion = body == nil ? try await Deletion(history, last: last, of: name, in: zoneID, there) : nil
         return RecordView(
-            title: "\(name)", notice: Notice.text(visit.fields["notice"]), recordName: name.string, zone: visit.zoneName(zoneID), body: body, complaint: complaint,
+            title: "\(name)", notice: Notice.text(visit.fields["notice"]), recordName: name.string,
+            zone: visit.zoneName(zoneID), body: body, complaint: complaint,
             deletion: deletion,
             isLost: body == nil && history == nil && visit.fields["notice"] == Notice.recordDeleted.rawValue,
-            whereabouts: body == nil && deletion == nil ? try await RecordTrace.all(of: [name], notIn: zoneID, visit)[name] ?? [] : [],
+            whereabouts: body == nil && deletion == nil
+                ? try await RecordTrace.all(of: [name], notIn: zoneID, visit)[name] ?? [] : [],
             changes: visit.hasFeed(zoneID) ? there.place.link("changes") : nil,
             elsewhere: visit.place.with { $0.zone = .all }.link("find", [("q", name.string)]), history: history,
             lastVersion: last?.restore, unseen: unseen,
@@ -149,8 +152,12 @@ extension RecordView {
 
 extension RecordView.Deletion {
     /// - Parameter last: the last version of the record.
-    fileprivate init?(_ history: RecordHistory?, last: RecordHistory.Row?, of name: Name, in zoneID: ZoneID, _ visit: Visit) async throws {
-        guard let latest = history?.rows.first, latest.act == RecordJournalEntry.Act.deleted.rawValue else { return nil }
+    fileprivate init?(
+        _ history: RecordHistory?, last: RecordHistory.Row?, of name: Name, in zoneID: ZoneID, _ visit: Visit
+    ) async throws {
+        guard let latest = history?.rows.first, latest.act == RecordJournalEntry.Act.deleted.rawValue else {
+            return nil
+        }
         when = latest.when
         who = latest.who
         guard let last, !last.isShare, try await visit.canSave(in: zoneID) else {
@@ -160,7 +167,8 @@ extension RecordView.Deletion {
         undo = RecordView.Undo(
             action: visit.place.link("record/restore"),
             fields: [
-                Frame.Hidden(name: "name", value: name.string), Frame.Hidden(name: "position", value: String(last.position)),
+                Frame.Hidden(name: "name", value: name.string),
+                Frame.Hidden(name: "position", value: String(last.position)),
                 Frame.Hidden(name: "from", value: visit.place.link("record", [("name", name.string)])),
             ])
     }
@@ -174,7 +182,9 @@ extension RecordView.Body {
         let values = try record.fields.decoded()
         let referrers = try await ReferrerPanel.referrers(to: record, visit)
         let parentID = record.parent.map { RecordID(recordName: $0, zoneID: zoneID) }
-        let others = values.flatMap { $0.value.targets(from: zoneID, limit: ValuePresenter.fullCount) } + (parentID.map { [$0] } ?? [])
+        let others =
+            values.flatMap { $0.value.targets(from: zoneID, limit: ValuePresenter.fullCount) }
+            + (parentID.map { [$0] } ?? [])
             + (referrers ?? []).map { RecordID(recordName: $0.recordName, zoneID: zoneID) }
         let titles = try await ReferencedTitles(others, known: CollectionOfOne(record), visit)
         let presenter = ValuePresenter(place: place, zoneID: zoneID, links: links, titles: titles, isFull: true)
@@ -185,13 +195,19 @@ extension RecordView.Body {
         fields = values.map { field in
             RecordView.FieldRow(
                 name: field.name.string, type: field.value.typeLabel, isEncrypted: field.isEncrypted,
-                indexes: (type?.fields[field.name]?.indexes ?? []).names.map { IndexBadge(text: $0, tone: "has", explanation: "Index of the field") },
+                indexes: (type?.fields[field.name]?.indexes ?? []).names.map {
+                    IndexBadge(text: $0, tone: "has", explanation: "Index of the field")
+                },
                 value: presenter.view(field.value, of: field.name))
         }
         facts = Self.facts(record, visit: visit)
         sharing = try await SharingPanel.load(record, visit)
         assets = try await RecordAssets(record, links: links, visit: visit)
-        parent = parentID.map { RecordLink(href: place.link(toRecord: $0.recordName, in: zoneID), recordName: $0.recordName.string, title: titles[$0]) }
+        parent = parentID.map {
+            RecordLink(
+                href: place.link(toRecord: $0.recordName, in: zoneID), recordName: $0.recordName.string,
+                title: titles[$0])
+        }
         self.referrers = referrers.map { ReferrerPanel($0, to: record.recordID, titles, visit) }
         graph = try await ReferenceGraph(record, values, referrers: referrers ?? [], titles, visit)
         self.deliveries = try await deliveries(record.recordID, record, visit)
@@ -213,7 +229,9 @@ extension RecordView.Body {
         func fact(_ name: String, _ form: ValueView.Form, note: String? = nil) -> RecordView.Fact {
             RecordView.Fact(name: name, value: ValueView(form, note: note))
         }
-        func by(_ signature: Signature) -> String { "by \(visit.people.name(of: signature.userRecordName))\(signature.onDevice)" }
+        func by(_ signature: Signature) -> String {
+            "by \(visit.people.name(of: signature.userRecordName))\(signature.onDevice)"
+        }
         return [
             fact("created", .time(record.created.timestamp), note: by(record.created)),
             fact("modified", .time(record.modified.timestamp), note: by(record.modified)),
@@ -266,7 +284,8 @@ struct ReferrerPanel: ViewModel {
     init(_ found: [Referrer], to recordID: RecordID, _ titles: ReferencedTitles, _ visit: Visit) {
         let referrers = found.prefix(Self.limit)
         let hasMore = found.count > referrers.count
-        ways = Self.grouped(referrers) { Kind(type: $0.recordType, field: $0.fieldName, action: $0.action) }.map { kind, members in
+        ways = Self.grouped(referrers) { Kind(type: $0.recordType, field: $0.fieldName, action: $0.action) }.map {
+            kind, members in
             Way(kind, count: Digits.grouped(members.count) + (hasMore ? "+" : ""), target: recordID.recordName, visit)
         }
         groups = Self.grouped(referrers, by: \.recordType).map { type, members in
@@ -277,11 +296,16 @@ struct ReferrerPanel: ViewModel {
                     title: titles[RecordID(recordName: name, zoneID: recordID.zoneID)])
             }
             let shown = links.count > Self.shown + 1 ? Self.shown : links.count
-            return Group(type: type.string, rows: Array(links.prefix(shown)), rest: Array(links.dropFirst(shown)), restTitle: "\(links.count - shown) more")
+            return Group(
+                type: type.string, rows: Array(links.prefix(shown)), rest: Array(links.dropFirst(shown)),
+                restTitle: "\(links.count - shown) more")
         }
         let count = groups.reduce(0) { $0 + $1.rows.count + $1.rest.count }
         // The limit counts references, not records: the next reference may be another field of a listed record.
-        title = count == 0 ? "No record refers to this one" : "Referred to by \(Digits.count(count, "record"))\(hasMore ? " or more" : "")"
+        title =
+            count == 0
+            ? "No record refers to this one"
+            : "Referred to by \(Digits.count(count, "record"))\(hasMore ? " or more" : "")"
     }
 
     fileprivate struct Kind: Hashable {
@@ -291,7 +315,9 @@ struct ReferrerPanel: ViewModel {
     }
 
     /// Groups elements in the order of first occurrence.
-    private static func grouped<Key: Hashable>(_ referrers: ArraySlice<Referrer>, by key: (Referrer) -> Key) -> [(Key, [Referrer])] {
+    private static func grouped<Key: Hashable>(_ referrers: ArraySlice<Referrer>, by key: (Referrer) -> Key) -> [(
+        Key, [Referrer]
+    )] {
         var order: [Key] = []
         var groups: [Key: [Referrer]] = [:]
         for referrer in referrers {
@@ -323,7 +349,10 @@ extension ReferrerPanel.Way {
         guard let field = visit.schema?.types[kind.type]?.queryField(named: kind.field) else { return nil }
         let comparator: Comparator = field.definition.type.isList ? .listContains : .equals
         guard field.allows(comparator) else { return nil }
-        let parameters = [("type", kind.type.string), ("filter1", field.name.string), ("is1", comparator.rawValue), ("value1", target.string)]
+        let parameters = [
+            ("type", kind.type.string), ("filter1", field.name.string), ("is1", comparator.rawValue),
+            ("value1", target.string),
+        ]
         return visit.place.link("query", parameters.map { (name: $0.0, value: $0.1) })
     }
 }
@@ -336,22 +365,38 @@ enum RecordActions {
         let (name, zoneID) = try target(visit)
         let record = try await RecordView.record(name, in: zoneID, visit: visit)
         let named = try visit.titles.words(for: record)
-        var lines = ["The \(record.recordType) record \(named) in zone \(visit.zoneName(zoneID)) is deleted for everyone who sees it."]
+        var lines = [
+            "The \(record.recordType) record \(named) in zone \(visit.zoneName(zoneID)) is deleted for everyone who sees it."
+        ]
         if visit.database.can(.traceReferences) {
-            let referrers = try await visit.measure { try await visit.database.referrers(to: record.recordID, limit: 1000) }
+            let referrers = try await visit.measure {
+                try await visit.database.referrers(to: record.recordID, limit: 1000)
+            }
             let falling = Set(referrers.filter { $0.action == .deleteSelf }.map(\.recordName))
-            let children = Set(referrers.filter { $0.fieldName == SystemField.parent.schemaName }.map(\.recordName)).subtracting(falling).count
+            let children = Set(referrers.filter { $0.fieldName == SystemField.parent.schemaName }.map(\.recordName))
+                .subtracting(falling).count
             let cascading = referrers.count { $0.action == .deleteSelf }
             let blocking = referrers.count { $0.action == .validate }
-            if cascading > 0 { lines.append("\(Digits.count(cascading, "record")) with a DELETE_SELF reference to it \(cascading == 1 ? "is" : "are") deleted too.") }
-            if blocking > 0 {
-                lines.append("\(Digits.count(blocking, "record")) with a VALIDATE reference to it will keep it from being deleted.")
+            if cascading > 0 {
+                lines.append(
+                    "\(Digits.count(cascading, "record")) with a DELETE_SELF reference to it \(cascading == 1 ? "is" : "are") deleted too."
+                )
             }
-            if children > 0 { lines.append("\(Digits.count(children, "record")) with it as parent will keep it from being deleted.") }
+            if blocking > 0 {
+                lines.append(
+                    "\(Digits.count(blocking, "record")) with a VALIDATE reference to it will keep it from being deleted."
+                )
+            }
+            if children > 0 {
+                lines.append("\(Digits.count(children, "record")) with it as parent will keep it from being deleted.")
+            }
         }
         return ConfirmationView(
             on: .fetch, title: "Delete \(named)?", lines: lines, action: visit.place.link("record/delete"),
-            fields: [Frame.Hidden(name: "name", value: name.string), Frame.Hidden(name: "tag", value: record.recordChangeTag)],
+            fields: [
+                Frame.Hidden(name: "name", value: name.string),
+                Frame.Hidden(name: "tag", value: record.recordChangeTag),
+            ],
             button: "Delete the record", cancel: visit.place.link(toRecord: name, in: zoneID))
     }
 
@@ -359,8 +404,11 @@ enum RecordActions {
     static func delete(_ visit: Visit) async throws -> String {
         let (name, zoneID) = try target(visit)
         let tag = visit.fields.text("tag")
-        let operation = RecordOperation(tag == nil ? .forceDelete : .delete, recordName: name, zoneID: zoneID, recordChangeTag: tag)
-        let results = try await visit.measure { try await visit.database.modify(ModifyRequest([operation], zoneID: zoneID)) }
+        let operation = RecordOperation(
+            tag == nil ? .forceDelete : .delete, recordName: name, zoneID: zoneID, recordChangeTag: tag)
+        let results = try await visit.measure {
+            try await visit.database.modify(ModifyRequest([operation], zoneID: zoneID))
+        }
         for result in results { _ = try result.get() }
         return visit.place.inZone(zoneID).link("record", [("name", name.string), Notice.recordDeleted.parameter])
     }

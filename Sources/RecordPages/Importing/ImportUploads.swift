@@ -50,7 +50,9 @@ final class ImportUploads: Sendable {
         if bytes.isEmpty { throw RecordError(.badRequest, "There is nothing to import: choose a file, or paste rows") }
         if bytes.count > Self.sizeLimit {
             throw RecordError(
-                .badRequest, "The file is larger than \(Digits.bytes(Int64(Self.sizeLimit))): import it with 'skylight import', which takes files of any size")
+                .badRequest,
+                "The file is larger than \(Digits.bytes(Int64(Self.sizeLimit))): import it with 'skylight import', which takes files of any size"
+            )
         }
         let name = Self.safe(fileName)
         let format = format ?? FileFormat(of: URL(filePath: name)) ?? Self.guess(bytes)
@@ -59,14 +61,16 @@ final class ImportUploads: Sendable {
             do {
                 let place = try folder.url().appending(path: id, directoryHint: .isDirectory)
                 let url = URL(filePath: name, relativeTo: place)
-                try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+                try FileManager.default.createDirectory(
+                    at: place, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
                 try Data(bytes).write(to: url)
                 return (place, url)
             } catch {
                 throw RecordError.noTemporaryFile("The file was not read")
             }
         }
-        let upload = Upload(id: id, fileName: name, format: format, size: bytes.count, url: url, place: place, kept: .now)
+        let upload = Upload(
+            id: id, fileName: name, format: format, size: bytes.count, url: url, place: place, kept: .now)
         state.withLock { $0.uploads.append(upload) }
         sweep()
         return upload
@@ -124,7 +128,9 @@ final class ImportUploads: Sendable {
     func discard(_ upload: Upload) {
         let place = upload.place
         // If this fails, the removal of the parent folder deletes the file later.
-        Task.detached(executorPreference: WorkPool.lengthy, priority: .low) { try? FileManager.default.removeItem(at: place) }
+        Task.detached(executorPreference: WorkPool.lengthy, priority: .low) {
+            try? FileManager.default.removeItem(at: place)
+        }
     }
 
     /// A file name that can't escape its folder.

@@ -92,7 +92,8 @@ struct ImportingView: Page {
     let milliseconds: String
 
     init(
-        _ form: ImportForm, _ upload: ImportUploads.Upload? = nil, _ preview: ImportPreview? = nil, complaint: RecordError? = nil,
+        _ form: ImportForm, _ upload: ImportUploads.Upload? = nil, _ preview: ImportPreview? = nil,
+        complaint: RecordError? = nil,
         remark: String? = nil, visit: Visit
     ) {
         let place = visit.place
@@ -101,7 +102,8 @@ struct ImportingView: Page {
         types = visit.types.map { Choice($0.name.string, $0.name.string, isSelected: false) }
         zones = visit.chosenZoneChoices
         let chosen = upload?.format ?? form.format
-        formats = [Choice("", "automatic", isSelected: chosen == nil)]
+        formats =
+            [Choice("", "automatic", isSelected: chosen == nil)]
             + FileFormat.allCases.map { Choice($0.rawValue, $0.rawValue.uppercased(), isSelected: $0 == chosen) }
         limit = Digits.bytes(Int64(ImportUploads.sizeLimit))
         self.complaint = complaint.map { PageError($0) }
@@ -111,7 +113,8 @@ struct ImportingView: Page {
         let whole = place.with { $0.zone = .unspecified }
         action = whole.link("importing/preview")
         run = whole.link("importing/run")
-        command = "skylight import FILE --container \(place.address.container) --type \(form.typeName.isEmpty ? "TYPE" : form.typeName.shellWord)"
+        command =
+            "skylight import FILE --container \(place.address.container) --type \(form.typeName.isEmpty ? "TYPE" : form.typeName.shellWord)"
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 
@@ -127,15 +130,19 @@ extension ImportingView.Preview {
         mark = form.mark(upload, nameField: preview?.nameField?.string ?? ImportForm.noColumn, at: visit.place)
         var columns = Array((preview?.columns ?? []).prefix(ImportingView.columnLimit))
         if let named = preview?.nameField, !columns.contains(named) { columns.append(named) }
-        nameFields = [Choice(ImportForm.noColumn, "new random names", isSelected: preview?.nameField == nil)]
+        nameFields =
+            [Choice(ImportForm.noColumn, "new random names", isSelected: preview?.nameField == nil)]
             + columns.map { Choice($0.string, "column \($0)", isSelected: $0 == preview?.nameField) }
         offer = preview == nil || !visit.canEditSchema ? nil : form.offer(of: upload)
         isSuggested = form.nameField == nil && preview?.nameField != nil
         let shown = (preview?.fields ?? []).prefix(ImportingView.columnLimit)
-        moreFields = Self.more((preview?.fields.count ?? 0) - shown.count, "field").map { "\($0) They are also imported." }
+        moreFields = Self.more((preview?.fields.count ?? 0) - shown.count, "field").map {
+            "\($0) They are also imported."
+        }
         fields = shown.map { field in
             ImportingView.FieldRow(
-                name: field.fieldName.string, type: field.type.label, columns: field.columns.map(\.string).joined(separator: ", "),
+                name: field.fieldName.string, type: field.type.label,
+                columns: field.columns.map(\.string).joined(separator: ", "),
                 reason: field.reason.map { "because \($0)" }, isNew: field.isNew, types: Self.types(of: field, form),
                 indexes: visit.canEditSchema ? ImportingView.IndexTick.all(of: field, form, visit) : [])
         }
@@ -150,7 +157,11 @@ extension ImportingView.Preview {
         if let more = Self.more((preview?.notes.count ?? 0) - notes.count, "note") { notes.append(more) }
         let made = (preview?.indexesMade ?? []).map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
         if preview?.madeType == true { notes.append("The import creates the record type \(form.typeName).") }
-        if !made.isEmpty { notes.append("The import adds indexes: \(made.joined(separator: ", ")). With QUERYABLE on recordName, the console can list the records.") }
+        if !made.isEmpty {
+            notes.append(
+                "The import adds indexes: \(made.joined(separator: ", ")). With QUERYABLE on recordName, the console can list the records."
+            )
+        }
         if offersIndexes, preview?.fields.contains(where: \.isNew) ?? false {
             notes.append("Ticked: the indexes that CloudKit adds by default. Untick those you don’t need.")
         }
@@ -163,11 +174,17 @@ extension ImportingView.Preview {
         problems = (preview?.problems ?? []).map { ImportingView.ProblemRow(line: String($0.line), reason: $0.reason) }
         moreProblems = count > problems.count ? "… and \(Digits.grouped(count - problems.count)) more" : nil
         skips = form.skipsBadRows
-        let changesSchema = preview.map { $0.madeType || !$0.indexesMade.isEmpty || $0.fields.contains(where: \.isNew) } ?? false
-        refusal = changesSchema && visit.place.address.environment == .production
-            ? "The production schema has no such type, field or index. Import into development, deploy its schema, then import here." : nil
+        let changesSchema =
+            preview.map { $0.madeType || !$0.indexesMade.isEmpty || $0.fields.contains(where: \.isNew) } ?? false
+        refusal =
+            changesSchema && visit.place.address.environment == .production
+            ? "The production schema has no such type, field or index. Import into development, deploy its schema, then import here."
+            : nil
         let isBlocked = count > 0 && !skips
-        button = count > 0 && skips ? "Import \(Digits.grouped(goodRows)), skip \(Digits.grouped(count))" : "Import \(Digits.count(goodRows, "record"))"
+        button =
+            count > 0 && skips
+            ? "Import \(Digits.grouped(goodRows)), skip \(Digits.grouped(count))"
+            : "Import \(Digits.count(goodRows, "record"))"
         obstacle = isBlocked ? "\(Digits.count(count, "row")) can’t be imported. Skip them, or correct the file." : nil
         isPossible = goodRows > 0 && refusal == nil && preview != nil
     }
@@ -188,9 +205,12 @@ extension ImportingView.Preview {
 }
 
 extension ImportingView.IndexTick {
-    fileprivate static func all(of field: ImportPreview.Column, _ form: ImportForm, _ visit: Visit) -> [ImportingView.IndexTick] {
+    fileprivate static func all(of field: ImportPreview.Column, _ form: ImportForm, _ visit: Visit) -> [ImportingView
+        .IndexTick]
+    {
         let there = visit.schema?.types[Name(form.typeName)]?.fields[field.fieldName]?.indexes ?? []
-        return Indexes.named.filter { field.type.allowedIndexes.contains($0.index) && !there.contains($0.index) }.map { name, index in
+        return Indexes.named.filter { field.type.allowedIndexes.contains($0.index) && !there.contains($0.index) }.map {
+            name, index in
             ImportingView.IndexTick(
                 index: name, value: "\(field.fieldName):\(name)", label: "Add \(name) to \(field.fieldName)",
                 isTicked: form.indexes[field.fieldName]?.contains(index) ?? false)
@@ -206,7 +226,8 @@ struct ImportForm: Sendable {
     static let noColumn = "-"
 
     var typeName: String
-    /// `nil` if the user made no choice: then a column called recordName supplies the record names, or else one with a different value in each row.
+    /// `nil` if the user made no choice: then a column called recordName supplies the record names, or else one with a
+    /// different value in each row.
     var nameField: String?
     var skipsBadRows: Bool
     var format: FileFormat?
@@ -233,7 +254,9 @@ struct ImportForm: Sendable {
         format = fields["format"].flatMap { FileFormat(rawValue: $0) }
         types = fields.all(Self.typeField).reduce(into: [:]) { types, text in
             // A column's name may have colons, a type's has none.
-            guard let colon = text.lastIndex(of: ":"), let type = FieldType(wireName: String(text[text.index(after: colon)...])) else { return }
+            guard let colon = text.lastIndex(of: ":"),
+                let type = FieldType(wireName: String(text[text.index(after: colon)...]))
+            else { return }
             if Self.columnTypes.contains(type) { types[Name(text[..<colon])] = type }
         }
         indexes = fields.all(Self.indexField).reduce(into: [:]) { indexes, text in
@@ -260,19 +283,23 @@ struct ImportForm: Sendable {
         let zone = place.zoneID.map(place.zoneText) ?? ""
         let ticked = indexes.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value.rawValue)" }.joined(separator: " ")
         let typed = types.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value.wireName)" }.joined(separator: " ")
-        for text in [upload.id, typeName, zone, upload.format.rawValue, nameField, ticked, typed] { mark.add(text: text) }
+        for text in [upload.id, typeName, zone, upload.format.rawValue, nameField, ticked, typed] {
+            mark.add(text: text)
+        }
         return mark.text
     }
 
     /// - Parameters:
     ///   - columns: the columns of the file.
-    ///   - suggested: the column that supplies the record names if the user made no choice and none is called recordName.
+    ///   - suggested: the column that supplies the record names if the user made no choice and none is called
+    ///     recordName.
     func options(_ zoneID: ZoneID, format: FileFormat, columns: [Name], suggested: Name? = nil) -> ImportOptions {
         let named = nameField.map { Name($0) }
         let usual = columns.first { SystemField(named: $0) == .recordID } ?? suggested
         let nameField = named == nil ? usual : columns.contains { $0 == named } ? named : nil
         return ImportOptions(
-            recordType: Name(typeName), zoneID: zoneID, format: format, nameField: nameField, givesNewNames: nameField == nil, indexes: indexes,
+            recordType: Name(typeName), zoneID: zoneID, format: format, nameField: nameField,
+            givesNewNames: nameField == nil, indexes: indexes,
             // The columns of an earlier file do not count.
             types: types.filter { columns.contains($0.key) }, skipsBadRows: skipsBadRows)
     }
@@ -298,7 +325,9 @@ enum ImportActions {
             } else if let id = visit.fields.text("upload") {
                 upload = try uploads.upload(id, as: form.format)
             }
-            guard let upload else { throw RecordError(.badRequest, "There is nothing to import: choose a file, or paste rows") }
+            guard let upload else {
+                throw RecordError(.badRequest, "There is nothing to import: choose a file, or paste rows")
+            }
             if visit.chosenZoneID == nil { throw RecordError(.badRequest, "Choose the zone for the records") }
             if form.typeName.isEmpty { throw RecordError(.badRequest, "Enter a record type for the rows") }
             let (ticked, preview) = try preview(form, upload, visit)
@@ -315,20 +344,28 @@ enum ImportActions {
         let visit = visit.inChosenZone
         let form = ImportForm(visit.fields, visit: visit)
         let id = visit.fields["upload"] ?? ""
-        if sent == nil, let begun = uploads.run(importing: id) { return .redirect(visit.place.link("run", [("id", begun)])) }
+        if sent == nil, let begun = uploads.run(importing: id) {
+            return .redirect(visit.place.link("run", [("id", begun)]))
+        }
         let upload = sent == nil ? try uploads.upload(id, as: form.format) : nil
         // A form that can't be previewed has no mark.
         let previewed = upload.flatMap { try? preview(form, $0, visit) }
         guard let upload, let (form, preview) = previewed,
-            Name(form.mark(upload, nameField: form.nameField ?? "", at: visit.place)) == Name(visit.fields["previewed"] ?? "")
+            Name(form.mark(upload, nameField: form.nameField ?? "", at: visit.place))
+                == Name(visit.fields["previewed"] ?? "")
         else {
             // Another click may have begun the import meanwhile.
-            if sent == nil, let begun = uploads.run(importing: id) { return .redirect(visit.place.link("run", [("id", begun)])) }
+            if sent == nil, let begun = uploads.run(importing: id) {
+                return .redirect(visit.place.link("run", [("id", begun)]))
+            }
             let remark = "Nothing was imported: the preview is out of date. This is the new preview."
             return try await preview(visit, sent: sent, uploads: uploads, remark: remark)
         }
         if preview.problemCount > 0, !form.skipsBadRows {
-            let error = RecordError(.badRequest, "Nothing was imported: some rows are not valid. Choose to skip them, or correct the file and choose it again")
+            let error = RecordError(
+                .badRequest,
+                "Nothing was imported: some rows are not valid. Choose to skip them, or correct the file and choose it again"
+            )
             return .page(ImportingView(form, upload, preview, complaint: error, visit: visit))
         }
         guard let zoneID = visit.chosenZoneID else { throw RecordError(.badRequest, "Choose the zone for the records") }
@@ -336,12 +373,17 @@ enum ImportActions {
         let importer = try reading { try Importer([upload.url], options: options, into: visit.database) }
         let records = [("type", form.typeName)]
         // The query also shows the records of the type that were there before.
-        let shown = preview.madeType ? "Show the \(Digits.count(preview.goodRows, "record"))" : "Show all \(form.typeName) records"
+        let shown =
+            preview.madeType
+            ? "Show the \(Digits.count(preview.goodRows, "record"))" : "Show all \(form.typeName) records"
         let query = Frame.Link(text: shown, href: visit.place.link("query", records))
         let back = Frame.Link(text: "Import another file", href: visit.place.link("importing"))
-        let file = Frame.Link(text: "Export CSV of all \(form.typeName) records in zone \(visit.zoneName(zoneID))", href: visit.place.link("query.csv", records + [("all", "1")]))
+        let file = Frame.Link(
+            text: "Export CSV of all \(form.typeName) records in zone \(visit.zoneName(zoneID))",
+            href: visit.place.link("query.csv", records + [("all", "1")]))
         let run = BackgroundRun(
-            heading: "Import \(upload.fileName)", verb: "saved", total: preview.goodRows, place: visit.place, back: back, results: [query, file],
+            heading: "Import \(upload.fileName)", verb: "saved", total: preview.goodRows, place: visit.place,
+            back: back, results: [query, file],
             tab: .importing, problems: .skippedRows, completesAll: true)
         do {
             try uploads.take(upload, for: run.id)
@@ -371,10 +413,14 @@ enum ImportActions {
                 }
             }
             for problem in report.skipped {
-                run.add(BackgroundRun.Problem(subject: "line \(problem.line)", href: nil, code: nil, reason: problem.reason))
+                run.add(
+                    BackgroundRun.Problem(subject: "line \(problem.line)", href: nil, code: nil, reason: problem.reason)
+                )
             }
             run.update { state in
-                (state.phase, state.done, state.achieved, state.problemCount) = (nil, state.total, report.saved, report.skippedCount)
+                (state.phase, state.done, state.achieved, state.problemCount) = (
+                    nil, state.total, report.saved, report.skippedCount
+                )
                 state.notes += report.notes.prefix(ImportingView.columnLimit).map(ImportingView.sentence(of:))
                 if report.madeType { state.notes.append("The record type \(report.recordType) was created.") }
                 let made = report.indexesMade.map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
@@ -386,7 +432,8 @@ enum ImportActions {
         }
     }
 
-    /// The preview, and the form with the indexes that its page ticks: until the user chooses, those that a save in development gives new fields.
+    /// The preview, and the form with the indexes that its page ticks: until the user chooses, those that a save in
+    /// development gives new fields.
     private static func preview(
         _ form: ImportForm, _ upload: ImportUploads.Upload, _ visit: Visit
     ) throws -> (ImportForm, ImportPreview) {
@@ -396,14 +443,16 @@ enum ImportActions {
         form.indexes = [:]
         let preview = try read(form, upload, visit)
         guard visit.canEditSchema else { return (form, preview) }
-        for field in preview.fields.prefix(ImportingView.columnLimit) where field.isNew && !field.type.allowedIndexes.isEmpty {
+        for field in preview.fields.prefix(ImportingView.columnLimit)
+        where field.isNew && !field.type.allowedIndexes.isEmpty {
             form.indexes[field.fieldName] = field.type.allowedIndexes
         }
         return (form, form.indexes.isEmpty ? preview : try read(form, upload, visit))
     }
 
     /// Reads all rows. Blocks the thread, so it must run on one that may block.
-    private static func read(_ form: ImportForm, _ upload: ImportUploads.Upload, _ visit: Visit) throws -> ImportPreview {
+    private static func read(_ form: ImportForm, _ upload: ImportUploads.Upload, _ visit: Visit) throws -> ImportPreview
+    {
         guard let schema = visit.schema else { throw visit.database.unable(.showSchema) }
         let zoneID = visit.chosenZoneID ?? .default
         let database = visit.database
@@ -411,8 +460,10 @@ enum ImportActions {
             let open = ImportOptions(recordType: Name(form.typeName), zoneID: zoneID, format: upload.format)
             let importer = try Importer([upload.url], options: open, into: database)
             let suggested = form.nameField == nil ? try importer.namingColumn() : nil
-            let options = form.options(zoneID, format: upload.format, columns: try importer.columns(), suggested: suggested)
-            return try Importer([upload.url], options: options, into: database).preview(schema, sampleLimit: ImportingView.sampleLimit)
+            let options = form.options(
+                zoneID, format: upload.format, columns: try importer.columns(), suggested: suggested)
+            return try Importer([upload.url], options: options, into: database).preview(
+                schema, sampleLimit: ImportingView.sampleLimit)
         }
     }
 
@@ -439,7 +490,9 @@ extension ImportProgress.Phase {
 extension Visit {
     /// The same visit in the zone that the form names, if it names one.
     fileprivate var inChosenZone: Visit {
-        if case .one(let zoneID) = Place.zone(fields.text("zone"), owner: nil, in: place.address.scope) { return inZone(zoneID) }
+        if case .one(let zoneID) = Place.zone(fields.text("zone"), owner: nil, in: place.address.scope) {
+            return inZone(zoneID)
+        }
         return chosenZoneID.map(inZone) ?? self
     }
 }

@@ -2,9 +2,11 @@ internal import Foundation
 internal import HTTPServing
 internal import Synchronization
 
-/// A folder for temporary files. Its owner removes it. If a process is killed before that, the next ``sweep()`` removes its folder.
+/// A folder for temporary files. Its owner removes it. If a process is killed before that, the next ``sweep()`` removes
+/// its folder.
 ///
-/// Each folder has a lock file beside it. The process locks that file for its lifetime, so a folder with an unlocked file has no owner.
+/// Each folder has a lock file beside it. The process locks that file for its lifetime, so a folder with an unlocked
+/// file has no owner.
 final class ScratchFolder: Sendable {
     private struct Place {
         let folder: URL
@@ -67,7 +69,8 @@ final class ScratchFolder: Sendable {
             // A concurrent sweep may have removed the lock file.
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0, Self.isSame(descriptor, lock) {
                 do {
-                    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+                    try FileManager.default.createDirectory(
+                        at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
                     return Place(folder: folder, lock: lock, descriptor: descriptor)
                 } catch {
                     // Cleans up without errors of its own: the error below describes the cause.
@@ -84,7 +87,8 @@ final class ScratchFolder: Sendable {
     /// True if a path still refers to the open file.
     private static func isSame(_ descriptor: Int32, _ url: URL) -> Bool {
         var (opened, there) = (stat(), stat())
-        return fstat(descriptor, &opened) == 0 && lstat(url.path(percentEncoded: false), &there) == 0 && opened.st_ino == there.st_ino
+        return fstat(descriptor, &opened) == 0 && lstat(url.path(percentEncoded: false), &there) == 0
+            && opened.st_ino == there.st_ino
             && opened.st_dev == there.st_dev
     }
 
@@ -101,7 +105,8 @@ final class ScratchFolder: Sendable {
             let folder = parent.appending(path: name, directoryHint: .notDirectory)
             // For a symbolic link, these are the attributes of the link itself.
             let found = try? FileManager.default.attributesOfItem(atPath: folder.path(percentEncoded: false))
-            guard found?[.type] as? FileAttributeType == .typeDirectory, let changed = found?[.modificationDate] as? Date,
+            guard found?[.type] as? FileAttributeType == .typeDirectory,
+                let changed = found?[.modificationDate] as? Date,
                 -changed.timeIntervalSinceNow > Self.unlockedLifetime
             else { continue }
             // Folders of other users can't be removed.
@@ -117,9 +122,12 @@ final class ScratchFolder: Sendable {
             guard descriptor >= 0 else { continue }
             defer { close(descriptor) }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, Self.isSame(descriptor, lock) else { continue }
-            let folder = parent.appending(path: String(name.dropLast(Self.lockSuffix.count)), directoryHint: .isDirectory)
+            let folder = parent.appending(
+                path: String(name.dropLast(Self.lockSuffix.count)), directoryHint: .isDirectory)
             do {
-                if FileManager.default.fileExists(atPath: folder.path(percentEncoded: false)) { try FileManager.default.removeItem(at: folder) }
+                if FileManager.default.fileExists(atPath: folder.path(percentEncoded: false)) {
+                    try FileManager.default.removeItem(at: folder)
+                }
                 try FileManager.default.removeItem(at: lock)
             } catch {
                 // The folder belongs to another user, whose processes may remove it.

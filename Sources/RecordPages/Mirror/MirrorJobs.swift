@@ -82,17 +82,23 @@ final class MirrorJobs: Sendable {
     }
 
     /// Runs a pull or a push when it is its turn.
-    /// - Throws: errors of the work; `CancellationError`; `RecordError` NOT_FOUND if the connection was forgotten or replaced meanwhile.
-    func turn<Value: Sendable>(at connection: ContainerConnection, _ work: () async throws -> Value) async throws -> Value {
+    /// - Throws: errors of the work; `CancellationError`; `RecordError` NOT_FOUND if the connection was forgotten or
+    ///   replaced meanwhile.
+    func turn<Value: Sendable>(at connection: ContainerConnection, _ work: () async throws -> Value) async throws
+        -> Value
+    {
         let turns = state.withLock { state in
-            let refusal = RecordError(.tryAgainLater, "Too many pulls and pushes of the mirror are waiting", retryAfter: 30)
+            let refusal = RecordError(
+                .tryAgainLater, "Too many pulls and pushes of the mirror are waiting", retryAfter: 30)
             let turns = state.turns[Key(connection)] ?? AsyncSemaphore(limit: 1, waiting: 4, refusal: refusal)
             state.turns[Key(connection)] = turns
             return turns
         }
         return try await turns.run {
             guard accounts.connections(of: connection.container).contains(where: { $0.id == connection.id }) else {
-                throw RecordError(.notFound, "The connection to \(connection.place) was forgotten or replaced in the meantime; start again")
+                throw RecordError(
+                    .notFound,
+                    "The connection to \(connection.place) was forgotten or replaced in the meantime; start again")
             }
             return try await work()
         }
@@ -104,29 +110,42 @@ final class MirrorJobs: Sendable {
 extension Visit {
     /// The mirror of a connected container, under its usual name.
     /// - Throws: `RecordError` BAD_REQUEST if it can't have one; the errors of its asset store.
-    func mirror(of connection: ContainerConnection, _ change: (inout MirrorOptions) -> Void = { _ in }) async throws -> ContainerMirror {
+    func mirror(of connection: ContainerConnection, _ change: (inout MirrorOptions) -> Void = { _ in }) async throws
+        -> ContainerMirror
+    {
         guard let copy = connection.container.mirror else {
-            throw RecordError(.badRequest, "The name of \(connection.container) is too long for a mirror with a name made from it; use skylight mirror --into")
+            throw RecordError(
+                .badRequest,
+                "The name of \(connection.container) is too long for a mirror with a name made from it; use skylight mirror --into"
+            )
         }
-        guard accounts.connections(of: copy).isEmpty else { throw RecordError(.badRequest, "\(copy) is connected, so it can't be a mirror") }
-        guard let origin = try connections?.engine(of: connection) else { throw RecordError(.badRequest, "\(connection.place) is not connected") }
+        guard accounts.connections(of: copy).isEmpty else {
+            throw RecordError(.badRequest, "\(copy) is connected, so it can't be a mirror")
+        }
+        guard let origin = try connections?.engine(of: connection) else {
+            throw RecordError(.badRequest, "\(connection.place) is not connected")
+        }
         var options = MirrorOptions(scopes: connection.reach)
         change(&options)
         return ContainerMirror(
-            of: origin.client, in: copy, of: engine, as: mirrorUser(of: connection), assets: try await assets.store(copy, connection.environment),
+            of: origin.client, in: copy, of: engine, as: mirrorUser(of: connection),
+            assets: try await assets.store(copy, connection.environment),
             options: options)
     }
 
     /// The owner of a mirror's databases. A key has no user; its mirror belongs to the developer.
     func mirrorUser(of connection: ContainerConnection) -> Name {
-        connection.userRecordName ?? accounts.user(handle: User.developerHandle)?.userRecordName ?? people.actor.userRecordName
+        connection.userRecordName ?? accounts.user(handle: User.developerHandle)?.userRecordName
+            ?? people.actor.userRecordName
     }
 
     /// The connection that the place's container is the mirror of.
     /// - Throws: `RecordError` NOT_FOUND if it mirrors none.
     func mirroredConnection() throws -> ContainerConnection {
         guard let origin else {
-            throw RecordError(.notFound, "\(place.address.container) is no mirror of a connected container, so nothing in it waits to be sent")
+            throw RecordError(
+                .notFound,
+                "\(place.address.container) is no mirror of a connected container, so nothing in it waits to be sent")
         }
         return origin
     }

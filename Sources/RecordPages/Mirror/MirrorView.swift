@@ -63,7 +63,10 @@ struct MirrorView: Page {
     static func load(_ visit: Visit, jobs: MirrorJobs, complaint: RecordError? = nil) async throws -> MirrorView {
         let connection = try MirrorActions.connection(visit)
         guard let copy = connection.container.mirror else {
-            throw RecordError(.badRequest, "The name of \(connection.container) is too long for a mirror with a name made from it; use skylight mirror --into")
+            throw RecordError(
+                .badRequest,
+                "The name of \(connection.container) is too long for a mirror with a name made from it; use skylight mirror --into"
+            )
         }
         let job = jobs.job(of: connection)
         var pulls: [PullHistoryEntry] = []
@@ -81,15 +84,21 @@ struct MirrorView: Page {
             }
         }
         let place = Place(
-            address: DatabaseAddress(container: copy, environment: connection.environment, scope: visit.place.address.scope), user: nil, zone: .unspecified)
+            address: DatabaseAddress(
+                container: copy, environment: connection.environment, scope: visit.place.address.scope), user: nil,
+            zone: .unspecified)
         // The pull may end meanwhile, so its state is read once.
         let progress = job.map { Progress($0) }
         let chosen = visit.fields["files"] ?? MirrorOptions.Files.onDemand.rawValue
         return MirrorView(
-            origin: connection.place, copy: copy.description, records: exists ? place.link(Tab.query.rawValue) : nil, unsent: place.link(Tab.unsent.rawValue),
-            complaint: complaint.map { PageError($0) }, progress: progress, isRunning: progress?.isLive ?? false, start: visit.place.link("mirror/start"),
+            origin: connection.place, copy: copy.description, records: exists ? place.link(Tab.query.rawValue) : nil,
+            unsent: place.link(Tab.unsent.rawValue),
+            complaint: complaint.map { PageError($0) }, progress: progress, isRunning: progress?.isLive ?? false,
+            start: visit.place.link("mirror/start"),
             stop: visit.place.link("mirror/stop"),
-            files: MirrorOptions.Files.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0.rawValue == chosen) },
+            files: MirrorOptions.Files.allCases.map {
+                Choice($0.rawValue, $0.words, isSelected: $0.rawValue == chosen)
+            },
             types: visit.fields["types"] ?? "", pulls: pulls.prefix(20).map { PullRow($0) }, evidence: evidence,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
@@ -111,7 +120,9 @@ extension MirrorView.Progress {
         stage = run.ending != nil ? nil : isPausing ? rest : now.progress?.stage.words
         received = Digits.grouped(now.progress?.records ?? 0)
         rate = now.progress.map { Digits.grouped(Int($0.rate())) } ?? "0"
-        files = now.progress.flatMap { $0.files == 0 ? nil : "\(Digits.grouped($0.files)), \(Digits.bytes($0.fileBytes))" }
+        files = now.progress.flatMap {
+            $0.files == 0 ? nil : "\(Digits.grouped($0.files)), \(Digits.bytes($0.fileBytes))"
+        }
         requests = Digits.grouped(now.progress?.requests ?? 0)
         answering = now.progress.map { "\($0.answering.millisecondsText) ms" } ?? "–"
         pause = now.progress?.pausedUntil.flatMap { moment in
@@ -179,13 +190,15 @@ enum MirrorActions {
             if let schema { try visit.connections?.engine(of: connection)?.learnIndexes(from: schema) }
             let mirror = try await visit.mirror(of: connection) { options in
                 options.files = visit.fields["files"].flatMap { MirrorOptions.Files(rawValue: $0) } ?? .onDemand
-                options.publicTypes = Set((visit.fields["types"] ?? "").split { $0 == "," || $0.isWhitespace }.map { Name(String($0)) })
+                options.publicTypes = Set(
+                    (visit.fields["types"] ?? "").split { $0 == "," || $0.isWhitespace }.map { Name(String($0)) })
                 options.schema = schema
             }
             let back = Frame.Link(text: "Mirror", href: visit.place.link(Tab.mirror.rawValue))
             let follows = visit.fields["follow"] != nil
             let run = BackgroundRun(
-                heading: "Mirror \(connection.place)", verb: "received", total: 0, place: visit.place, back: back, isLasting: follows)
+                heading: "Mirror \(connection.place)", verb: "received", total: 0, place: visit.place, back: back,
+                isLasting: follows)
             let job = MirrorJobs.Job(run, follows: follows)
             try jobs.begin(job, of: connection)
             do {
@@ -214,7 +227,8 @@ enum MirrorActions {
         let mirror = try await visit.mirror(of: connection)
         do {
             _ = try await jobs.turn(at: connection) {
-                try await mirror.fetchFiles(of: RecordID(recordName: name, zoneID: zoneID), in: visit.place.address.scope)
+                try await mirror.fetchFiles(
+                    of: RecordID(recordName: name, zoneID: zoneID), in: visit.place.address.scope)
             }
         } catch let failure as CloudKitFailure {
             throw RecordError(.tryAgainLater, "The files could not be fetched: \(failure)")
@@ -227,7 +241,9 @@ enum MirrorActions {
     /// - Throws: `RecordError` NOT_FOUND for a container of this machine.
     static func connection(_ visit: Visit) throws -> ContainerConnection {
         guard let connection = visit.connection else {
-            throw RecordError(.notFound, "\(visit.place.address.container) is on this machine already; mirrors are of connected containers")
+            throw RecordError(
+                .notFound,
+                "\(visit.place.address.container) is on this machine already; mirrors are of connected containers")
         }
         return connection
     }
@@ -235,7 +251,8 @@ enum MirrorActions {
     // MARK: Parts
 
     private static func pull(
-        _ mirror: ContainerMirror, _ job: MirrorJobs.Job, inTurn: @Sendable (@Sendable () async throws -> PullReport) async throws -> PullReport
+        _ mirror: ContainerMirror, _ job: MirrorJobs.Job,
+        inTurn: @Sendable (@Sendable () async throws -> PullReport) async throws -> PullReport
     ) async throws {
         let progress = mirror.progress
         let watch = Task { for await value in progress { job.update { $0.progress = value } } }

@@ -6,7 +6,8 @@ internal import RecordStore
 internal import Records
 internal import RemoteRecordStore
 
-/// The page Not sent of a mirror: the changes that iCloud does not have, in the order of sending, and those in conflict.
+/// The page Not sent of a mirror: the changes that iCloud does not have, in the order of sending, and those in
+/// conflict.
 struct UnsentView: Page {
     static let template = "unsent"
     static let tab = Tab.unsent
@@ -68,7 +69,8 @@ struct UnsentView: Page {
         var conflicts: [ConflictRow] = []
         for scope in DatabaseScope.allCases where connection.reach.contains(scope) && !planned.conflicts.isEmpty {
             let place = visit.place.with { ($0.address.scope, $0.zone) = (scope, .unspecified) }
-            let database = try await visit.engine.database(place.address, as: Caller(userRecordName: visit.mirrorUser(of: connection)))
+            let database = try await visit.engine.database(
+                place.address, as: Caller(userRecordName: visit.mirrorUser(of: connection)))
             try await database.eachUnsentEdit { edit in
                 if let row = ConflictRow(edit, place) { conflicts.append(row) }
                 return conflicts.count < limit
@@ -78,7 +80,8 @@ struct UnsentView: Page {
         return UnsentView(
             origin: connection.place, isReadOnly: connection.isReadOnly, notice: Notice.text(visit.fields["notice"]),
             count: Digits.count(planned.items.count, "change"), hasRows: !planned.items.isEmpty,
-            rows: planned.items.prefix(limit).map { Row($0, visit.place) }, moreRows: left > 0 ? "… and \(Digits.grouped(left)) more" : nil,
+            rows: planned.items.prefix(limit).map { Row($0, visit.place) },
+            moreRows: left > 0 ? "… and \(Digits.grouped(left)) more" : nil,
             conflicts: conflicts,
             refusals: planned.refused.sorted { $0.key.recordName < $1.key.recordName }.prefix(limit).map {
                 RefusalRow(recordName: $0.key.recordName.string, reason: $0.value)
@@ -110,7 +113,8 @@ extension UnsentView.ConflictRow {
         recordName = edit.recordID.recordName.string
         href = there.link(toRecord: edit.recordID.recordName, in: edit.recordID.zoneID)
         mine = edit.mine == nil ? "deleted here" : edit.base == nil ? "created here" : "changed here"
-        self.theirs = theirs.record == nil ? "deleted in iCloud" : edit.base == nil ? "created in iCloud" : "changed in iCloud"
+        self.theirs =
+            theirs.record == nil ? "deleted in iCloud" : edit.base == nil ? "created in iCloud" : "changed in iCloud"
         compare = edit.mine == nil || theirs.record == nil ? nil : there.link("unsent/conflict", [("name", recordName)])
         action = there.link("unsent/settle")
         mineTag = edit.mine?.recordChangeTag ?? ""
@@ -131,7 +135,8 @@ enum UnsentActions {
         let place = visit.place
         let back = Frame.Link(text: "Not sent", href: place.link(Tab.unsent.rawValue))
         let run = BackgroundRun(
-            heading: "Send \(Digits.count(total, "change")) to \(connection.place)", verb: "sent", total: total, place: place, back: back)
+            heading: "Send \(Digits.count(total, "change")) to \(connection.place)", verb: "sent", total: total,
+            place: place, back: back)
         try runs.start(run) { run in
             let report: PushReport
             do {
@@ -147,7 +152,8 @@ enum UnsentActions {
                         reason: "It changed in iCloud in the meantime; choose a version on the page Not sent"))
             }
             for (recordID, reason) in report.refused.sorted(by: { $0.key.recordName < $1.key.recordName }) {
-                run.add(BackgroundRun.Problem(subject: recordID.recordName.string, href: nil, code: nil, reason: reason))
+                run.add(
+                    BackgroundRun.Problem(subject: recordID.recordName.string, href: nil, code: nil, reason: reason))
             }
         }
         return place.link("run", [("id", run.id)])
@@ -160,7 +166,10 @@ enum UnsentActions {
             let version = visit.fields["version"].flatMap({ ConflictSettlement(rawValue: $0) })
         else { throw RecordError(.badRequest, "The form needs a zone, a name, and the version to keep") }
         let seen = ConflictVersions(mine: visit.fields.text("mine"), theirs: visit.fields.text("theirs"))
-        try await visit.measure { try await visit.database.settle(RecordID(recordName: Name(name), zoneID: zoneID), keeping: version, of: seen) }
+        try await visit.measure {
+            try await visit.database.settle(
+                RecordID(recordName: Name(name), zoneID: zoneID), keeping: version, of: seen)
+        }
         return settled(visit)
     }
 
@@ -178,14 +187,17 @@ enum UnsentActions {
         guard seen == ConflictVersions(of: edit) else {
             return .page(try ConflictView(mine: mine, base: edit.base, theirs: theirs, visit: visit))
         }
-        if visit.fields["do"] == ConflictSettlement.theirs.rawValue { return .redirect(try await settle(edit, .theirs, of: seen, visit)) }
+        if visit.fields["do"] == ConflictSettlement.theirs.rawValue {
+            return .redirect(try await settle(edit, .theirs, of: seen, visit))
+        }
         let chosen = try ConflictForm(visit.fields, visit: visit)
         let kept = chosen.rows.filter { !isSame($0.chosen, $0.theirs, $0) }
         if kept.isEmpty { return .redirect(try await settle(edit, .theirs, of: seen, visit)) }
         if chosen.rows.contains(where: { $0.type.valueType == .asset && !isSame($0.theirs, $0.was, $0) }) {
             // The files of iCloud's version stay, which only that version has.
             guard !kept.contains(where: { $0.type.valueType == .asset }) else {
-                throw RecordError(.badRequest, "Both sides have new files. Keep iCloud's version, and upload your files to it here")
+                throw RecordError(
+                    .badRequest, "Both sides have new files. Keep iCloud's version, and upload your files to it here")
             }
             // If the server ends between the two steps, my values are only in the history here.
             let address = try await settle(edit, .theirs, of: seen, visit)
@@ -217,19 +229,24 @@ enum UnsentActions {
 
     /// Saves values in the mirror.
     /// - Returns: the change tag of the record then.
-    private static func save(_ rows: [ConflictForm.Row], on record: StoredRecord, _ visit: Visit) async throws -> String {
+    private static func save(_ rows: [ConflictForm.Row], on record: StoredRecord, _ visit: Visit) async throws -> String
+    {
         if rows.isEmpty { return record.recordChangeTag }
         var operation = RecordOperation(
-            .update, recordName: record.recordID.recordName, recordType: record.recordType, recordChangeTag: record.recordChangeTag)
+            .update, recordName: record.recordID.recordName, recordType: record.recordType,
+            recordChangeTag: record.recordChangeTag)
         for row in rows {
             if row.name == ConflictView.parent {
-                operation.parent = if case .reference(let parent)? = row.chosen { .record(parent.recordName) } else { .cleared }
+                operation.parent =
+                    if case .reference(let parent)? = row.chosen { .record(parent.recordName) } else { .cleared }
             } else {
                 operation.fields[row.name] = EditedField.input(row.chosen, row.type)
             }
         }
         let request = ModifyRequest([operation], zoneID: record.recordID.zoneID)
-        guard case .saved(let saved)? = try await visit.measure({ try await visit.database.modify(request) }).first?.get() else {
+        guard
+            case .saved(let saved)? = try await visit.measure({ try await visit.database.modify(request) }).first?.get()
+        else {
             throw RecordError(.internalError, "The store did not return the saved record")
         }
         return saved.recordChangeTag
@@ -247,7 +264,9 @@ enum UnsentActions {
             return found == nil
         }
         guard let found, let mine = found.mine, let theirs = found.theirs?.record else {
-            throw RecordError(.notFound, "The record '\(name)' is no longer in conflict, or one side deleted it; see the page Not sent")
+            throw RecordError(
+                .notFound,
+                "The record '\(name)' is no longer in conflict, or one side deleted it; see the page Not sent")
         }
         return (found, mine, theirs)
     }

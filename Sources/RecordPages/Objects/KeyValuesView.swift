@@ -67,8 +67,10 @@ extension KeyValuesView {
     static func confirmRemoval(_ visit: Visit) throws -> ConfirmationView {
         let key = visit.fields["key"] ?? ""
         return ConfirmationView(
-            on: .keyvalues, title: "Delete the key \(key)?", lines: ["All devices of \(visit.people.actor.displayName) lose its value with their next synchronization."],
-            action: visit.place.link("keyvalues/remove"), fields: [Frame.Hidden(name: "key", value: key)], button: "Delete the key",
+            on: .keyvalues, title: "Delete the key \(key)?",
+            lines: ["All devices of \(visit.people.actor.displayName) lose its value with their next synchronization."],
+            action: visit.place.link("keyvalues/remove"), fields: [Frame.Hidden(name: "key", value: key)],
+            button: "Delete the key",
             cancel: visit.place.link(Tab.keyvalues.rawValue))
     }
 
@@ -83,7 +85,9 @@ extension KeyValuesView {
     }
 
     /// - Parameter sent: the form that was refused; `nil` for that of the address.
-    private static func page(_ sent: KeyValueForm?, _ visit: Visit, complaint: PageError? = nil) async throws -> KeyValuesView {
+    private static func page(_ sent: KeyValueForm?, _ visit: Visit, complaint: PageError? = nil) async throws
+        -> KeyValuesView
+    {
         let place = visit.place
         let database = try await visit.privateDatabase()
         let kept = try await visit.measure { try await database.keyValues(since: nil) }
@@ -93,7 +97,8 @@ extension KeyValuesView {
         let asked = visit.fields["key"].map { Name($0) }
         let form = sent ?? changes.first { $0.key == asked }.flatMap { KeyValueForm($0) } ?? KeyValueForm()
         return KeyValuesView(
-            title: form.isThere ? "Key \(form.key)" : "Key-value store", notice: Notice.text(visit.fields["notice"]), complaint: complaint,
+            title: form.isThere ? "Key \(form.key)" : "Key-value store", notice: Notice.text(visit.fields["notice"]),
+            complaint: complaint,
             owner: "\(visit.people.actor.displayName), \(place.address.environment.rawValue)",
             gauges: [
                 Gauge(
@@ -102,10 +107,14 @@ extension KeyValuesView {
                 Gauge(
                     label: "Keys used", used: String(kept.usage.keys), maximum: String(KeyValueLimits.keys),
                     text: "\(Digits.grouped(kept.usage.keys)) of \(Digits.count(KeyValueLimits.keys, "key"))"),
-            ], rows: shown.compactMap { Row($0, place) }, action: place.link(Tab.keyvalues.rawValue), savedKey: form.isThere ? form.key : nil,
-            newKey: form.key, kinds: PropertyValue.Kind.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0 == form.kind) }, text: form.text,
+            ], rows: shown.compactMap { Row($0, place) }, action: place.link(Tab.keyvalues.rawValue),
+            savedKey: form.isThere ? form.key : nil,
+            newKey: form.key,
+            kinds: PropertyValue.Kind.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0 == form.kind) },
+            text: form.text,
             back: form.isThere ? place.link(Tab.keyvalues.rawValue) : nil,
-            next: changes.endIndex > shown.endIndex ? place.link(Tab.keyvalues.rawValue, [("from", String(shown.endIndex))]) : nil,
+            next: changes.endIndex > shown.endIndex
+                ? place.link(Tab.keyvalues.rawValue, [("from", String(shown.endIndex))]) : nil,
             count: Digits.count(changes.count, "key"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
@@ -163,9 +172,12 @@ struct KeyValueForm {
         isThere = fields["saved"] != nil
     }
 
-    /// - Returns: `nil` for a value that is too long for a form, or a key or text that a browser would send as another one.
+    /// - Returns: `nil` for a value that is too long for a form, or a key or text that a browser would send as another
+    ///   one.
     init?(_ change: KeyValueChange) {
-        guard let value = change.value, value.size <= Self.textLimit, Self.holds(change.key.string), Self.holds(value.text) else { return nil }
+        guard let value = change.value, value.size <= Self.textLimit, Self.holds(change.key.string),
+            Self.holds(value.text)
+        else { return nil }
         (key, kind, text, isThere) = (change.key.string, value.kind, value.text, true)
     }
 
@@ -184,7 +196,9 @@ struct KeyValueForm {
     private func value() throws -> PropertyValue {
         let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
         func needed<Value>(_ expected: String, _ value: Value?) throws -> Value {
-            guard let value else { throw RecordError(.badRequest, "Not saved: a value of the kind \(kind.words) is \(expected)") }
+            guard let value else {
+                throw RecordError(.badRequest, "Not saved: a value of the kind \(kind.words) is \(expected)")
+            }
             return value
         }
         switch kind {
@@ -197,7 +211,9 @@ struct KeyValueForm {
         case .array, .dictionary:
             let json = try needed("JSON", try? JSONReader.value(of: trimmed.utf8.map { $0 }))
             return try PropertyValue(
-                RequestObject(JSONObject([.init(name: "type", value: .string(kind.rawValue)), .init(name: "value", value: json)])))
+                RequestObject(
+                    JSONObject([.init(name: "type", value: .string(kind.rawValue)), .init(name: "value", value: json)]))
+            )
         }
     }
 }

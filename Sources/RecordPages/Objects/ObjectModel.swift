@@ -42,7 +42,8 @@ enum ObjectModel {
         "the first \(sampleSize) records of each \(visit.entityTypes.count > typeLimit ? "of the first \(typeLimit) types" : "type")"
     }
 
-    /// - Parameter isWhole: false to leave out entities that the sample lacks, and the counts of those that share a type.
+    /// - Parameter isWhole: false to leave out entities that the sample lacks, and the counts of those that share a
+    ///   type.
     /// - Throws: `RecordError` for a failure that is not about an index.
     static func entities(_ visit: Visit, isWhole: Bool) async throws -> [ObjectEntity] {
         let counts = await visit.recordCounts()
@@ -53,9 +54,13 @@ enum ObjectModel {
             var objects: [(entity: String, record: StoredRecord, fields: [Field])] = []
             var problem: String?
             do {
-                if count != 0 { objects = try await sample(of: type, with: MirroredNaming.entityField, visit).map(object) }
+                if count != 0 {
+                    objects = try await sample(of: type, with: MirroredNaming.entityField, visit).map(object)
+                }
                 // The count of a type is that of its entity only if there is no other.
-                if isWhole, count != nil { objects += try await others(than: Set(objects.map(\.entity)), in: type, visit).map(object) }
+                if isWhole, count != nil {
+                    objects += try await others(than: Set(objects.map(\.entity)), in: type, visit).map(object)
+                }
             } catch let error as RecordError where error.isAboutIndexes {
                 problem = error.reason
             }
@@ -64,7 +69,9 @@ enum ObjectModel {
                 var entity = ObjectEntity(name, of: type, count: groups.count < 2 ? count : nil, problem: problem)
                 if groups.count > 1 {
                     entity.keepAttributes(of: (groups[name] ?? []).flatMap(\.fields))
-                    if isWhole, let count, count <= countedLimit { entity.count = try await self.count(of: name, in: type.name, visit) }
+                    if isWhole, let count, count <= countedLimit {
+                        entity.count = try await self.count(of: name, in: type.name, visit)
+                    }
                 }
                 names.append(candidates(in: groups[name] ?? []))
                 found.append(entity)
@@ -79,28 +86,40 @@ enum ObjectModel {
     static func manyToMany(_ visit: Visit) async throws -> [MirroredLink] {
         guard let type = visit.schema?.types[MirroredLink.recordType] else { return [] }
         do {
-            let links = try await sample(of: type, with: MirroredLink.relationshipsField, visit).compactMap { try MirroredLink($0) }
-            let kinds = Dictionary(links.map { ([$0.first.entityName, $0.first.relationship, $0.second.entityName, $0.second.relationship], $0) }) { $1 }
-            return kinds.sorted { $0.key.map { $0 ?? "" }.lexicographicallyPrecedes($1.key.map { $0 ?? "" }) }.map(\.value)
+            let links = try await sample(of: type, with: MirroredLink.relationshipsField, visit).compactMap {
+                try MirroredLink($0)
+            }
+            let kinds = Dictionary(
+                links.map {
+                    ([$0.first.entityName, $0.first.relationship, $0.second.entityName, $0.second.relationship], $0)
+                }
+            ) { $1 }
+            return kinds.sorted { $0.key.map { $0 ?? "" }.lexicographicallyPrecedes($1.key.map { $0 ?? "" }) }.map(
+                \.value)
         } catch let error as RecordError where error.isAboutIndexes {
             return []
         }
     }
 
-    private static func object(_ record: StoredRecord) throws -> (entity: String, record: StoredRecord, fields: [Field]) {
+    private static func object(_ record: StoredRecord) throws -> (entity: String, record: StoredRecord, fields: [Field])
+    {
         (try record.entityName ?? "", record, try record.fields.decoded())
     }
 
     private static func count(of entity: String, in type: Name, _ visit: Visit) async throws -> Int {
-        let query = Query(recordType: type, filters: [Query.Filter(MirroredNaming.entityField, .equals, FieldInput(.string(entity)))])
+        let query = Query(
+            recordType: type, filters: [Query.Filter(MirroredNaming.entityField, .equals, FieldInput(.string(entity)))])
         let request = QueryRequest(query, in: visit.queryArea, desiredKeys: [])
         return try await visit.measure {
             try await MatchCount(request, after: try await visit.database.query(request), in: visit.database).count
         }
     }
 
-    /// An object of each entity whose name is before or behind those of the known ones. An index tells at once that there is none.
-    private static func others(than known: Set<String>, in type: RecordType, _ visit: Visit) async throws -> [StoredRecord] {
+    /// An object of each entity whose name is before or behind those of the known ones. An index tells at once that
+    /// there is none.
+    private static func others(than known: Set<String>, in type: RecordType, _ visit: Visit) async throws
+        -> [StoredRecord]
+    {
         let names = known.map { Name($0) }
         var found: [StoredRecord] = []
         for (comparator, outermost) in [(Comparator.lessThan, names.min()), (.greaterThan, names.max())] {
@@ -115,28 +134,39 @@ enum ObjectModel {
         return found
     }
 
-    /// The first records of a type with a text in a field. Such a filter needs no index of record names, which Core Data's types lack.
+    /// The first records of a type with a text in a field. Such a filter needs no index of record names, which Core
+    /// Data's types lack.
     private static func sample(of type: RecordType, with field: Name, _ visit: Visit) async throws -> [StoredRecord] {
-        try await records(of: type, where: Query.Filter(field, .greaterThan, FieldInput(.string(""))), limit: sampleSize, visit)
+        try await records(
+            of: type, where: Query.Filter(field, .greaterThan, FieldInput(.string(""))), limit: sampleSize, visit)
     }
 
     /// The first records that match a filter, without bytes.
     ///
-    /// Asks only if the known indexes allow it: a refused query would be among the refusals that the page Query advice shows.
-    private static func records(of type: RecordType, where filter: Query.Filter, limit: Int, _ visit: Visit) async throws -> [StoredRecord] {
+    /// Asks only if the known indexes allow it: a refused query would be among the refusals that the page Query advice
+    /// shows.
+    private static func records(of type: RecordType, where filter: Query.Filter, limit: Int, _ visit: Visit)
+        async throws -> [StoredRecord]
+    {
         let query = Query(recordType: type.name, filters: [filter])
-        if let schema = visit.schema, let problem = IndexRules.problems(of: query, in: schema).first { throw problem.error }
+        if let schema = visit.schema, let problem = IndexRules.problems(of: query, in: schema).first {
+            throw problem.error
+        }
         let keys = Set(type.fields.filter { $0.value.type.valueType != .bytes }.keys)
-        let request = QueryRequest(query, in: visit.queryArea, limit: PageLimit(records: limit, bytes: sampleBytes), desiredKeys: keys)
+        let request = QueryRequest(
+            query, in: visit.queryArea, limit: PageLimit(records: limit, bytes: sampleBytes), desiredKeys: keys)
         return try await visit.measure { try await visit.database.query(request) }.records
     }
 
     /// The texts that may be to-one relationships, by the property.
-    private static func candidates(in objects: [(entity: String, record: StoredRecord, fields: [Field])]) -> [String: [RecordID]] {
+    private static func candidates(in objects: [(entity: String, record: StoredRecord, fields: [Field])]) -> [String:
+        [RecordID]]
+    {
         var found: [String: [RecordID]] = [:]
         for object in objects {
             for field in object.fields {
-                guard let property = MirroredNaming.property(of: field.name), found[property, default: []].count < followed,
+                guard let property = MirroredNaming.property(of: field.name),
+                    found[property, default: []].count < followed,
                     let name = ObjectTargets.mayBeRecordName(field.value)
                 else { continue }
                 let recordID = RecordID(recordName: name, zoneID: object.record.recordID.zoneID)
@@ -157,7 +187,9 @@ extension ObjectEntity {
     /// A type has the fields of all its entities. Fields without a value belong to others.
     fileprivate mutating func keepAttributes(of fields: some Sequence<Field>) {
         let used = Set(fields.compactMap { MirroredNaming.property(of: $0.name) })
-        let unread = Set(type.fields.filter { $0.value.type.valueType == .bytes }.keys.compactMap { MirroredNaming.property(of: $0) })
+        let unread = Set(
+            type.fields.filter { $0.value.type.valueType == .bytes }.keys.compactMap { MirroredNaming.property(of: $0) }
+        )
         attributes = attributes.filter { used.contains($0) || unread.contains($0) }
     }
 
@@ -167,14 +199,17 @@ extension ObjectEntity {
             let found = recordIDs.compactMap { targets[$0] }
             if found.isEmpty { continue }
             toOne.append(
-                ToOne(name: property, destinations: Set(found.map(\.entityName)).sorted(), types: Set(found.map(\.recordType))))
+                ToOne(
+                    name: property, destinations: Set(found.map(\.entityName)).sorted(),
+                    types: Set(found.map(\.recordType))))
         }
         attributes.removeAll { name in toOne.contains { $0.name == name } }
     }
 }
 
 extension RecordError {
-    /// True if a query may have been refused for a type that is not there, or for an index that is missing or not complete.
+    /// True if a query may have been refused for a type that is not there, or for an index that is missing or not
+    /// complete.
     var isAboutIndexes: Bool { [.badRequest, .notFound, .tryAgainLater].contains(code) }
 }
 
@@ -201,7 +236,8 @@ extension QueryForm {
 
 /// The objects that others lead to, each read once, without most of its fields.
 ///
-/// Core Data keeps a to-one relationship as a record name in a text field, so that it looks like an attribute. Only the record behind it tells.
+/// Core Data keeps a to-one relationship as a record name in a text field, so that it looks like an attribute. Only the
+/// record behind it tells.
 struct ObjectTargets {
     struct Target {
         let recordType: Name
@@ -228,7 +264,9 @@ struct ObjectTargets {
         while !left.isEmpty {
             let batch = Array(left.prefix(Self.batchSize))
             left = left.dropFirst(batch.count)
-            let results = try await visit.measure { try await visit.database.fetch(batch, desiredKeys: keys, bytesLimit: Self.bytesLimit) }
+            let results = try await visit.measure {
+                try await visit.database.fetch(batch, desiredKeys: keys, bytesLimit: Self.bytesLimit)
+            }
             for (recordID, result) in zip(batch, results) {
                 if case .success(let record) = result { found[recordID] = try Target(record, titles) }
             }
@@ -241,16 +279,21 @@ struct ObjectTargets {
     /// The link to an object, with its label as the text.
     /// - Returns: `nil` for a record that is not there, or is no object.
     func link(to recordID: RecordID, _ place: Place) -> Frame.Link? {
-        found[recordID].map { Frame.Link(text: $0.label ?? recordID.recordName.string, href: place.link(toObject: recordID)) }
+        found[recordID].map {
+            Frame.Link(text: $0.label ?? recordID.recordName.string, href: place.link(toObject: recordID))
+        }
     }
 
     /// The value of a to-one relationship, by the form of the text: Core Data's record names end with a UUID.
     static func mayBeRecordName(_ value: FieldValue?) -> Name? {
-        guard case .string(let text)? = value, text.utf8.count <= RecordID.nameLimit, text.utf8.count >= 36 else { return nil }
+        guard case .string(let text)? = value, text.utf8.count <= RecordID.nameLimit, text.utf8.count >= 36 else {
+            return nil
+        }
         let isUUID = text.utf8.suffix(36).enumerated().allSatisfy { place, byte in
             [8, 13, 18, 23].contains(place)
                 ? byte == UInt8(ascii: "-")
-                : (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "F")).contains(byte & 0xDF)
+                : (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "A")...UInt8(ascii: "F")).contains(byte & 0xDF)
         }
         let name = Name(text)
         return isUUID && (text.utf8.count == 36 || MirroredNaming.isEntityType(name)) ? name : nil
@@ -271,7 +314,10 @@ extension StoredRecord {
     /// The entity of an object; `nil` if the record does not tell.
     var entityName: String? {
         get throws {
-            guard case .string(let name)? = try fields.values(of: [MirroredNaming.entityField])[MirroredNaming.entityField] else { return nil }
+            guard
+                case .string(let name)? = try fields.values(of: [MirroredNaming.entityField])[
+                    MirroredNaming.entityField]
+            else { return nil }
             return name
         }
     }

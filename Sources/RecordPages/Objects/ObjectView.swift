@@ -46,7 +46,9 @@ struct ObjectView: Page {
         let there = asked.inZone(zoneID)
         do {
             let record = try await RecordView.record(name, in: zoneID, visit: there)
-            if MirroredNaming.isEntityType(record.recordType) { return .page(try await load(record, try await there.findingEntityTypes())) }
+            if MirroredNaming.isEntityType(record.recordType) {
+                return .page(try await load(record, try await there.findingEntityTypes()))
+            }
         } catch let error as RecordError where error.code == .notFound || error.code == .zoneNotFound {}
         return .redirect(there.place.link(toRecord: name, in: zoneID))
     }
@@ -57,17 +59,22 @@ struct ObjectView: Page {
         let values = Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         let properties = Set(values.keys.compactMap { MirroredNaming.property(of: $0) }).sorted()
         func destination(_ property: String) -> RecordID? {
-            ObjectTargets.mayBeRecordName(values[MirroredNaming.field(of: property)]).map { RecordID(recordName: $0, zoneID: recordID.zoneID) }
+            ObjectTargets.mayBeRecordName(values[MirroredNaming.field(of: property)]).map {
+                RecordID(recordName: $0, zoneID: recordID.zoneID)
+            }
         }
         let targets = try await ObjectTargets(properties.compactMap(destination), visit)
-        let toOne = properties.compactMap { name in destination(name).flatMap { targets.link(to: $0, visit.place) }.map { (name: name, link: $0) } }
+        let toOne = properties.compactMap { name in
+            destination(name).flatMap { targets.link(to: $0, visit.place) }.map { (name: name, link: $0) }
+        }
         let links = try await visit.links(toAssetsOf: [record])
         let presenter = ValuePresenter(place: visit.place, zoneID: recordID.zoneID, links: links, isFull: true)
         let type = visit.schema?.types[record.recordType]
         let attributes = properties.filter { name in !toOne.contains { $0.name == name } }.map { property in
             let field = MirroredNaming.valueField(of: property, in: values) { $0 }
             return Attribute(
-                name: property, type: MirroredNaming.isAssetField(field) ? kept(property, in: type) : values[field]?.typeLabel ?? "",
+                name: property,
+                type: MirroredNaming.isAssetField(field) ? kept(property, in: type) : values[field]?.typeLabel ?? "",
                 value: presenter.view(values[field], of: field))
         }
         let follows = visit.connection == nil || visit.fields[followField] != nil
@@ -76,12 +83,17 @@ struct ObjectView: Page {
         let label = try visit.titles.title(of: record) ?? recordID.recordName.string
         return ObjectView(
             title: "\(entity) · \(label)", label: label, entity: entity,
-            entityHref: visit.place.link("objects/entity", QueryForm(objectsOf: entity, in: type ?? RecordType(name: record.recordType), visit.titles).parameters),
+            entityHref: visit.place.link(
+                "objects/entity",
+                QueryForm(objectsOf: entity, in: type ?? RecordType(name: record.recordType), visit.titles).parameters),
             entities: visit.place.link("objects"), recordName: recordID.recordName.string,
-            record: visit.place.link(toRecord: recordID.recordName, in: recordID.zoneID), zone: visit.zoneName(recordID.zoneID), attributes: attributes,
-            files: try await AssetFileView.all(try record.fields.assets(), of: record, links: links, visit: visit), relationships: relationships.rows,
+            record: visit.place.link(toRecord: recordID.recordName, in: recordID.zoneID),
+            zone: visit.zoneName(recordID.zoneID), attributes: attributes,
+            files: try await AssetFileView.all(try record.fields.assets(), of: record, links: links, visit: visit),
+            relationships: relationships.rows,
             refusals: relationships.refusals,
-            follow: follows ? nil : visit.place.link("object", [("name", recordID.recordName.string), (followField, "1")]),
+            follow: follows
+                ? nil : visit.place.link("object", [("name", recordID.recordName.string), (followField, "1")]),
             sample: ObjectModel.sample(visit), isBuilding: relationships.refusals.contains(where: \.isBuilding),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
@@ -130,7 +142,9 @@ struct ObjectRelationships {
     /// - Parameters:
     ///   - toOne: the to-one relationships of the record, with their links.
     ///   - followsOthers: false to leave out what other records tell.
-    init(of record: StoredRecord, toOne: [(name: String, link: Frame.Link)], followsOthers: Bool, _ visit: Visit) async throws {
+    init(of record: StoredRecord, toOne: [(name: String, link: Frame.Link)], followsOthers: Bool, _ visit: Visit)
+        async throws
+    {
         recordID = record.recordID
         recordType = record.recordType
         works = try await visit.indexWorks()
@@ -139,7 +153,9 @@ struct ObjectRelationships {
         rows = toOne.map { Row(name: $0.name, kind: "to-one", objects: [$0.link], more: nil) }
         guard followsOthers else { return }
         for entity in try await ObjectModel.entities(visit, isWhole: false) {
-            for relationship in entity.toOne where relationship.types.contains(recordType) { try await addInverse(of: relationship.name, in: entity) }
+            for relationship in entity.toOne where relationship.types.contains(recordType) {
+                try await addInverse(of: relationship.name, in: entity)
+            }
         }
         try await addPairs()
     }
@@ -153,13 +169,16 @@ struct ObjectRelationships {
     }
 
     /// The answer to a form in the object's zone; `nil` if it was refused, which ``refusals`` tells then.
-    private mutating func answer(to form: QueryForm, of type: RecordType, limit: Int, keys: Set<Name>) async throws -> QueryPage? {
+    private mutating func answer(to form: QueryForm, of type: RecordType, limit: Int, keys: Set<Name>) async throws
+        -> QueryPage?
+    {
         let key = [type.name] + form.filters.prefix(1).map(\.field)
         if refused.contains(key) { return nil }
         let plan = CheckedQuery(form, of: type)
         var problems = visit.schema.map { IndexRules.problems(of: plan.query, in: $0, building: works.builds) } ?? []
         if problems.isEmpty {
-            let request = QueryRequest(plan.query, in: .zone(recordID.zoneID), limit: PageLimit(records: limit), desiredKeys: keys)
+            let request = QueryRequest(
+                plan.query, in: .zone(recordID.zoneID), limit: PageLimit(records: limit), desiredKeys: keys)
             do {
                 return try await visit.measure { [visit] in try await visit.database.query(request) }
             } catch let error as RecordError where error.isAboutIndexes {
@@ -167,7 +186,8 @@ struct ObjectRelationships {
                 problems = [.invalid(error)]
             }
         }
-        var refusal = QueryRefusal(problems, plan: plan, form: form, type: type, works: works, back: here, answers: nil, visit: visit)
+        var refusal = QueryRefusal(
+            problems, plan: plan, form: form, type: type, works: works, back: here, answers: nil, visit: visit)
         refusal.worksID += "-\(refusals.count)"
         refusals.append(refusal)
         refused.insert(key)
@@ -179,19 +199,26 @@ struct ObjectRelationships {
         var form = form(entity.type.name, MirroredNaming.field(of: relationship), .equals)
         form.filters.append(QueryForm.Filter(MirroredNaming.entityField, .equals, exactly: entity.name))
         let titles = visit.titles
-        guard let page = try await answer(to: form, of: entity.type, limit: Self.limit + 1, keys: Set(titles.fields(of: entity.type.name))) else { return }
+        guard
+            let page = try await answer(
+                to: form, of: entity.type, limit: Self.limit + 1, keys: Set(titles.fields(of: entity.type.name)))
+        else { return }
         let links = try page.records.prefix(Self.limit).map { record in
-            Frame.Link(text: try titles.title(of: record) ?? record.recordID.recordName.string, href: visit.place.link(toObject: record.recordID))
+            Frame.Link(
+                text: try titles.title(of: record) ?? record.recordID.recordName.string,
+                href: visit.place.link(toObject: record.recordID))
         }
         let name = "\(entity.name), by its \(relationship)"
         rows.append(
             Row(
                 name: name, kind: "to-many", objects: links,
                 more: Frame.Link(
-                    text: page.records.count > Self.limit ? "All in a table" : "As a table", href: visit.place.link("objects/entity", form.parameters))))
+                    text: page.records.count > Self.limit ? "All in a table" : "As a table",
+                    href: visit.place.link("objects/entity", form.parameters))))
     }
 
-    /// The objects that pairs link to this one. Either end may be first in the text, so a search for its words finds them.
+    /// The objects that pairs link to this one. Either end may be first in the text, so a search for its words finds
+    /// them.
     private mutating func addPairs() async throws {
         guard let type = visit.schema?.types[MirroredLink.recordType] else { return }
         let form = form(MirroredLink.recordType, MirroredLink.namesField, .containsAllTokens)
@@ -205,14 +232,17 @@ struct ObjectRelationships {
             let name = "\(end.own.relationship)\(end.other.entityName.map { " (\($0))" } ?? "")"
             // The other end may be gone, or not be there yet.
             links[name, default: []].append(
-                targets.link(to: other, visit.place) ?? Frame.Link(text: other.recordName.string, href: visit.place.link(toObject: other)))
+                targets.link(to: other, visit.place)
+                    ?? Frame.Link(text: other.recordName.string, href: visit.place.link(toObject: other)))
         }
         for (name, links) in links.sorted(by: { $0.key < $1.key }) {
             let isPart = links.count > Self.limit || page.continuationMarker != nil
             rows.append(
                 Row(
                     name: name, kind: "many-to-many", objects: Array(links.prefix(Self.limit)),
-                    more: Frame.Link(text: isPart ? "All pairs as records" : "The pairs as records", href: visit.place.link("query", form.parameters))))
+                    more: Frame.Link(
+                        text: isPart ? "All pairs as records" : "The pairs as records",
+                        href: visit.place.link("query", form.parameters))))
         }
     }
 }

@@ -55,17 +55,20 @@ struct ObjectsView: Page {
         let pairs = manyToMany.isEmpty ? nil : await visit.recordCounts()?[MirroredLink.recordType]
         let place = visit.place
         return ObjectsView(
-            zone: place.zoneID.map { "zone \(visit.zoneName($0))" } ?? (place.address.scope == .public ? "the public database" : "all zones"),
+            zone: place.zoneID.map { "zone \(visit.zoneName($0))" }
+                ?? (place.address.scope == .public ? "the public database" : "all zones"),
             rows: entities.map { Row($0, visit) },
             pairs: manyToMany.map { link in
                 Pair(
-                    first: link.first.entityName ?? "?", firstName: link.first.relationship, second: link.second.entityName ?? "?",
+                    first: link.first.entityName ?? "?", firstName: link.first.relationship,
+                    second: link.second.entityName ?? "?",
                     secondName: link.second.relationship)
             },
             links: manyToMany.isEmpty
                 ? nil
                 : Frame.Link(
-                    text: pairs.map { Digits.count($0, "pair") } ?? "the pairs", href: place.link("query", [("type", MirroredLink.recordType.string)])),
+                    text: pairs.map { Digits.count($0, "pair") } ?? "the pairs",
+                    href: place.link("query", [("type", MirroredLink.recordType.string)])),
             sample: ObjectModel.sample(visit), isEmpty: entities.isEmpty, isConnected: visit.connection != nil,
             count: Digits.count(entities.count, "entity", plural: "entities"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
@@ -88,7 +91,8 @@ extension ObjectsView.Row {
 
 // MARK: - One entity
 
-/// The objects of one entity in a table, page by page. Its address is that of a query, so that it has the query's filters, sorts and index rules.
+/// The objects of one entity in a table, page by page. Its address is that of a query, so that it has the query's
+/// filters, sorts and index rules.
 struct EntityView: Page {
     static let template = "objects_entity"
     static let tab = Tab.objects
@@ -116,7 +120,9 @@ struct EntityView: Page {
     static func load(_ visit: Visit) async throws -> EntityView {
         let form = QueryForm(visit.fields)
         guard let typeName = form.type, MirroredNaming.isEntityType(typeName) else {
-            throw RecordError(.badRequest, "The address of a table of objects needs a record type of Core Data, such as type=CD_Entry")
+            throw RecordError(
+                .badRequest, "The address of a table of objects needs a record type of Core Data, such as type=CD_Entry"
+            )
         }
         let known = visit.schema?.types[typeName]
         let type = known ?? RecordType(name: typeName)
@@ -125,34 +131,45 @@ struct EntityView: Page {
         func link(_ form: QueryForm) -> String { visit.place.link("objects/entity", form.parameters) }
         let entity = form.entity ?? MirroredNaming.rootEntity(of: typeName) ?? typeName.string
         let target = visit.place.zoneID.flatMap { zoneID in
-            ObjectTargets.mayBeRecordName(form.condition.map { .string($0.value) }).map { visit.place.link(toObject: RecordID(recordName: $0, zoneID: zoneID)) }
+            ObjectTargets.mayBeRecordName(form.condition.map { .string($0.value) }).map {
+                visit.place.link(toObject: RecordID(recordName: $0, zoneID: zoneID))
+            }
         }
         func view(
-            _ answer: QueryPage? = nil, table: ObjectTable? = nil, refusal: QueryRefusal? = nil, complaint: PageError? = nil
+            _ answer: QueryPage? = nil, table: ObjectTable? = nil, refusal: QueryRefusal? = nil,
+            complaint: PageError? = nil
         ) -> EntityView {
             EntityView(
-                title: "Objects · \(entity)", entity: entity, condition: form.condition.map { "whose \($0.property) is \($0.value)" }, target: target,
-                entities: visit.place.link("objects"), records: visit.place.link("query", form.parameters), table: table, refusal: refusal,
-                complaint: complaint, isEmpty: answer?.records.isEmpty ?? false, count: answer.map { Digits.count($0.records.count, "object") } ?? "Not run",
-                pageNumber: form.page > 1 || answer?.continuationMarker != nil ? "page \(Digits.grouped(form.page))" : nil,
+                title: "Objects · \(entity)", entity: entity,
+                condition: form.condition.map { "whose \($0.property) is \($0.value)" }, target: target,
+                entities: visit.place.link("objects"), records: visit.place.link("query", form.parameters),
+                table: table, refusal: refusal,
+                complaint: complaint, isEmpty: answer?.records.isEmpty ?? false,
+                count: answer.map { Digits.count($0.records.count, "object") } ?? "Not run",
+                pageNumber: form.page > 1 || answer?.continuationMarker != nil
+                    ? "page \(Digits.grouped(form.page))" : nil,
                 first: form.page > 2 ? link(form.changed { _ in }) : nil, previous: form.previousPage.map(link),
-                next: answer?.continuationMarker.map { link(form.nextPage($0)) }, milliseconds: visit.stopwatch.elapsed.millisecondsText)
+                next: answer?.continuationMarker.map { link(form.nextPage($0)) },
+                milliseconds: visit.stopwatch.elapsed.millisecondsText)
         }
         let works = try await visit.indexWorks()
         let problems = visit.schema.map { IndexRules.problems(of: plan.query, in: $0, building: works.builds) } ?? []
         if !problems.isEmpty {
             return view(
                 refusal: QueryRefusal(
-                    problems, plan: plan, form: form, type: known, works: works, back: link(form), answers: "objects/entity", visit: visit))
+                    problems, plan: plan, form: form, type: known, works: works, back: link(form),
+                    answers: "objects/entity", visit: visit))
         }
         do {
             let request = QueryRequest(
-                plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit), continuationMarker: form.markers.last)
+                plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit),
+                continuationMarker: form.markers.last)
             let answer = try await visit.measure { try await visit.database.query(request) }
             if answer.records.isEmpty { return view(answer) }
             return view(
                 answer,
-                table: try await ObjectTable(answer.records, of: type, caption: "Objects of \(entity)", form: form, visit: visit, page: link))
+                table: try await ObjectTable(
+                    answer.records, of: type, caption: "Objects of \(entity)", form: form, visit: visit, page: link))
         } catch let error as RecordError {
             return view(complaint: PageError(error))
         }
@@ -162,13 +179,17 @@ struct EntityView: Page {
 extension QueryForm {
     /// The entity that a filter names.
     fileprivate var entity: String? {
-        filters.first { $0.field == MirroredNaming.entityField && $0.comparator == .equals && !$0.isUnfinished }.map { FilterValueReader.alone($0.value, of: nil) }
+        filters.first { $0.field == MirroredNaming.entityField && $0.comparator == .equals && !$0.isUnfinished }.map {
+            FilterValueReader.alone($0.value, of: nil)
+        }
     }
 
     /// The property that another filter names, and its value.
     fileprivate var condition: (property: String, value: String)? {
         for filter in filters where filter.comparator == .equals && !filter.isUnfinished {
-            if let property = MirroredNaming.property(of: filter.field) { return (property, FilterValueReader.alone(filter.value, of: nil)) }
+            if let property = MirroredNaming.property(of: filter.field) {
+                return (property, FilterValueReader.alone(filter.value, of: nil))
+            }
         }
         return nil
     }
@@ -201,18 +222,25 @@ struct ObjectTable: ViewModel {
     let allColumns: Frame.Link?
 
     /// - Parameter page: the address of the table with another form.
-    init(_ records: [StoredRecord], of type: RecordType, caption: String, form: QueryForm, visit: Visit, page: (QueryForm) -> String) async throws {
+    init(
+        _ records: [StoredRecord], of type: RecordType, caption: String, form: QueryForm, visit: Visit,
+        page: (QueryForm) -> String
+    ) async throws {
         self.caption = caption
         let values = try records.map { record in
             Dictionary(try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         }
         // The first field with a label is the first column, which leads to the object.
         let titles = visit.titles
-        let label = titles.fields(of: type.name).first { name in MirroredNaming.property(of: name) != nil && type.fields[name] != nil }
+        let label = titles.fields(of: type.name).first { name in
+            MirroredNaming.property(of: name) != nil && type.fields[name] != nil
+        }
         let first = label.flatMap { MirroredNaming.property(of: $0) }
         var names: [String] = []
         for field in QueryField.all(of: type) where !field.isSystem {
-            if let property = MirroredNaming.property(of: field.name), property != first, !names.contains(property) { names.append(property) }
+            if let property = MirroredNaming.property(of: field.name), property != first, !names.contains(property) {
+                names.append(property)
+            }
         }
         if names.count > ResultTable.emptyColumnLimit {
             let used = Set(values.flatMap(\.keys).compactMap { MirroredNaming.property(of: $0) })
@@ -220,11 +248,15 @@ struct ObjectTable: ViewModel {
         }
         let count = names.count
         if !form.showsAllColumns, count > ResultTable.columnLimit {
-            let asked = Set((form.filters.map(\.field) + form.sorts.map(\.field)).compactMap { MirroredNaming.property(of: $0) })
-            let kept = asked.union(names.filter { !asked.contains($0) }.prefix(max(0, ResultTable.columnLimit - asked.count)))
+            let asked = Set(
+                (form.filters.map(\.field) + form.sorts.map(\.field)).compactMap { MirroredNaming.property(of: $0) })
+            let kept = asked.union(
+                names.filter { !asked.contains($0) }.prefix(max(0, ResultTable.columnLimit - asked.count)))
             names = names.filter(kept.contains)
         }
-        allColumns = names.count == count ? nil : Frame.Link(text: "Show all \(Digits.grouped(count)) columns", href: page(form.withAllColumns))
+        allColumns =
+            names.count == count
+            ? nil : Frame.Link(text: "Show all \(Digits.grouped(count)) columns", href: page(form.withAllColumns))
         func column(_ property: String) -> TableColumn {
             if let field = type.queryField(named: MirroredNaming.field(of: property)) {
                 return TableColumn(field, named: property, of: type, form: form, visit: visit, page: page)
@@ -252,7 +284,8 @@ struct ObjectTable: ViewModel {
                 return presenter.view(values[field], of: field)
             }
             return Row(
-                href: visit.place.link(toObject: record.recordID), label: try titles.title(of: record) ?? record.recordID.recordName.string,
+                href: visit.place.link(toObject: record.recordID),
+                label: try titles.title(of: record) ?? record.recordID.recordName.string,
                 cells: cells + [ValueView(.time(record.modified.timestamp))])
         }
     }

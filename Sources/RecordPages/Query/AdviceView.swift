@@ -63,18 +63,26 @@ extension AdviceView {
         let schema = visit.schema ?? Schema()
         let works = try await visit.indexWorks()
         let uses = Dictionary(
-            statistics.uses.map { (IndexOfType(typeName: $0.recordType, index: $0.index), $0) }, uniquingKeysWith: { first, _ in first })
+            statistics.uses.map { (IndexOfType(typeName: $0.recordType, index: $0.index), $0) },
+            uniquingKeysWith: { first, _ in first })
         let places = IndexOfType.all(in: schema)
         let unused = places.filter { uses[$0] == nil }
-        let used = places.compactMap { place in uses[place].map { (place, $0) } }.sorted { ($1.1.count, $0.0) < ($0.1.count, $1.0) }
-        let early = statistics.queries >= telling
-            ? nil : "So far, indexes have served \(Digits.count(statistics.queries, "query", plural: "queries")). After \(telling), this page lists the indexes that no query used."
+        let used = places.compactMap { place in uses[place].map { (place, $0) } }.sorted {
+            ($1.1.count, $0.0) < ($0.1.count, $1.0)
+        }
+        let early =
+            statistics.queries >= telling
+            ? nil
+            : "So far, indexes have served \(Digits.count(statistics.queries, "query", plural: "queries")). After \(telling), this page lists the indexes that no query used."
         return AdviceView(
             notice: Notice.text(visit.fields["notice"]), since: ValueView(.time(statistics.since)),
             refusals: statistics.refusals.map { RefusalRow($0, in: schema, works: works, visit: visit) },
-            unused: unused.map { IndexRow($0, use: nil, visit: visit) }, early: early, used: used.map { IndexRow($0, use: $1, visit: visit) },
-            canEdit: visit.canEditSchema, isProduction: visit.place.address.environment == .production, action: visit.place.link("type/indexes"),
-            unusedCount: Digits.count(unused.count, "unused index", plural: "unused indexes"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            unused: unused.map { IndexRow($0, use: nil, visit: visit) }, early: early,
+            used: used.map { IndexRow($0, use: $1, visit: visit) },
+            canEdit: visit.canEditSchema, isProduction: visit.place.address.environment == .production,
+            action: visit.place.link("type/indexes"),
+            unusedCount: Digits.count(unused.count, "unused index", plural: "unused indexes"),
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
 
@@ -86,9 +94,13 @@ private struct IndexOfType: Hashable, Comparable {
     static func all(in schema: Schema) -> [IndexOfType] {
         schema.sortedTypes.filter { $0.name != Schema.usersType }.flatMap { type in
             let fields = type.indexedKeys.flatMap { key in
-                (type.definition(of: key)?.indexes.names ?? []).compactMap { Indexes(name: $0) }.map { QueryIndex.field(key, $0) }
+                (type.definition(of: key)?.indexes.names ?? []).compactMap { Indexes(name: $0) }.map {
+                    QueryIndex.field(key, $0)
+                }
             }
-            let composites = type.compositeIndexes.map { QueryIndex.composite($0) }.sorted { Name($0.words) < Name($1.description) }
+            let composites = type.compositeIndexes.map { QueryIndex.composite($0) }.sorted {
+                Name($0.words) < Name($1.description)
+            }
             return (fields + composites).map { IndexOfType(typeName: type.name, index: $0) }
         }
     }
@@ -110,8 +122,12 @@ extension AdviceView.RefusalRow {
         isBuilding = refusal.problems.allSatisfy { if case .indexBeingBuilt = $0 { true } else { false } }
         needs = missing.count == 0 ? nil : missing.text
         query = QueryForm(refusal.query, of: type).map { visit.place.link("query", $0.parameters) }
-        button = missing.count == 0
-            ? nil : Frame.Link(text: missing.count == 1 ? "Add the index" : "Add \(missing.count) indexes", href: visit.place.link("type/indexes"))
+        button =
+            missing.count == 0
+            ? nil
+            : Frame.Link(
+                text: missing.count == 1 ? "Add the index" : "Add \(missing.count) indexes",
+                href: visit.place.link("type/indexes"))
         fields =
             [
                 Frame.Hidden(name: "type", value: refusal.query.recordType.string),

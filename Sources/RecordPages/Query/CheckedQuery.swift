@@ -40,10 +40,12 @@ struct CheckedQuery: Sendable {
         filterProblems.min { $0.key < $1.key }?.value ?? sortProblems.min { $0.key < $1.key }?.value
     }
 
-    private static func filter(_ row: QueryForm.Filter, of type: RecordType) throws(FilterValueProblem) -> Query.Filter {
+    private static func filter(_ row: QueryForm.Filter, of type: RecordType) throws(FilterValueProblem) -> Query.Filter
+    {
         // The database itself refuses an unknown field, with the message that all clients get.
         guard let field = type.queryField(named: row.field) else {
-            return Query.Filter(row.field, row.comparator ?? .equals, FieldInput(.string(FilterValueReader.alone(row.value, of: nil))))
+            return Query.Filter(
+                row.field, row.comparator ?? .equals, FieldInput(.string(FilterValueReader.alone(row.value, of: nil))))
         }
         guard let comparator = row.comparator ?? field.usualComparator else {
             throw FilterValueProblem(reason: "Fields of type \(field.definition.type.schemaName) can't be compared.")
@@ -58,7 +60,9 @@ struct CheckedQuery: Sendable {
         }
     }
 
-    private static func distance(_ row: QueryForm.Filter, _ comparator: Records.Comparator) throws(FilterValueProblem) -> Double? {
+    private static func distance(_ row: QueryForm.Filter, _ comparator: Records.Comparator) throws(FilterValueProblem)
+        -> Double?
+    {
         guard comparator == .near, !row.distance.isEmpty else { return nil }
         guard let metres = Double(row.distance), metres.isFinite, metres >= 0 else {
             throw FilterValueProblem(reason: "‘\(row.distance)’ is not a distance. Write it in metres, as 5000.")
@@ -70,9 +74,12 @@ struct CheckedQuery: Sendable {
         guard let field = type.queryField(named: row.field), field.definition.type == .location else {
             return Query.Sort(row.field, ascending: !row.isDescending)
         }
-        if row.origin.isEmpty { throw FilterValueProblem(reason: "Enter the origin of the distances, as 47.45, -122.31.") }
+        if row.origin.isEmpty {
+            throw FilterValueProblem(reason: "Enter the origin of the distances, as 47.45, -122.31.")
+        }
         do {
-            return Query.Sort(row.field, ascending: !row.isDescending, relativeLocation: try FilterValueReader.location(row.origin))
+            return Query.Sort(
+                row.field, ascending: !row.isDescending, relativeLocation: try FilterValueReader.location(row.origin))
         } catch let problem as FilterValueProblem {
             throw problem
         } catch {
@@ -95,7 +102,9 @@ struct FilterValueReader {
 
     /// - Throws: ``FilterValueProblem`` if the text is not a value of the field's type.
     func input(_ text: String) throws -> FieldInput {
-        if comparator == .containsAllTokens || comparator == .containsAnyTokens { return FieldInput(.string(Self.alone(text, of: field))) }
+        if comparator == .containsAllTokens || comparator == .containsAnyTokens {
+            return FieldInput(.string(Self.alone(text, of: field)))
+        }
         let type = field.definition.type.valueType
         guard comparator.takesList else { return FieldInput(try scalar(Self.alone(text, of: field))) }
         // Locations contain commas.
@@ -117,7 +126,9 @@ struct FilterValueReader {
             guard let double = Double(trimmed), double.isFinite else { throw problem(text, "not a number", "3.14") }
             return .double(double)
         case .timestamp:
-            guard let timestamp = Timestamp(utcText: trimmed) else { throw problem(text, "not a time", "2026-11-01 00:00, in UTC") }
+            guard let timestamp = Timestamp(utcText: trimmed) else {
+                throw problem(text, "not a time", "2026-11-01 00:00, in UTC")
+            }
             return .timestamp(timestamp)
         case .location:
             return .location(try Self.location(trimmed))
@@ -137,14 +148,19 @@ struct FilterValueReader {
         let numbers = text.split { $0 == "," || $0 == " " || $0 == ";" }.map { Double($0) }
         guard numbers.count == 2, let latitude = numbers[0], let longitude = numbers[1], (-90...90).contains(latitude),
             (-180...180).contains(longitude)
-        else { throw FilterValueProblem(reason: "‘\(text)’ is not a location. Write latitude and longitude in degrees, as 47.45, -122.31.") }
+        else {
+            throw FilterValueProblem(
+                reason: "‘\(text)’ is not a location. Write latitude and longitude in degrees, as 47.45, -122.31.")
+        }
         return Location(latitude: latitude, longitude: longitude)
     }
 
     /// The text of a single value. In double quotes it is what they enclose, with two quotes for one, as in a list.
     /// Without quotes, the blanks around it belong to a text alone: they come with a copied record name.
     static func alone(_ text: String, of field: QueryField?) -> String {
-        unquoted(text) ?? (field.map { $0.definition.type.valueType == .string } ?? true ? text : text.trimmingCharacters(in: .whitespaces))
+        unquoted(text)
+            ?? (field.map { $0.definition.type.valueType == .string } ?? true
+                ? text : text.trimmingCharacters(in: .whitespaces))
     }
 
     /// What the double quotes around a text enclose; `nil` for a text that is not one quotation as a whole.
@@ -198,20 +214,29 @@ enum QuerySentence {
     /// - Parameters:
     ///   - zone: the zone in words, such as `Chats` or `all zones`; `nil` to leave it out.
     ///   - title: the title of the record of a reference, if it is known.
-    static func text(of query: Query, type: RecordType?, in zone: String? = nil, title: (Reference) -> String? = { _ in nil }) -> String {
+    static func text(
+        of query: Query, type: RecordType?, in zone: String? = nil, title: (Reference) -> String? = { _ in nil }
+    ) -> String {
         var parts = [query.recordType.string + (zone.map { " in \($0)" } ?? "")]
-        if !query.filters.isEmpty { parts.append("where " + query.filters.map { text(of: $0, type: type, title: title) }.joined(separator: " and ")) }
+        if !query.filters.isEmpty {
+            parts.append(
+                "where " + query.filters.map { text(of: $0, type: type, title: title) }.joined(separator: " and "))
+        }
         let sorts = query.sorts.map { text(of: $0, type: type) }
-        return parts.joined(separator: " ") + (sorts.isEmpty ? "" : ", sorted by " + sorts.joined(separator: ", then by "))
+        return parts.joined(separator: " ")
+            + (sorts.isEmpty ? "" : ", sorted by " + sorts.joined(separator: ", then by "))
     }
 
     private static func text(of filter: Query.Filter, type: RecordType?, title: (Reference) -> String?) -> String {
         let field = type?.queryField(named: filter.fieldName)
         let words = field?.comparators.first { $0.comparator == filter.comparator }?.words ?? filter.comparator.rawValue
-        let value = filter.value == .cleared ? "no value" : filter.reference.flatMap(title) ?? QueryForm.text(of: filter.value, as: field)
+        let value =
+            filter.value == .cleared
+            ? "no value" : filter.reference.flatMap(title) ?? QueryForm.text(of: filter.value, as: field)
         let shown = value.count > valueLimit ? value.prefix(valueLimit) + "…" : value[...]
         if filter.comparator == .near {
-            return "\(filter.fieldName) is within \(filter.distance.map { "\(Digits.fixed($0, 0)) metres" } ?? "any distance") of \(shown)"
+            return
+                "\(filter.fieldName) is within \(filter.distance.map { "\(Digits.fixed($0, 0)) metres" } ?? "any distance") of \(shown)"
         }
         return "\(filter.fieldName) \(words) \(shown)"
     }
@@ -219,17 +244,20 @@ enum QuerySentence {
     private static func text(of sort: Query.Sort, type: RecordType?) -> String {
         let words = type?.queryField(named: sort.fieldName)?.orderWords ?? ("ascending", "descending")
         if let location = sort.relativeLocation {
-            return "distance of \(sort.fieldName) from \(location.latitude), \(location.longitude), \(sort.ascending ? words.0 : words.1)"
+            return
+                "distance of \(sort.fieldName) from \(location.latitude), \(location.longitude), \(sort.ascending ? words.0 : words.1)"
         }
         return "\(sort.fieldName) \(sort.ascending ? words.0 : words.1)"
     }
 }
 
 extension CheckedQuery {
-    /// The titles of the records that the filters refer to. Those of several zones have none: a reference does not say its zone.
+    /// The titles of the records that the filters refer to. Those of several zones have none: a reference does not say
+    /// its zone.
     func titles(_ visit: Visit) async throws -> (Reference) -> String? {
         guard let zoneID = visit.queriedZone else { return { _ in nil } }
-        let titles = try await ReferencedTitles(query.filters.compactMap { $0.reference?.target(from: zoneID) }, known: [], visit)
+        let titles = try await ReferencedTitles(
+            query.filters.compactMap { $0.reference?.target(from: zoneID) }, known: [], visit)
         return { titles[$0, from: zoneID] }
     }
 }

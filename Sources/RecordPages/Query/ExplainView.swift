@@ -19,7 +19,8 @@ struct ExplainView: Page {
     let answer: Explained?
     /// The composite indexes that would serve the query and are still building.
     let works: IndexWorkPanel?
-    /// True if the page waits for the indexes. It does not explain the query until they are complete, to avoid a run every second.
+    /// True if the page waits for the indexes. It does not explain the query until they are complete, to avoid a run
+    /// every second.
     let isWaiting: Bool
     /// The link to this page without waiting.
     let now: String
@@ -31,7 +32,9 @@ extension ExplainView {
     /// The page, or the redirect of a form button.
     static func answer(_ visit: Visit) async throws -> Answer {
         let form = QueryForm(visit.fields)
-        return if let changed = form.redirect(visit, to: "explain") { changed } else { .page(try await load(visit, form)) }
+        return if let changed = form.redirect(visit, to: "explain") { changed } else {
+            .page(try await load(visit, form))
+        }
     }
 
     private static func load(_ visit: Visit, _ asked: QueryForm) async throws -> ExplainView {
@@ -40,7 +43,8 @@ extension ExplainView {
         if form.type == nil { form.type = visit.usualType(await visit.recordCounts())?.name }
         guard let typeName = form.type else {
             return ExplainView(
-                title: "Explain", folded: nil, editor: nil, firstSteps: FirstSteps(visit), refusal: nil, complaint: nil, remark: nil, answer: nil, works: nil,
+                title: "Explain", folded: nil, editor: nil, firstSteps: FirstSteps(visit), refusal: nil, complaint: nil,
+                remark: nil, answer: nil, works: nil,
                 isWaiting: false, now: "", code: nil, milliseconds: visit.stopwatch.elapsed.millisecondsText)
         }
         let known = visit.schema?.types[typeName]
@@ -54,11 +58,16 @@ extension ExplainView {
         let isDraft = visit.fields["draft"] != nil
         let isAskedNow = visit.fields["now"] != nil
         let isWaiting = awaited != nil && plan.canRun && !isDraft && !isAskedNow
-        func page(refusal: QueryRefusal? = nil, complaint: PageError? = nil, remark: String? = nil, answer: Explained? = nil) -> ExplainView {
+        func page(
+            refusal: QueryRefusal? = nil, complaint: PageError? = nil, remark: String? = nil, answer: Explained? = nil
+        ) -> ExplainView {
             let isRun = answer?.isRun ?? false
             return ExplainView(
                 title: "Explain · \(typeName)",
-                folded: form.folded(plan, type: known, outcome: isRun ? "explained" : "not explained", isAnswered: isRun, visit: visit, title: title), editor: editor, firstSteps: nil, refusal: refusal, complaint: complaint, remark: remark,
+                folded: form.folded(
+                    plan, type: known, outcome: isRun ? "explained" : "not explained", isAnswered: isRun, visit: visit,
+                    title: title), editor: editor, firstSteps: nil, refusal: refusal, complaint: complaint,
+                remark: remark,
                 answer: answer, works: isWaiting || answer != nil ? awaited : nil, isWaiting: isWaiting,
                 now: visit.place.link("explain", form.parameters + [("now", "1")]),
                 code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,
@@ -70,14 +79,19 @@ extension ExplainView {
         if isWaiting { return page() }
         do {
             let request = QueryRequest(
-                plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit), continuationMarker: form.markers.last,
+                plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit),
+                continuationMarker: form.markers.last,
                 desiredKeys: form.desiredKeys)
             let explanation = try await visit.measure { try await visit.database.explain(request) }
-            let refusal = explanation.problems.isEmpty
+            let refusal =
+                explanation.problems.isEmpty
                 ? nil
                 : QueryRefusal(
-                    explanation.problems, plan: plan, form: form, type: known, works: works, back: visit.place.link("explain", form.parameters), visit: visit)
-            return page(refusal: refusal, answer: Explained(explanation, plan: plan, form: form, type: type, title: title, visit: visit))
+                    explanation.problems, plan: plan, form: form, type: known, works: works,
+                    back: visit.place.link("explain", form.parameters), visit: visit)
+            return page(
+                refusal: refusal,
+                answer: Explained(explanation, plan: plan, form: form, type: type, title: title, visit: visit))
         } catch let error as RecordError {
             return page(complaint: PageError(error))
         }
@@ -142,7 +156,10 @@ extension Explained {
     /// The reads per returned record from which the page calls a query expensive.
     private static let wastefulRatio = 10
 
-    init(_ explanation: QueryExplanation, plan: CheckedQuery, form: QueryForm, type: RecordType, title: (Reference) -> String?, visit: Visit) {
+    init(
+        _ explanation: QueryExplanation, plan: CheckedQuery, form: QueryForm, type: RecordType,
+        title: (Reference) -> String?, visit: Visit
+    ) {
         sentence = QuerySentence.text(of: plan.query, type: type, title: title)
         isRun = explanation.problems.isEmpty
         summary = explanation.summary
@@ -151,7 +168,8 @@ extension Explained {
         recordsReturned = Digits.grouped(explanation.recordsReturned)
         funnel = QueryFunnel(explanation)
         more = explanation.hasMore ? "more follow" : nil
-        milliseconds = Digits.fixed(explanation.milliseconds, explanation.milliseconds < 1 ? 2 : explanation.milliseconds < 100 ? 1 : 0)
+        milliseconds = Digits.fixed(
+            explanation.milliseconds, explanation.milliseconds < 1 ? 2 : explanation.milliseconds < 100 ? 1 : 0)
         // The records read are among the entries read, so the larger number is the total work.
         let work = max(explanation.entriesRead, explanation.recordsRead)
         let returned = explanation.recordsReturned
@@ -195,7 +213,8 @@ extension Explained.CandidateRow {
 
 // MARK: - Drawing
 
-/// The work of a query as a drawing that narrows: the index entries that it read, the records that it read, and those that it returned.
+/// The work of a query as a drawing that narrows: the index entries that it read, the records that it read, and those
+/// that it returned.
 struct QueryFunnel: ViewModel {
     struct Stage: ViewModel {
         /// `entries`, `records` or `returned`.

@@ -35,7 +35,10 @@ struct FacetPanel: ViewModel {
     let without: String
 
     /// - Parameter first: the answer to the request, including the field.
-    init(_ field: QueryField, of request: QueryRequest, after first: QueryPage, form: QueryForm, type: RecordType, visit: Visit) async throws {
+    init(
+        _ field: QueryField, of request: QueryRequest, after first: QueryPage, form: QueryForm, type: RecordType,
+        visit: Visit
+    ) async throws {
         var tally = FacetTally(field)
         let isAnew = first.continuationMarker != nil && request.isQuickerInNoOrder
         if !isAnew { try tally.add(first.records) }
@@ -55,14 +58,18 @@ struct FacetPanel: ViewModel {
         self.field = field.name.string
         let sorted = tally.sorted
         let shown = sorted.prefix(Self.valueLimit)
-        let title = try await Self.titles(of: shown.compactMap { $0.text.map { FilterValueReader.alone($0, of: field) } }, field, visit)
+        let title = try await Self.titles(
+            of: shown.compactMap { $0.text.map { FilterValueReader.alone($0, of: field) } }, field, visit)
         values = shown.map { entry in
-            Value(entry.text, title: entry.text.map { FilterValueReader.alone($0, of: field) }.flatMap(title), count: entry.count, of: tally.records, field: field, form: form, type: type, visit: visit)
+            Value(
+                entry.text, title: entry.text.map { FilterValueReader.alone($0, of: field) }.flatMap(title),
+                count: entry.count, of: tally.records, field: field, form: form, type: type, visit: visit)
         }
         let left = sorted.count - Self.valueLimit
         more = left > 0 ? "and \(Digits.count(left, "more value", plural: "more values"))" : nil
         let distinct = Digits.count(sorted.count, "value")
-        summary = marker == nil
+        summary =
+            marker == nil
             ? "\(distinct) in \(Digits.count(tally.records, "record"))"
             : "\(distinct) in \(isAnew ? "" : "the first ")\(Digits.grouped(tally.records)) records; there are more records"
         without = visit.place.link("query", form.changed { $0.facet = nil }.parameters)
@@ -71,7 +78,9 @@ struct FacetPanel: ViewModel {
 
 extension FacetPanel {
     /// The titles of the records that references lead to, by their names. Those of several zones have none.
-    private static func titles(of names: [String], _ field: QueryField, _ visit: Visit) async throws -> (String) -> String? {
+    private static func titles(of names: [String], _ field: QueryField, _ visit: Visit) async throws -> (String) ->
+        String?
+    {
         guard field.definition.type.valueType == .reference, let zoneID = visit.queriedZone else { return { _ in nil } }
         func recordID(_ name: String) -> RecordID { RecordID(recordName: Name(name), zoneID: zoneID) }
         let titles = try await ReferencedTitles(names.map(recordID), known: [], visit)
@@ -81,12 +90,17 @@ extension FacetPanel {
 
 extension FacetPanel.Value {
     /// - Parameter text: the value as filter input; `nil` for no value.
-    fileprivate init(_ text: String?, title: String?, count: Int, of records: Int, field: QueryField, form: QueryForm, type: RecordType, visit: Visit) {
+    fileprivate init(
+        _ text: String?, title: String?, count: Int, of records: Int, field: QueryField, form: QueryForm,
+        type: RecordType, visit: Visit
+    ) {
         self.title = title
         isMissing = text == nil
         let value = text.map { FilterValueReader.alone($0, of: field) }
         let shown = value ?? "no value"
-        self.text = value?.isEmpty == true ? "empty text" : shown.count > FacetPanel.shownLength ? shown.prefix(FacetPanel.shownLength) + "…" : shown
+        self.text =
+            value?.isEmpty == true
+            ? "empty text" : shown.count > FacetPanel.shownLength ? shown.prefix(FacetPanel.shownLength) + "…" : shown
         self.count = Digits.grouped(count)
         percent = records == 0 ? 0 : min(100, Int((Double(count) / Double(records) * 100).rounded()))
         let comparator: Comparator = field.definition.type.isList ? .listContains : .equals
@@ -94,9 +108,12 @@ extension FacetPanel.Value {
             (href, isChosen) = (nil, false)
             return
         }
-        isChosen = form.filters.contains { $0.field == field.name && $0.comparator == comparator
-                && Name(FilterValueReader.alone($0.value, of: field)) == Name(shown) }
-        let narrowed = form.narrowed(by: QueryForm.Filter(field: field.name, comparator: comparator, value: text, distance: ""))
+        isChosen = form.filters.contains {
+            $0.field == field.name && $0.comparator == comparator
+                && Name(FilterValueReader.alone($0.value, of: field)) == Name(shown)
+        }
+        let narrowed = form.narrowed(
+            by: QueryForm.Filter(field: field.name, comparator: comparator, value: text, distance: ""))
         href = isChosen ? nil : visit.place.link("query", narrowed.parameters)
     }
 }
@@ -118,7 +135,10 @@ private struct FacetTally {
     mutating func add(_ records: [StoredRecord]) throws {
         for record in records {
             self.records += 1
-            let values = Set((try field.value(of: record)?.elements ?? []).map { Name(QueryForm.text(of: FieldInput($0), as: field)) })
+            let values = Set(
+                (try field.value(of: record)?.elements ?? []).map {
+                    Name(QueryForm.text(of: FieldInput($0), as: field))
+                })
             if values.isEmpty { counts[.none, default: 0] += 1 }
             for value in values { counts[.some(value), default: 0] += 1 }
         }
@@ -138,7 +158,9 @@ extension QueryField {
     /// True if counting its values is useful, and an index allows a filter for each value.
     var canBeCounted: Bool {
         guard definition.indexes.contains(.queryable), !definition.type.isEncrypted else { return false }
-        guard case .system(let field) = key else { return definition.type.valueType != .location && definition.type.valueType != .bytes }
+        guard case .system(let field) = key else {
+            return definition.type.valueType != .location && definition.type.valueType != .bytes
+        }
         return field == .createdBy || field == .modifiedBy || field == .parent
     }
 }

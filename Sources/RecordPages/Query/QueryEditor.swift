@@ -82,16 +82,22 @@ extension QueryEditor {
     ///   - canFind: true if the page answers the button Find of a filter.
     ///   - found: the records that the button has found.
     init(
-        _ form: QueryForm, type: RecordType, plan: CheckedQuery, explains: Bool = false, canFind: Bool = false, found: FilterMatches? = nil, visit: Visit
+        _ form: QueryForm, type: RecordType, plan: CheckedQuery, explains: Bool = false, canFind: Bool = false,
+        found: FilterMatches? = nil, visit: Visit
     ) {
         let place = visit.place
         let fields = QueryField.all(of: type)
         let names = visit.database.can(.listRecords) ? place.link("record/names") : nil
-        let builder = QueryEditorBuilder(form: form, type: type, fields: fields, plan: plan, names: names, canFind: canFind && names != nil, found: found)
+        let builder = QueryEditorBuilder(
+            form: form, type: type, fields: fields, plan: plan, names: names, canFind: canFind && names != nil,
+            found: found)
         let (query, explain) = ("\(place.path)/query", "\(place.path)/explain")
         (verb, otherVerb) = explains ? ("Explain", "Query") : ("Query", "Explain")
         (action, otherAction) = explains ? (explain, query) : (query, explain)
-        hidden = place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) } + [Frame.Hidden(name: "of", value: type.name.string)]
+        hidden =
+            place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) } + [
+                Frame.Hidden(name: "of", value: type.name.string)
+            ]
             + (form.showsAllColumns ? [Frame.Hidden(name: "columns", value: "all")] : [])
         var types = visit.types.map { Choice($0.name.string, $0.name.string, isSelected: $0.name == type.name) }
         if !visit.types.contains(where: { $0.name == type.name }) {
@@ -105,14 +111,21 @@ extension QueryEditor {
         keys = own.map { Choice($0.name.string, $0.name.string, isSelected: form.keys.contains($0.name)) }
         returnsSystemFieldsOnly = form.returnsSystemFieldsOnly
         keysText = builder.keysText
-        limits = Set(QueryForm.limits + [form.limit]).sorted().map { Choice(String($0), String($0), isSelected: $0 == form.limit) }
+        limits = Set(QueryForm.limits + [form.limit]).sorted().map {
+            Choice(String($0), String($0), isSelected: $0 == form.limit)
+        }
         let counted = explains ? [] : fields.filter(\.canBeCounted)
-        facets = counted.isEmpty
+        facets =
+            counted.isEmpty
             ? []
-            : [Choice("", "no field", isSelected: form.facet == nil)] + counted.map { Choice($0.name.string, $0.name.string, isSelected: form.facet == $0.name) }
+            : [Choice("", "no field", isSelected: form.facet == nil)]
+                + counted.map { Choice($0.name.string, $0.name.string, isSelected: form.facet == $0.name) }
         let located = explains ? [] : own.filter { $0.definition.type.valueType == .location }
-        maps = located.isEmpty
-            ? [] : [Choice("", "no field", isSelected: form.map == nil)] + located.map { Choice($0.name.string, $0.name.string, isSelected: form.map == $0.name) }
+        maps =
+            located.isEmpty
+            ? []
+            : [Choice("", "no field", isSelected: form.map == nil)]
+                + located.map { Choice($0.name.string, $0.name.string, isSelected: form.map == $0.name) }
         indexSources = Self.indexSources(plan.query, visit)
         written = QueryTextForm(form, type: type, visit: visit)
         saved = SavedQueryPanel(form, visit: visit)
@@ -121,7 +134,9 @@ extension QueryEditor {
 
 extension QueryEditor {
     private static func indexSources(_ query: Query, _ visit: Visit) -> [String] {
-        guard let connection = visit.connection, let learned = try? visit.connections?.engine(of: connection)?.learnedIndexes else { return [] }
+        guard let connection = visit.connection,
+            let learned = try? visit.connections?.engine(of: connection)?.learnedIndexes
+        else { return [] }
         return LearnedIndexes.needs(of: query).map { key, index in
             let name = QueryIndex.field(key, index).words
             switch learned.finding(index, of: key, in: query.recordType) {
@@ -129,8 +144,10 @@ extension QueryEditor {
             case let finding?:
                 switch finding.source {
                 case .schemaFile(let moment):
-                    return "\(name): \(finding.exists ? "in" : "not in") the schema file that was given \(moment.agoText(at: .now()))"
-                case .refusal(let moment): return "\(name): missing. iCloud refused a query for it \(moment.agoText(at: .now()))"
+                    return
+                        "\(name): \(finding.exists ? "in" : "not in") the schema file that was given \(moment.agoText(at: .now()))"
+                case .refusal(let moment):
+                    return "\(name): missing. iCloud refused a query for it \(moment.agoText(at: .now()))"
                 }
             }
         }
@@ -151,7 +168,8 @@ private struct QueryEditorBuilder {
         if form.filters.isEmpty {
             return [
                 QueryEditor.FilterRow(
-                    number: 1, lead: "where", fields: filterChoices(nil), comparators: [], value: nil, pill: nil, problem: nil, isRemovable: false,
+                    number: 1, lead: "where", fields: filterChoices(nil), comparators: [], value: nil, pill: nil,
+                    problem: nil, isRemovable: false,
                     isLast: true, found: nil)
             ]
         }
@@ -160,8 +178,10 @@ private struct QueryEditorBuilder {
             let comparator = row.comparator ?? field?.usualComparator
             return QueryEditor.FilterRow(
                 number: index + 1, lead: index == 0 ? "where" : "and", fields: filterChoices(row.field),
-                comparators: field.map { comparatorChoices($0, comparator) } ?? [], value: value(row, field, comparator),
-                pill: field.flatMap { field in comparator.map { pill(field, $0.requiredIndexes) } }, problem: plan.filterProblems[index],
+                comparators: field.map { comparatorChoices($0, comparator) } ?? [],
+                value: value(row, field, comparator),
+                pill: field.flatMap { field in comparator.map { pill(field, $0.requiredIndexes) } },
+                problem: plan.filterProblems[index],
                 isRemovable: true, isLast: index == form.filters.count - 1, found: found?.row == index ? found : nil)
         }
     }
@@ -170,7 +190,8 @@ private struct QueryEditorBuilder {
         if form.sorts.isEmpty {
             return [
                 QueryEditor.SortRow(
-                    number: 1, lead: "sort by", fields: sortChoices(nil), orders: [], origin: nil, pill: nil, problem: nil, isRemovable: false,
+                    number: 1, lead: "sort by", fields: sortChoices(nil), orders: [], origin: nil, pill: nil,
+                    problem: nil, isRemovable: false,
                     isLast: true)
             ]
         }
@@ -181,9 +202,11 @@ private struct QueryEditorBuilder {
             return QueryEditor.SortRow(
                 number: index + 1, lead: index == 0 ? "sort by" : "then by", fields: sortChoices(row.field),
                 orders: [
-                    Choice("ascending", words.0, isSelected: !row.isDescending), Choice("descending", words.1, isSelected: row.isDescending),
+                    Choice("ascending", words.0, isSelected: !row.isDescending),
+                    Choice("descending", words.1, isSelected: row.isDescending),
                 ],
-                origin: isDistance ? QueryEditor.Distance(text: row.origin) : nil, pill: field.map { pill($0, $0.sortIndex) },
+                origin: isDistance ? QueryEditor.Distance(text: row.origin) : nil,
+                pill: field.map { pill($0, $0.sortIndex) },
                 problem: plan.sortProblems[index], isRemovable: true, isLast: index == form.sorts.count - 1)
         }
     }
@@ -196,24 +219,37 @@ private struct QueryEditorBuilder {
     }
 
     private func value(_ row: QueryForm.Filter, _ field: QueryField?, _ comparator: Comparator?) -> QueryEditor.Value? {
-        guard let field, let comparator else { return QueryEditor.Value(text: row.value, placeholder: "", hint: nil, distance: nil) }
-        let missing = !row.isUnfinished ? nil : "enter a value to use this filter" + (field.readsAsText && !comparator.takesList ? ", or \"\" for the empty text" : "")
+        guard let field, let comparator else {
+            return QueryEditor.Value(text: row.value, placeholder: "", hint: nil, distance: nil)
+        }
+        let missing =
+            !row.isUnfinished
+            ? nil
+            : "enter a value to use this filter"
+                + (field.readsAsText && !comparator.takesList ? ", or \"\" for the empty text" : "")
         let isName = field.takesRecordName(comparator)
         return QueryEditor.Value(
-            text: row.value, placeholder: field.placeholder(for: comparator), hint: field.definition.type.valueType == .timestamp ? "UTC" : nil, missing: missing, distance: comparator == .near ? QueryEditor.Distance(text: row.distance) : nil,
+            text: row.value, placeholder: field.placeholder(for: comparator),
+            hint: field.definition.type.valueType == .timestamp ? "UTC" : nil, missing: missing,
+            distance: comparator == .near ? QueryEditor.Distance(text: row.distance) : nil,
             names: isName ? names : nil, canFind: isName && canFind)
     }
 
     private func filterChoices(_ selected: Name?) -> [ChoiceGroup] {
         let none = selected == nil ? [Choice("", "anything", isSelected: true)] : []
         return groups(none, selected) { field in
-            field.comparators.isEmpty || field.allowedIndexes.isEmpty ? .never("can't be queried") : field.canFilter ? nil : .noIndex
+            field.comparators.isEmpty || field.allowedIndexes.isEmpty
+                ? .never("can't be queried") : field.canFilter ? nil : .noIndex
         }
     }
 
     private func sortChoices(_ selected: Name?) -> [ChoiceGroup] {
-        let none = [Choice("", selected == nil ? "record name (server’s order)" : "nothing", isSelected: selected == nil)]
-        return groups(none, selected) { field in field.canSort ? nil : field.couldSort ? .noIndex : .never("can't be sorted") }
+        let none = [
+            Choice("", selected == nil ? "record name (server’s order)" : "nothing", isSelected: selected == nil)
+        ]
+        return groups(none, selected) { field in
+            field.canSort ? nil : field.couldSort ? .noIndex : .never("can't be sorted")
+        }
     }
 
     private enum Obstacle {
@@ -234,9 +270,12 @@ private struct QueryEditorBuilder {
             }
         }
         var own = first + fields.filter { !$0.isSystem }.map(choice)
-        if let selected, type.queryField(named: selected) == nil { own.append(Choice(selected.string, selected.string, isSelected: true)) }
+        if let selected, type.queryField(named: selected) == nil {
+            own.append(Choice(selected.string, selected.string, isSelected: true))
+        }
         return [
-            ChoiceGroup(label: type.name.string, choices: own), ChoiceGroup(label: "system fields", choices: fields.filter(\.isSystem).map(choice)),
+            ChoiceGroup(label: type.name.string, choices: own),
+            ChoiceGroup(label: "system fields", choices: fields.filter(\.isSystem).map(choice)),
         ]
     }
 
@@ -246,7 +285,8 @@ private struct QueryEditorBuilder {
             let missing = comparator.requiredIndexes.intersection(field.allowedIndexes).names.joined(separator: " or ")
             if isChosen || field.allows(comparator) { return Choice(comparator.rawValue, words, isSelected: isChosen) }
             return Choice(
-                comparator.rawValue, missing.isEmpty ? "\(words) – can't be indexed" : "\(words) – no \(missing) index", isSelected: false,
+                comparator.rawValue, missing.isEmpty ? "\(words) – can't be indexed" : "\(words) – no \(missing) index",
+                isSelected: false,
                 isDisabled: missing.isEmpty)
         }
     }
@@ -254,13 +294,18 @@ private struct QueryEditorBuilder {
     private func pill(_ field: QueryField, _ indexes: Indexes) -> IndexBadge {
         let present = field.definition.indexes.intersection(indexes)
         if !present.isEmpty {
-            return IndexBadge(text: present.names.joined(separator: " "), tone: "has", explanation: "The index that serves this")
+            return IndexBadge(
+                text: present.names.joined(separator: " "), tone: "has", explanation: "The index that serves this")
         }
         let possible = indexes.intersection(field.allowedIndexes)
         if possible.isEmpty {
-            return IndexBadge(text: "can't be indexed", tone: "lacks", explanation: "A field of type \(field.definition.type.schemaName) can't have the index")
+            return IndexBadge(
+                text: "can't be indexed", tone: "lacks",
+                explanation: "A field of type \(field.definition.type.schemaName) can't have the index")
         }
-        return IndexBadge(text: "no \(possible.names.joined(separator: " or ")) index", tone: "lacks", explanation: "The query is refused without it")
+        return IndexBadge(
+            text: "no \(possible.names.joined(separator: " or ")) index", tone: "lacks",
+            explanation: "The query is refused without it")
     }
 }
 
@@ -312,18 +357,23 @@ struct FilterMatches: ViewModel {
 
     /// - Returns: `nil` if the button was not pressed.
     init?(_ form: QueryForm, _ visit: Visit) async throws {
-        guard let pressed = visit.fields.text(Self.buttonName), let row = form.filterIndex(pressed, visit) else { return nil }
+        guard let pressed = visit.fields.text(Self.buttonName), let row = form.filterIndex(pressed, visit) else {
+            return nil
+        }
         let zoneIDs = visit.place.zoneID.map { [$0] } ?? visit.zones.map(\.zoneID)
         let text = FilterValueReader.alone(form.filters[row].value, of: nil)
         var types: Set<Name> = []
         if let name = form.type, let type = visit.schema?.types[name] {
-            types = try await ReferencedTypes.all(of: type.key(named: form.filters[row].field), in: name, zoneIDs: zoneIDs, visit: visit)
+            types = try await ReferencedTypes.all(
+                of: type.key(named: form.filters[row].field), in: name, zoneIDs: zoneIDs, visit: visit)
         }
         let found = try await RecordNames.matching(text, in: zoneIDs, preferring: types, visit: visit)
         let links = found.map { record in
-            let chosen = form.changed { $0.filters[row].value = QueryForm.aloneText(record.recordName.string) }.parameters
+            let chosen = form.changed { $0.filters[row].value = QueryForm.aloneText(record.recordName.string) }
+                .parameters
             return Record(
-                href: visit.place.link("query", chosen + [("draft", "1")]), recordName: record.recordName.string, title: record.title,
+                href: visit.place.link("query", chosen + [("draft", "1")]), recordName: record.recordName.string,
+                title: record.title,
                 type: record.recordType.string)
         }
         records = Array(links.prefix(Self.limit))
@@ -361,7 +411,9 @@ enum ReferencedTypes {
         return Set(found.compactMap { try? $0.get().recordType })
     }
 
-    private static func targets(of key: FieldKey, in recordType: Name, zoneIDs: [ZoneID], visit: Visit) async throws -> Set<RecordID> {
+    private static func targets(of key: FieldKey, in recordType: Name, zoneIDs: [ZoneID], visit: Visit) async throws
+        -> Set<RecordID>
+    {
         var targets: Set<RecordID> = []
         var count = 0
         for zoneID in zoneIDs {

@@ -3,7 +3,8 @@ internal import Foundation
 internal import RecordStore
 package import Records
 
-/// A query in the format of the URL and the form: `type=Message&filter1=room&is1=EQUALS&value1=general&sort1=sentAt&order1=descending`.
+/// A query in the format of the URL and the form:
+/// `type=Message&filter1=room&is1=EQUALS&value1=general&sort1=sentAt&order1=descending`.
 package struct QueryForm: Sendable {
     struct Filter: Sendable {
         var field: Name
@@ -67,13 +68,16 @@ package struct QueryForm: Sendable {
         filters = (1...Self.rowLimit).compactMap { number in
             fields.text("filter\(number)").map { field in
                 Filter(
-                    field: Name(field), comparator: fields["is\(number)"].flatMap { Comparator(rawValue: $0) }, value: fields["value\(number)"] ?? "",
+                    field: Name(field), comparator: fields["is\(number)"].flatMap { Comparator(rawValue: $0) },
+                    value: fields["value\(number)"] ?? "",
                     distance: fields["within\(number)"] ?? "")
             }
         }
         sorts = (1...Self.rowLimit).compactMap { number in
             fields.text("sort\(number)").map { field in
-                Sort(field: Name(field), isDescending: fields["order\(number)"] == "descending", origin: fields["from\(number)"] ?? "")
+                Sort(
+                    field: Name(field), isDescending: fields["order\(number)"] == "descending",
+                    origin: fields["from\(number)"] ?? "")
             }
         }
         keys = fields.all("key").filter { !$0.isEmpty }.map { Name($0) }
@@ -164,9 +168,11 @@ package struct QueryForm: Sendable {
 
 extension QueryForm {
     /// The form of a query from a request.
-    /// - Returns: `nil` if the form can't express the query: it has a limited number of rows, and no comparison with an absent value.
+    /// - Returns: `nil` if the form can't express the query: it has a limited number of rows, and no comparison with an
+    ///   absent value.
     package init?(_ query: Query, of type: RecordType?) {
-        guard query.filters.count <= Self.rowLimit, query.sorts.count <= Self.rowLimit, !query.filters.contains(where: { $0.value == .cleared })
+        guard query.filters.count <= Self.rowLimit, query.sorts.count <= Self.rowLimit,
+            !query.filters.contains(where: { $0.value == .cleared })
         else { return nil }
         self.init(FormFields())
         self.type = query.recordType
@@ -174,10 +180,14 @@ extension QueryForm {
             Filter(
                 field: filter.fieldName, comparator: filter.comparator,
                 value: Self.text(of: filter.value, as: type?.queryField(named: filter.fieldName)),
-                distance: filter.distance.map { $0.rounded() == $0 && abs($0) < 1e15 ? String(Int64($0)) : $0.description } ?? "")
+                distance: filter.distance.map {
+                    $0.rounded() == $0 && abs($0) < 1e15 ? String(Int64($0)) : $0.description
+                } ?? "")
         }
         sorts = query.sorts.map { sort in
-            Sort(field: sort.fieldName, isDescending: !sort.ascending, origin: sort.relativeLocation.map(Self.text) ?? "")
+            Sort(
+                field: sort.fieldName, isDescending: !sort.ascending, origin: sort.relativeLocation.map(Self.text) ?? ""
+            )
         }
     }
 
@@ -187,17 +197,20 @@ extension QueryForm {
         switch input {
         case .cleared: return ""
         case .tagged(let value, _, _): given = value
-        case .untagged(let value, _): given = field.flatMap { input.value(declared: FieldType($0.definition.type.valueType)) } ?? value
+        case .untagged(let value, _):
+            given = field.flatMap { input.value(declared: FieldType($0.definition.type.valueType)) } ?? value
         }
         guard case .list(let elements, _) = given else { return aloneText(text(of: given)) }
         if case .location? = elements.first { return elements.map(text).joined(separator: "; ") }
         return listText(elements.map(text))
     }
 
-    /// The input text of a single value, in quotation marks where it would read as another one without: the empty text, one that begins
-    /// with a quotation mark, and one with blanks around it, which nobody sees in a form.
+    /// The input text of a single value, in quotation marks where it would read as another one without: the empty text,
+    /// one that begins with a quotation mark, and one with blanks around it, which nobody sees in a form.
     static func aloneText(_ value: String) -> String {
-        let isPlain = !value.isEmpty && value.utf8.first != UInt8(ascii: "\"") && value.trimmingWhiteSpace.utf8.count == value.utf8.count
+        let isPlain =
+            !value.isEmpty && value.utf8.first != UInt8(ascii: "\"")
+            && value.trimmingWhiteSpace.utf8.count == value.utf8.count
         return isPlain ? value : value.csvQuoted
     }
 
@@ -258,15 +271,24 @@ extension QueryForm {
     /// - Throws: `RecordError` BAD_REQUEST if no filter finds the value, or NOT_FOUND if the record is gone.
     func alike(_ visit: Visit) async throws -> Answer? {
         guard let name = visit.fields.text(Self.alikeName).map({ Name($0) }) else { return nil }
-        guard let typeName = type, let field = (visit.schema?.types[typeName] ?? RecordType(name: typeName)).queryField(named: name) else {
+        guard let typeName = type,
+            let field = (visit.schema?.types[typeName] ?? RecordType(name: typeName)).queryField(named: name)
+        else {
             throw RecordError(.badRequest, "The type \(type?.string ?? "") has no field '\(name)' to filter by")
         }
-        guard let picked = visit.fields.text(PickedRecord.fieldName).flatMap({ PickedRecord($0, in: visit.place) }) else {
-            throw RecordError(.badRequest, "The parameter '\(PickedRecord.fieldName)' does not name a record: open the menu of a cell again")
+        guard let picked = visit.fields.text(PickedRecord.fieldName).flatMap({ PickedRecord($0, in: visit.place) })
+        else {
+            throw RecordError(
+                .badRequest,
+                "The parameter '\(PickedRecord.fieldName)' does not name a record: open the menu of a cell again")
         }
-        let fetched = try await visit.measure { try await visit.database.fetch([picked.recordID], desiredKeys: field.isSystem ? [] : [field.name]) }
+        let fetched = try await visit.measure {
+            try await visit.database.fetch([picked.recordID], desiredKeys: field.isSystem ? [] : [field.name])
+        }
         guard let record = try fetched.first?.get(), let row = try Filter(the: field, of: record) else {
-            throw RecordError(.badRequest, "The record '\(picked.recordID.recordName)' has no value of '\(name)' that a filter could find")
+            throw RecordError(
+                .badRequest,
+                "The record '\(picked.recordID.recordName)' has no value of '\(name)' that a filter could find")
         }
         return .redirect(visit.place.link("query", narrowed(by: row).parameters))
     }
@@ -275,7 +297,9 @@ extension QueryForm {
 extension QueryForm.Filter {
     /// A filter that finds the record by its value of a field; `nil` if it has none, or files.
     fileprivate init?(the field: QueryField, of record: StoredRecord) throws {
-        guard let value = try field.value(of: record), !value.elements.isEmpty, let usual = field.comparators.first?.comparator else { return nil }
+        guard let value = try field.value(of: record), !value.elements.isEmpty,
+            let usual = field.comparators.first?.comparator
+        else { return nil }
         let text = QueryForm.text(of: FieldInput(value), as: field)
         self.init(field: field.name, comparator: .equals, value: text, distance: "")
         if field.definition.type.isList {
@@ -283,7 +307,9 @@ extension QueryForm.Filter {
         } else if field.definition.type.valueType == .location {
             (comparator, distance) = (.near, QueryForm.distance)
         } else if case .string(let string) = value, string.utf8.count > QueryForm.textLimit {
-            (comparator, self.value) = (.beginsWith, QueryForm.aloneText(String(string.prefix(QueryForm.beginningLength))))
+            (comparator, self.value) = (
+                .beginsWith, QueryForm.aloneText(String(string.prefix(QueryForm.beginningLength)))
+            )
         }
     }
 }

@@ -49,7 +49,8 @@ extension QueryRefusal {
     ///   - back: the address that shows the answer once the query can run.
     ///   - answers: the page for the query without the row that causes the problem; `nil` to offer none.
     init(
-        _ problems: [QueryProblem], plan: CheckedQuery, form: QueryForm, type: RecordType?, works: IndexWorks, back: String, answers: String? = "query",
+        _ problems: [QueryProblem], plan: CheckedQuery, form: QueryForm, type: RecordType?, works: IndexWorks,
+        back: String, answers: String? = "query",
         visit: Visit
     ) {
         let place = visit.place
@@ -64,7 +65,10 @@ extension QueryRefusal {
             return isOnlyOne && note == nil ? nil : Reason(reason: isOnlyOne ? nil : problem.error.reason, note: note)
         }
         let told = back.hasPrefix("\(place.path)/query") ? [Frame.Hidden(name: AddedIndexes.formField, value: "1")] : []
-        addition = Addition(needs, fields: [Frame.Hidden(name: "type", value: typeName.string), Frame.Hidden(name: "back", value: back)] + told)
+        addition = Addition(
+            needs,
+            fields: [Frame.Hidden(name: "type", value: typeName.string), Frame.Hidden(name: "back", value: back)] + told
+        )
         complaint = PageError(problems.first?.error ?? RecordError(.badRequest, "The query can't run"), advice: [])
         self.typeName = typeName.string
         self.needs = needs.count == 0 ? nil : needs.count == 1 ? "one more index" : "\(needs.count) more indexes"
@@ -72,12 +76,15 @@ extension QueryRefusal {
         let awaited = needs.problems.compactMap { problem in
             if case .indexBeingBuilt(let key, let indexes, _) = problem { (key, indexes) } else { nil }
         }
-        self.works = IndexWorks(
-            builds: works.builds.filter { build in
-                guard case .field(let key, let indexes) = build.subject, build.recordType == typeName else { return false }
-                return awaited.contains { $0.0 == key && !$0.1.isDisjoint(with: indexes) }
-            }
-        ).panel
+        self.works =
+            IndexWorks(
+                builds: works.builds.filter { build in
+                    guard case .field(let key, let indexes) = build.subject, build.recordType == typeName else {
+                        return false
+                    }
+                    return awaited.contains { $0.0 == key && !$0.1.isDisjoint(with: indexes) }
+                }
+            ).panel
         isBuilding = !awaited.isEmpty && awaited.count == needs.problems.count
         action = place.link("type/indexes")
         canEdit = visit.canEditSchema
@@ -99,12 +106,16 @@ extension QueryRefusal {
             guard !IndexRules.problems(of: CheckedQuery(alone, of: type).query, in: schema).isEmpty else { continue }
             let without = form.changed { $0.filters.remove(at: index) }
             links.append(
-                Frame.Link(text: "Run without the filter on \(filter.field)", href: visit.place.link(page, without.parameters)))
+                Frame.Link(
+                    text: "Run without the filter on \(filter.field)", href: visit.place.link(page, without.parameters))
+            )
         }
         for (index, sort) in form.sorts.enumerated() {
             guard let field = type.queryField(named: sort.field), !field.canSort else { continue }
             let without = form.changed { $0.sorts.remove(at: index) }
-            links.append(Frame.Link(text: "Run without the sort by \(sort.field)", href: visit.place.link(page, without.parameters)))
+            links.append(
+                Frame.Link(
+                    text: "Run without the sort by \(sort.field)", href: visit.place.link(page, without.parameters)))
         }
         return links
     }
@@ -124,7 +135,8 @@ extension QueryRefusal.Addition {
         guard let first = choices.first else { return nil }
         let isOnlyOne = choices.count == 1
         self.init(
-            fields: fields + (isOnlyOne ? [Frame.Hidden(name: "add", value: first.value)] : []), choices: isOnlyOne ? [] : choices,
+            fields: fields + (isOnlyOne ? [Frame.Hidden(name: "add", value: first.value)] : []),
+            choices: isOnlyOne ? [] : choices,
             verb: isOnlyOne ? "Add \(first.text)" : "Add the selected indexes")
     }
 }
@@ -148,7 +160,9 @@ extension IndexNeeds {
 
     /// The parameters `add` of a form that adds the indexes.
     var fields: [Frame.Hidden] {
-        additions.flatMap { key, indexes in indexes.names.map { Frame.Hidden(name: "add", value: "\(key.schemaName):\($0)") } }
+        additions.flatMap { key, indexes in
+            indexes.names.map { Frame.Hidden(name: "add", value: "\(key.schemaName):\($0)") }
+        }
     }
 
     /// `author QUERYABLE, sentAt SORTABLE`

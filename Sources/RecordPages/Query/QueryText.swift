@@ -8,8 +8,10 @@ internal import Records
 enum QueryText {
     /// The notation of the comparators. A longer phrase precedes its own prefixes.
     static let phrases: [(words: [String], comparator: Comparator)] = [
-        (["="], .equals), (["!="], .notEquals), (["<="], .lessThanOrEquals), (["<"], .lessThan), ([">="], .greaterThanOrEquals), ([">"], .greaterThan),
-        (["begins", "with"], .beginsWith), (["not", "begins", "with"], .notBeginsWith), (["in"], .in), (["not", "in"], .notIn),
+        (["="], .equals), (["!="], .notEquals), (["<="], .lessThanOrEquals), (["<"], .lessThan),
+        ([">="], .greaterThanOrEquals), ([">"], .greaterThan),
+        (["begins", "with"], .beginsWith), (["not", "begins", "with"], .notBeginsWith), (["in"], .in),
+        (["not", "in"], .notIn),
         (["has", "any", "word", "of"], .containsAnyTokens), (["has", "words"], .containsAllTokens),
         (["contains", "any", "of"], .listContainsAny), (["not", "contains", "any", "of"], .notListContainsAny),
         (["contains", "all", "of"], .listContainsAll), (["not", "contains", "all", "of"], .notListContainsAll),
@@ -20,7 +22,10 @@ enum QueryText {
     /// Keywords. A value or a name that equals a keyword needs quotes.
     static let reserved: Set<String> = Set(
         phrases.flatMap(\.words)
-            + ["where", "and", "or", "null", "nil", "sort", "order", "by", "from", "within", "ascending", "descending", "asc", "desc", "of"])
+            + [
+                "where", "and", "or", "null", "nil", "sort", "order", "by", "from", "within", "ascending", "descending",
+                "asc", "desc", "of",
+            ])
 
     static func words(of comparator: Comparator) -> String {
         phrases.first { $0.comparator == comparator }?.words.joined(separator: " ") ?? comparator.rawValue
@@ -43,10 +48,12 @@ enum QueryText {
         let isPlace = field?.definition.type.valueType == .location
         if comparator == .near {
             let place = place(row.value)
-            return row.distance.isEmpty ? "\(name) near \(place)" : "\(name) within \(value(row.distance)) m of \(place)"
+            return row.distance.isEmpty
+                ? "\(name) near \(place)" : "\(name) within \(value(row.distance)) m of \(place)"
         }
         if comparator.takesList {
-            let parts = isPlace ? row.value.split(separator: ";").map(\.trimmingSpaces) : FilterValueReader.parts(row.value)
+            let parts =
+                isPlace ? row.value.split(separator: ";").map(\.trimmingSpaces) : FilterValueReader.parts(row.value)
             return "\(name) \(words(of: comparator)) (\(parts.map(value).joined(separator: ", ")))"
         }
         let alone = FilterValueReader.alone(row.value, of: field)
@@ -75,8 +82,11 @@ enum QueryText {
     }
 
     private static func isWord(_ text: String) -> Bool {
-        guard let first = text.unicodeScalars.first, QueryTextLexer.closingMarks[first] == nil, first != "!" else { return false }
-        return text.unicodeScalars.allSatisfy(isWordScalar) && !text.utf8.contains { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: "|") || $0 == UInt8(ascii: ";") }
+        guard let first = text.unicodeScalars.first, QueryTextLexer.closingMarks[first] == nil, first != "!" else {
+            return false
+        }
+        return text.unicodeScalars.allSatisfy(isWordScalar)
+            && !text.utf8.contains { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: "|") || $0 == UInt8(ascii: ";") }
             && !reserved.contains(text.lowercased()) && UnsupportedKeywords.placeholder(text) == nil
     }
 
@@ -103,7 +113,8 @@ struct QueryTextError: Error, Equatable {
 
 // MARK: - The text beside the form
 
-/// The query as text, beside the form. A submitted text replaces the rows of the form. Each request sends either the text or the rows.
+/// The query as text, beside the form. A submitted text replaces the rows of the form. Each request sends either the
+/// text or the rows.
 struct QueryTextForm: ViewModel {
     struct Problem: ViewModel {
         /// The position of the error, counted from 1.
@@ -143,7 +154,9 @@ struct QueryTextForm: ViewModel {
 
     private static func example(of type: RecordType) -> String {
         let fields = QueryField.all(of: type).filter { !$0.isSystem }
-        let compared = fields.first { $0.canFilter && $0.definition.type.valueType == .string && !$0.definition.type.isList }?.name ?? "title"
+        let compared =
+            fields.first { $0.canFilter && $0.definition.type.valueType == .string && !$0.definition.type.isList }?.name
+            ?? "title"
         let sorted = fields.first { $0.canSort && $0.definition.type == .timestamp }?.name ?? "modifiedTimestamp"
         return "\(compared) begins with a and \(sorted) > 2026-01-01 sort by \(sorted) descending"
     }
@@ -171,7 +184,10 @@ extension QueryForm {
     /// The form with the rows of a submitted text; `nil` without a text, or if it is invalid.
     func written(_ visit: Visit) -> QueryForm? {
         guard let text = visit.fields[QueryTextForm.fieldName], let typeName = type else { return nil }
-        guard let rows = try? QueryTextParser.rows(of: text, type: visit.schema?.types[typeName] ?? RecordType(name: typeName)) else { return nil }
+        guard
+            let rows = try? QueryTextParser.rows(
+                of: text, type: visit.schema?.types[typeName] ?? RecordType(name: typeName))
+        else { return nil }
         return changed { form in
             form.filters = rows.filters
             form.sorts = rows.sorts
@@ -209,18 +225,24 @@ struct QueryTextToken: Equatable {
 
 /// Splits a query's text into tokens.
 enum QueryTextLexer {
-    /// The marks that end a quotation, by the mark that begins it: those of SQL and of Swift, and those that keyboards of many languages write.
+    /// The marks that end a quotation, by the mark that begins it: those of SQL and of Swift, and those that keyboards
+    /// of many languages write.
     static let closingMarks: [Unicode.Scalar: String] = [
-        "\"": "\"", "'": "'", "“": "”", "”": "”", "„": "“”", "‟": "”", "‘": "’", "’": "’", "‚": "‘’", "«": "»", "»": "«»", "‹": "›", "›": "‹›", "「": "」",
+        "\"": "\"", "'": "'", "“": "”", "”": "”", "„": "“”", "‟": "”", "‘": "’", "’": "’", "‚": "‘’", "«": "»",
+        "»": "«»", "‹": "›", "›": "‹›", "「": "」",
         "『": "』", "＂": "＂",
     ]
 
     /// The spellings of operators, the longest first, and what they mean.
     private static let operators: [(spelling: String, kind: QueryTextToken.Kind, text: String)] = [
-        ("===", .comparison, "="), ("!==", .comparison, "!="), ("==", .comparison, "="), ("!=", .comparison, "!="), ("<>", .comparison, "!="),
-        ("<=", .comparison, "<="), ("=<", .comparison, "<="), (">=", .comparison, ">="), ("=>", .comparison, ">="), ("&&", .word, "and"), ("||", .word, "or"),
-        ("=", .comparison, "="), ("<", .comparison, "<"), (">", .comparison, ">"), ("≤", .comparison, "<="), ("≥", .comparison, ">="), ("≠", .comparison, "!="),
-        ("!", .word, "not"), ("(", .open, "("), ("{", .open, "{"), ("[", .open, "["), (")", .close, ")"), ("}", .close, "}"), ("]", .close, "]"), (",", .comma, ","),
+        ("===", .comparison, "="), ("!==", .comparison, "!="), ("==", .comparison, "="), ("!=", .comparison, "!="),
+        ("<>", .comparison, "!="),
+        ("<=", .comparison, "<="), ("=<", .comparison, "<="), (">=", .comparison, ">="), ("=>", .comparison, ">="),
+        ("&&", .word, "and"), ("||", .word, "or"),
+        ("=", .comparison, "="), ("<", .comparison, "<"), (">", .comparison, ">"), ("≤", .comparison, "<="),
+        ("≥", .comparison, ">="), ("≠", .comparison, "!="),
+        ("!", .word, "not"), ("(", .open, "("), ("{", .open, "{"), ("[", .open, "["), (")", .close, ")"),
+        ("}", .close, "}"), ("]", .close, "]"), (",", .comma, ","),
     ]
 
     /// - Throws: ``QueryTextError`` for an unterminated quotation.
@@ -237,7 +259,8 @@ enum QueryTextLexer {
                 position += 1
                 let quoted = try quotation(scalar, in: scalars, from: &position)
                 tokens.append(QueryTextToken(kind: scalar == "`" ? .name : .quoted, text: quoted, offset: start))
-            } else if let found = operators.first(where: { scalars[start...].starts(with: $0.spelling.unicodeScalars) }) {
+            } else if let found = operators.first(where: { scalars[start...].starts(with: $0.spelling.unicodeScalars) })
+            {
                 position += found.spelling.unicodeScalars.count
                 tokens.append(QueryTextToken(kind: found.kind, text: found.text, offset: start))
             } else {
@@ -245,7 +268,8 @@ enum QueryTextLexer {
                 repeat {
                     word.unicodeScalars.append(scalars[position])
                     position += 1
-                } while position < scalars.count && QueryText.isWordScalar(scalars[position]) && !isJoint(at: position, in: scalars)
+                } while position < scalars.count && QueryText.isWordScalar(scalars[position])
+                    && !isJoint(at: position, in: scalars)
                 tokens.append(QueryTextToken(kind: .word, text: word, offset: start))
             }
         }
@@ -255,10 +279,13 @@ enum QueryTextLexer {
     /// True at `&&` and `||`, and at the `;` of a whole statement, which end a word.
     private static func isJoint(at position: Int, in scalars: [Unicode.Scalar]) -> Bool {
         if scalars[position] == ";" { return scalars[(position + 1)...].allSatisfy(\.properties.isWhitespace) }
-        return (scalars[position] == "&" || scalars[position] == "|") && position + 1 < scalars.count && scalars[position + 1] == scalars[position]
+        return (scalars[position] == "&" || scalars[position] == "|") && position + 1 < scalars.count
+            && scalars[position + 1] == scalars[position]
     }
 
-    private static func quotation(_ mark: Unicode.Scalar, in scalars: [Unicode.Scalar], from position: inout Int) throws(QueryTextError) -> String {
+    private static func quotation(_ mark: Unicode.Scalar, in scalars: [Unicode.Scalar], from position: inout Int)
+        throws(QueryTextError) -> String
+    {
         let start = position - 1
         let closing = closingMarks[mark] ?? String(Character(mark))
         var text = ""
@@ -276,7 +303,10 @@ enum QueryTextLexer {
         }
         let needed = closing.unicodeScalars.map { "\($0)" }.joined(separator: " or ")
         throw QueryTextError(
-            offset: start, reason: "This quotation mark is not closed: write \(needed) after the text. A text with the mark itself goes in \"…\".")
+            offset: start,
+            reason:
+                "This quotation mark is not closed: write \(needed) after the text. A text with the mark itself goes in \"…\"."
+        )
     }
 }
 
@@ -285,22 +315,30 @@ enum QueryTextLexer {
 /// Words of SQL and of NSPredicate's format that CloudKit has no counterpart for, and what it has instead.
 enum UnsupportedKeywords {
     /// `null` and `nil`, also after `is`.
-    static let noValue = "CloudKit has no comparison with ‘no value’. Each ‘not’ finds the records without a value too. The text itself goes in \"…\"."
+    static let noValue =
+        "CloudKit has no comparison with ‘no value’. Each ‘not’ finds the records without a value too. The text itself goes in \"…\"."
 
     /// `BEGINSWITH[c]`.
-    static let anyCase = "CloudKit compares with the case of letters: leave out the brackets. ‘has words’ finds whole words in any case."
+    static let anyCase =
+        "CloudKit compares with the case of letters: leave out the brackets. ‘has words’ finds whole words in any case."
 
     /// What ends a query in other languages, or joins its parts.
     private static let clauses: [String: String] = [
-        "or": "CloudKit has no OR. One field may have one of several values: title in (a, b). For anything else, ask two queries.",
-        "limit": "The form has the number of records of a page.", "offset": "The form has the pages.", "top": "The form has the number of records of a page.",
-        "group": "CloudKit has no GROUP BY. Count in the menu of a column counts the values of a field.", "having": "CloudKit has no HAVING.",
-        "join": "CloudKit has no JOIN: a query has one type. Compare the reference with a record name.", "union": "CloudKit has no UNION: ask two queries.",
+        "or":
+            "CloudKit has no OR. One field may have one of several values: title in (a, b). For anything else, ask two queries.",
+        "limit": "The form has the number of records of a page.", "offset": "The form has the pages.",
+        "top": "The form has the number of records of a page.",
+        "group": "CloudKit has no GROUP BY. Count in the menu of a column counts the values of a field.",
+        "having": "CloudKit has no HAVING.",
+        "join": "CloudKit has no JOIN: a query has one type. Compare the reference with a record name.",
+        "union": "CloudKit has no UNION: ask two queries.",
     ]
 
     private static let comparisons: [String: String] = [
-        "endswith": "CloudKit has no ENDSWITH", "ends": "CloudKit has no ENDSWITH", "matches": "CloudKit has no MATCHES", "regexp": "CloudKit has no REGEXP",
-        "rlike": "CloudKit has no REGEXP", "similar": "CloudKit has no SIMILAR TO", "glob": "CloudKit has no GLOB", "~": "CloudKit has no REGEXP",
+        "endswith": "CloudKit has no ENDSWITH", "ends": "CloudKit has no ENDSWITH",
+        "matches": "CloudKit has no MATCHES", "regexp": "CloudKit has no REGEXP",
+        "rlike": "CloudKit has no REGEXP", "similar": "CloudKit has no SIMILAR TO", "glob": "CloudKit has no GLOB",
+        "~": "CloudKit has no REGEXP",
         "ilike": "CloudKit has no ILIKE", "exists": "CloudKit has no EXISTS",
     ]
 
@@ -322,9 +360,13 @@ enum UnsupportedKeywords {
     /// - Returns: `nil` for other words.
     static func placeholder(_ text: String) -> String? {
         let bytes = Array(text.utf8)
-        let isFormat = bytes.count > 1 && bytes[0] == UInt8(ascii: "%") && bytes.dropFirst(1).dropLast().allSatisfy { $0 == UInt8(ascii: "l") }
+        let isFormat =
+            bytes.count > 1 && bytes[0] == UInt8(ascii: "%")
+            && bytes.dropFirst(1).dropLast().allSatisfy { $0 == UInt8(ascii: "l") }
             && bytes.last.map { Array("@Kdiufs".utf8).contains($0) } == true
         guard isFormat || text == "?" else { return nil }
-        return text == "%K" ? "%K stands for the name of a field: write the name." : "\(text) stands for a value of a program: write the value. The text itself goes in \"\(text)\"."
+        return text == "%K"
+            ? "%K stands for the name of a field: write the name."
+            : "\(text) stands for a value of a program: write the value. The text itself goes in \"\(text)\"."
     }
 }

@@ -10,7 +10,9 @@ struct QueryTextParser {
     private var position = 0
 
     /// - Throws: ``QueryTextError`` with the position of the error.
-    static func rows(of text: String, type: RecordType) throws(QueryTextError) -> (filters: [QueryForm.Filter], sorts: [QueryForm.Sort]) {
+    static func rows(of text: String, type: RecordType) throws(QueryTextError) -> (
+        filters: [QueryForm.Filter], sorts: [QueryForm.Sort]
+    ) {
         var parser = QueryTextParser(
             tokens: try QueryTextLexer.tokens(of: text), type: type, end: text.unicodeScalars.count)
         return try parser.rows()
@@ -31,17 +33,22 @@ struct QueryTextParser {
         if isAtSort {
             position += 2
             repeat {
-                if sorts.count == QueryForm.rowLimit { throw problem("A query has at most \(QueryForm.rowLimit) sorts.") }
+                if sorts.count == QueryForm.rowLimit {
+                    throw problem("A query has at most \(QueryForm.rowLimit) sorts.")
+                }
                 sorts.append(try sort())
             } while skip(kind: .comma)
         }
         if position == tokens.count - 1, tokens[position].isWord(";") { position += 1 }
         if position < tokens.count {
-            if tokens[position].kind == .word, let reason = UnsupportedKeywords.clause(tokens[position].text) { throw problem(reason) }
+            if tokens[position].kind == .word, let reason = UnsupportedKeywords.clause(tokens[position].text) {
+                throw problem(reason)
+            }
             throw problem(
                 sorts.isEmpty
                     ? "‘\(tokens[position].text)’ is unexpected here. Join filters with ‘and’, then write ‘sort by’. Put a value of several words in \"…\"."
-                    : "‘\(tokens[position].text)’ is unexpected here. Separate the sort fields with commas. Each may have ‘descending’ after it.")
+                    : "‘\(tokens[position].text)’ is unexpected here. Separate the sort fields with commas. Each may have ‘descending’ after it."
+            )
         }
         return (filters, sorts)
     }
@@ -52,10 +59,14 @@ struct QueryTextParser {
     private mutating func skipSelection() throws(QueryTextError) {
         guard has(["select"]), position + 1 < tokens.count, tokens[position + 1].kind != .comparison else { return }
         position += 1
-        guard skip(["*"]) else { throw problem("The form has the fields to return. Write select *, or begin with ‘where’.") }
+        guard skip(["*"]) else {
+            throw problem("The form has the fields to return. Write select *, or begin with ‘where’.")
+        }
         guard skip(["from"]) else { throw problem("Write ‘from \(type.name)’ here, or begin with ‘where’.") }
         let place = position
-        guard position < tokens.count, tokens[position].kind == .quoted || tokens[position].kind == .name || tokens[position].kind == .word else {
+        guard position < tokens.count,
+            tokens[position].kind == .quoted || tokens[position].kind == .name || tokens[position].kind == .word
+        else {
             throw problem("Write the record type here.")
         }
         position += 1
@@ -70,7 +81,9 @@ struct QueryTextParser {
         repeat {
             let place = position
             filters += try term(depth: depth)
-            if filters.count > QueryForm.rowLimit { throw problem("A query has at most \(QueryForm.rowLimit) filters.", at: place) }
+            if filters.count > QueryForm.rowLimit {
+                throw problem("A query has at most \(QueryForm.rowLimit) filters.", at: place)
+            }
         } while skip(["and"])
         if has(["or"]) { throw problem(alternative(to: filters.last) ?? UnsupportedKeywords.clause("or") ?? "") }
         return filters
@@ -83,16 +96,22 @@ struct QueryTextParser {
         if position < tokens.count, tokens[position].kind == .open, tokens[position].text == "(" {
             position += 1
             let filters = try conjunction(depth: depth + 1)
-            guard position < tokens.count, tokens[position].kind == .close, tokens[position].text == ")" else { throw problem("Write ‘and’ and a filter, or ‘)’, here.") }
+            guard position < tokens.count, tokens[position].kind == .close, tokens[position].text == ")" else {
+                throw problem("Write ‘and’ and a filter, or ‘)’, here.")
+            }
             position += 1
             return filters
         }
         let place = position
         guard skip(["not"]) else { return try filter() }
         var filters = try term(depth: depth + 1)
-        guard filters.count == 1, let comparator = filters[0].comparator else { throw problem("CloudKit has no NOT of several filters.", at: place) }
+        guard filters.count == 1, let comparator = filters[0].comparator else {
+            throw problem("CloudKit has no NOT of several filters.", at: place)
+        }
         guard let negated = comparator.denied ?? Comparator.allCases.first(where: { $0.denied == comparator }) else {
-            throw problem("CloudKit has no NOT of ‘\(QueryText.words(of: comparator))’. It has one of =, in, begins with and contains.", at: place)
+            throw problem(
+                "CloudKit has no NOT of ‘\(QueryText.words(of: comparator))’. It has one of =, in, begins with and contains.",
+                at: place)
         }
         filters[0].comparator = negated
         return filters
@@ -103,22 +122,27 @@ struct QueryTextParser {
     /// The list to write for `title = a or title = b`; `nil` if the filters compare different fields, or otherwise.
     private func alternative(to first: QueryForm.Filter?) -> String? {
         guard let first, let comparator = first.comparator else { return nil }
-        let list: Comparator? = switch comparator {
-        case .equals, .in: .in
-        case .listContains, .listContainsAny: .listContainsAny
-        default: nil
-        }
+        let list: Comparator? =
+            switch comparator {
+            case .equals, .in: .in
+            case .listContains, .listContainsAny: .listContainsAny
+            default: nil
+            }
         guard let list else { return nil }
         func values(_ filter: QueryForm.Filter) -> [String] {
-            filter.comparator == list ? FilterValueReader.parts(filter.value) : [FilterValueReader.alone(filter.value, of: nil)]
+            filter.comparator == list
+                ? FilterValueReader.parts(filter.value) : [FilterValueReader.alone(filter.value, of: nil)]
         }
         var (parser, all) = (self, values(first))
         while parser.skip(["or"]) {
-            guard let other = try? parser.filter(), other.count == 1, other[0].field == first.field, other[0].comparator == comparator else { return nil }
+            guard let other = try? parser.filter(), other.count == 1, other[0].field == first.field,
+                other[0].comparator == comparator
+            else { return nil }
             all += values(other[0])
         }
         if type.queryField(named: first.field)?.definition.type.valueType == .location { return nil }
-        let clause = QueryText.clause(QueryForm.Filter(field: first.field, comparator: list, value: QueryForm.listText(all)), type: type)
+        let clause = QueryText.clause(
+            QueryForm.Filter(field: first.field, comparator: list, value: QueryForm.listText(all)), type: type)
         return "CloudKit has no OR. Write \(clause)."
     }
 
@@ -134,18 +158,24 @@ struct QueryTextParser {
             let isNegated = has(["not"])
             let word = tokens.dropFirst(position + (isNegated ? 1 : 0)).first
             if let word, word.kind == .word, let reason = UnsupportedKeywords.comparison(word.text) {
-                throw problem("\(reason). \(UnsupportedKeywords.alternatives(to: name, isList: field?.definition.type.isList ?? false))")
+                throw problem(
+                    "\(reason). \(UnsupportedKeywords.alternatives(to: name, isList: field?.definition.type.isList ?? false))"
+                )
             }
             throw problem("Write a comparison after \(name): \(Self.comparisons(of: field)).")
         }
         if let quantifier { comparator = try quantified(comparator, by: quantifier, field, name: name) }
-        if has(open: "["), !comparator.takesList, position + 2 < tokens.count, tokens[position + 2].kind == .close { throw problem(UnsupportedKeywords.anyCase) }
+        if has(open: "["), !comparator.takesList, position + 2 < tokens.count, tokens[position + 2].kind == .close {
+            throw problem(UnsupportedKeywords.anyCase)
+        }
         try check(comparator, fits: field, name: name, at: start)
         return [try row(name, field, comparator)]
     }
 
     /// The rest of a filter: its value.
-    private mutating func row(_ name: Name, _ field: QueryField?, _ comparator: Comparator) throws(QueryTextError) -> QueryForm.Filter {
+    private mutating func row(_ name: Name, _ field: QueryField?, _ comparator: Comparator) throws(QueryTextError)
+        -> QueryForm.Filter
+    {
         let place = position
         let value = try comparator.takesList ? list(field) : scalar(field)
         if let field {
@@ -167,13 +197,17 @@ struct QueryTextParser {
             try check(comparator, fits: field, name: name, at: start)
             return [try row(name, field, comparator)]
         }
-        if has(["not", "between"]) { throw problem("CloudKit has no NOT BETWEEN: ask two queries, \(name) < … and \(name) > ….") }
+        if has(["not", "between"]) {
+            throw problem("CloudKit has no NOT BETWEEN: ask two queries, \(name) < … and \(name) > ….")
+        }
         if skip(["between"]) {
             try check(.greaterThanOrEquals, fits: field, name: name, at: start)
             let opening = position < tokens.count && tokens[position].kind == .open ? tokens[position].text : nil
             if opening != nil { position += 1 }
             let low = try row(name, field, .greaterThanOrEquals)
-            guard opening == nil ? skip(["and"]) : skip(kind: .comma) else { throw problem("Write ‘and’ and the greatest value here, as between 1 and 5.") }
+            guard opening == nil ? skip(["and"]) : skip(kind: .comma) else {
+                throw problem("Write ‘and’ and the greatest value here, as between 1 and 5.")
+            }
             let high = try row(name, field, .lessThanOrEquals)
             if let opening { try close(opening) }
             return [low, high]
@@ -191,7 +225,8 @@ struct QueryTextParser {
         guard rest.count < 2, rest.allSatisfy({ $0 == "%" || $0 == "*" }), !beginning.isEmpty else {
             throw problem("CloudKit has no LIKE. \(alternatives)", at: place)
         }
-        let comparator: Comparator = rest.isEmpty ? isNegated ? .notEquals : .equals : isNegated ? .notBeginsWith : .beginsWith
+        let comparator: Comparator =
+            rest.isEmpty ? isNegated ? .notEquals : .equals : isNegated ? .notBeginsWith : .beginsWith
         try check(comparator, fits: field, name: name, at: start)
         return [QueryForm.Filter(name, comparator, exactly: String(beginning))]
     }
@@ -200,7 +235,9 @@ struct QueryTextParser {
 
     /// `'red' IN tags`: an element of a list.
     private mutating func element() throws(QueryTextError) -> QueryForm.Filter? {
-        guard position + 2 < tokens.count, tokens[position].kind == .quoted, tokens[position + 1].isWord("in"), tokens[position + 2].kind == .word else { return nil }
+        guard position + 2 < tokens.count, tokens[position].kind == .quoted, tokens[position + 1].isWord("in"),
+            tokens[position + 2].kind == .word
+        else { return nil }
         let (text, place) = (tokens[position].text, position + 2)
         position += 2
         let name = try name("a list")
@@ -210,23 +247,35 @@ struct QueryTextParser {
 
     /// `ANY`, `SOME`, `ALL` or `NONE` before the name of a field, in capitals. A field may have such a name.
     private mutating func quantifier() -> String? {
-        guard position + 1 < tokens.count, tokens[position].kind == .word, tokens[position + 1].kind == .word || tokens[position + 1].kind == .name else { return nil }
+        guard position + 1 < tokens.count, tokens[position].kind == .word,
+            tokens[position + 1].kind == .word || tokens[position + 1].kind == .name
+        else { return nil }
         let word = tokens[position].text.lowercased()
-        guard ["any", "some", "all", "none"].contains(word), type.queryField(named: Name(tokens[position].text)) == nil else { return nil }
+        guard ["any", "some", "all", "none"].contains(word), type.queryField(named: Name(tokens[position].text)) == nil
+        else { return nil }
         position += 1
         return word
     }
 
-    private func quantified(_ comparator: Comparator, by quantifier: String, _ field: QueryField?, name: Name) throws(QueryTextError) -> Comparator {
-        let element: Comparator? = switch comparator {
-        case .equals, .listContains: .listContains
-        case .in: .listContainsAny
-        case .beginsWith: .listMemberBeginsWith
-        default: nil
+    private func quantified(_ comparator: Comparator, by quantifier: String, _ field: QueryField?, name: Name)
+        throws(QueryTextError) -> Comparator
+    {
+        let element: Comparator? =
+            switch comparator {
+            case .equals, .listContains: .listContains
+            case .in: .listContainsAny
+            case .beginsWith: .listMemberBeginsWith
+            default: nil
+            }
+        guard field?.definition.type.isList != false else {
+            throw problem(
+                "\(quantifier.uppercased()) is for lists, and \(name) is of type \(field?.definition.type.schemaName ?? "")."
+            )
         }
-        guard field?.definition.type.isList != false else { throw problem("\(quantifier.uppercased()) is for lists, and \(name) is of type \(field?.definition.type.schemaName ?? "").") }
         guard quantifier != "all", let element else {
-            throw problem("CloudKit has no \(quantifier.uppercased()) with this comparison. It has \(Self.comparisons(of: field)).")
+            throw problem(
+                "CloudKit has no \(quantifier.uppercased()) with this comparison. It has \(Self.comparisons(of: field))."
+            )
         }
         return quantifier == "none" ? Comparator.allCases.first { $0.denied == element } ?? element : element
     }
@@ -248,9 +297,13 @@ struct QueryTextParser {
                 _ = skip(["meters"])
             }
             guard let metres = Double(distance), metres.isFinite, metres >= 0 else {
-                throw problem("‘\(distance)’ is not a distance. Write it in metres, as within 5000 m of 47.45, -122.31.", at: place)
+                throw problem(
+                    "‘\(distance)’ is not a distance. Write it in metres, as within 5000 m of 47.45, -122.31.",
+                    at: place)
             }
-            guard skip(["of"]) else { throw problem("Write ‘of’ and a location after the distance, as within 5000 m of 47.45, -122.31.") }
+            guard skip(["of"]) else {
+                throw problem("Write ‘of’ and a location after the distance, as within 5000 m of 47.45, -122.31.")
+            }
         } else if !skip(["near"]) {
             return nil
         }
@@ -266,10 +319,14 @@ struct QueryTextParser {
         return QueryForm.Sort(field: name, isDescending: isDescending, origin: origin)
     }
 
-    private func check(_ comparator: Comparator, fits field: QueryField?, name: Name, at start: Int) throws(QueryTextError) {
+    private func check(_ comparator: Comparator, fits field: QueryField?, name: Name, at start: Int)
+        throws(QueryTextError)
+    {
         guard let field, !field.comparators.contains(where: { $0.comparator == comparator }) else { return }
         if comparator == .listContains, field.readsAsText {
-            throw problem("CloudKit does not search within texts. \(UnsupportedKeywords.alternatives(to: name, isList: false))", at: start)
+            throw problem(
+                "CloudKit does not search within texts. \(UnsupportedKeywords.alternatives(to: name, isList: false))",
+                at: start)
         }
         throw problem(
             "\(name) is of type \(field.definition.type.schemaName), and ‘\(QueryText.words(of: comparator))’ does not work with it. Use \(Self.comparisons(of: field)).",
@@ -286,13 +343,20 @@ struct QueryTextParser {
     private var isAtSort: Bool { has(["sort", "by"]) || has(["order", "by"]) }
 
     private mutating func name(_ what: String) throws(QueryTextError) -> Name {
-        guard position < tokens.count, !tokens[position].text.isEmpty, isName(tokens[position]) else { throw problem("Write the name of \(what) here.") }
-        if tokens[position].kind == .word, let reason = UnsupportedKeywords.placeholder(tokens[position].text) { throw problem(reason) }
+        guard position < tokens.count, !tokens[position].text.isEmpty, isName(tokens[position]) else {
+            throw problem("Write the name of \(what) here.")
+        }
+        if tokens[position].kind == .word, let reason = UnsupportedKeywords.placeholder(tokens[position].text) {
+            throw problem(reason)
+        }
         if tokens[position].isWord("distanceToLocation:fromLocation:") {
             throw problem("Write a distance as within 500 m of: \(type.locationName) within 500 m of 47.45, -122.31.")
         }
-        let isReserved = tokens[position].kind == .word && QueryText.reserved.contains(tokens[position].text.lowercased())
-        if isReserved { throw problem("Write the name of \(what) here. Put the name ‘\(tokens[position].text)’ in backquotes.") }
+        let isReserved =
+            tokens[position].kind == .word && QueryText.reserved.contains(tokens[position].text.lowercased())
+        if isReserved {
+            throw problem("Write the name of \(what) here. Put the name ‘\(tokens[position].text)’ in backquotes.")
+        }
         position += 1
         return Name(tokens[position - 1].text)
     }
@@ -313,15 +377,20 @@ struct QueryTextParser {
             position += 1
             return QueryText.phrases.first { $0.words == [tokens[position - 1].text] }?.comparator
         }
-        for (words, comparator) in (QueryText.phrases + Self.otherPhrases).sorted(by: { $0.words.count > $1.words.count }) where skip(words) { return comparator }
-        guard tokens[position].kind == .word, let comparator = Comparator(rawValue: tokens[position].text) else { return nil }
+        for (words, comparator) in (QueryText.phrases + Self.otherPhrases).sorted(by: {
+            $0.words.count > $1.words.count
+        }) where skip(words) { return comparator }
+        guard tokens[position].kind == .word, let comparator = Comparator(rawValue: tokens[position].text) else {
+            return nil
+        }
         position += 1
         return comparator
     }
 
     /// NSPredicate's name, and what others say.
     private static let otherPhrases: [(words: [String], comparator: Comparator)] = [
-        (["beginswith"], .beginsWith), (["not", "beginswith"], .notBeginsWith), (["starts", "with"], .beginsWith), (["startswith"], .beginsWith),
+        (["beginswith"], .beginsWith), (["not", "beginswith"], .notBeginsWith), (["starts", "with"], .beginsWith),
+        (["startswith"], .beginsWith),
     ]
 
     private mutating func value(_ what: String) throws(QueryTextError) -> QueryTextToken {
@@ -330,7 +399,9 @@ struct QueryTextParser {
         }
         let token = tokens[position]
         if token.isWord("null") || token.isWord("nil") { throw problem(UnsupportedKeywords.noValue) }
-        if ["and", "or", "not"].contains(where: token.isWord) { throw problem("Write \(what) here. The text ‘\(token.text)’ goes in \"…\".") }
+        if ["and", "or", "not"].contains(where: token.isWord) {
+            throw problem("Write \(what) here. The text ‘\(token.text)’ goes in \"…\".")
+        }
         if token.kind == .word, let reason = UnsupportedKeywords.placeholder(token.text) { throw problem(reason) }
         position += 1
         return tokens[position - 1]
@@ -343,7 +414,9 @@ struct QueryTextParser {
 
     /// The text of a value. CloudKit stores what is true as 1.
     private static func text(of token: QueryTextToken, _ field: QueryField?) -> String {
-        guard token.kind == .word, let type = field?.definition.type.valueType, type == .int64 || type == .double else { return token.text }
+        guard token.kind == .word, let type = field?.definition.type.valueType, type == .int64 || type == .double else {
+            return token.text
+        }
         return switch token.text.lowercased() {
         case "true", "yes": "1"
         case "false", "no": "0"
@@ -370,10 +443,15 @@ struct QueryTextParser {
 
     private mutating func list(_ field: QueryField?) throws(QueryTextError) -> String {
         let opening = position < tokens.count ? tokens[position].text : ""
-        guard skip(kind: .open) else { throw problem("Write values in parentheses here, as (one, two, \"three, four\").") }
+        guard skip(kind: .open) else {
+            throw problem("Write values in parentheses here, as (one, two, \"three, four\").")
+        }
         var values: [String] = []
         while position == tokens.count || tokens[position].kind != .close {
-            values.append(Self.text(of: try value("a value (separate values with commas; put a value that has a comma in \"…\")"), field))
+            values.append(
+                Self.text(
+                    of: try value("a value (separate values with commas; put a value that has a comma in \"…\")"), field
+                ))
             guard skip(kind: .comma) else {
                 if position < tokens.count, tokens[position].kind == .close { break }
                 throw problem("Write a comma and another value, or ‘\(Self.closing[opening] ?? ")")’, here.")
@@ -381,7 +459,8 @@ struct QueryTextParser {
         }
         if values.isEmpty { throw problem("The list is empty: write at least one value.") }
         try close(opening)
-        return field?.definition.type.valueType == .location ? values.joined(separator: "; ") : QueryForm.listText(values)
+        return field?.definition.type.valueType == .location
+            ? values.joined(separator: "; ") : QueryForm.listText(values)
     }
 
     private static func text(ofMetres metres: Double) -> String {
@@ -394,11 +473,15 @@ struct QueryTextParser {
 
     private mutating func close(_ opening: String) throws(QueryTextError) {
         let mark = Self.closing[opening] ?? ")"
-        guard position < tokens.count, tokens[position].kind == .close, tokens[position].text == mark else { throw problem("Write ‘\(mark)’ here.") }
+        guard position < tokens.count, tokens[position].kind == .close, tokens[position].text == mark else {
+            throw problem("Write ‘\(mark)’ here.")
+        }
         position += 1
     }
 
-    private func has(open mark: String) -> Bool { position < tokens.count && tokens[position].kind == .open && tokens[position].text == mark }
+    private func has(open mark: String) -> Bool {
+        position < tokens.count && tokens[position].kind == .open && tokens[position].text == mark
+    }
 
     private func has(_ words: [String]) -> Bool {
         guard position + words.count <= tokens.count else { return false }

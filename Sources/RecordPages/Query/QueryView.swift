@@ -74,7 +74,9 @@ extension QueryView {
     static func answer(_ visit: Visit) async throws -> Answer {
         let form = QueryForm(visit.fields)
         if let alike = try await form.alike(visit) { return alike }
-        return if let changed = form.redirect(visit, to: "query") { changed } else { .page(try await load(visit, form)) }
+        return if let changed = form.redirect(visit, to: "query") { changed } else {
+            .page(try await load(visit, form))
+        }
     }
 
     private static func load(_ visit: Visit, _ asked: QueryForm) async throws -> QueryView {
@@ -93,56 +95,78 @@ extension QueryView {
         let title = try await plan.titles(visit)
         var editor = QueryEditor(form, type: type, plan: plan, canFind: true, found: found, visit: visit)
         func page(
-            refusal: QueryRefusal? = nil, complaint: PageError? = nil, remark: String? = nil, facet: FacetPanel? = nil, map: LocationMap? = nil, table: ResultTable? = nil,
+            refusal: QueryRefusal? = nil, complaint: PageError? = nil, remark: String? = nil, facet: FacetPanel? = nil,
+            map: LocationMap? = nil, table: ResultTable? = nil,
             noMatch: NoMatch? = nil, foot: Foot? = nil, canSave: Bool = false
         ) -> QueryView {
             let foot = foot ?? notRun(visit)
             return QueryView(
-                title: "Query · \(typeName)", folded: form.folded(plan, type: known, outcome: foot.outcome, isAnswered: table != nil || noMatch != nil, visit: visit, title: title),
+                title: "Query · \(typeName)",
+                folded: form.folded(
+                    plan, type: known, outcome: foot.outcome, isAnswered: table != nil || noMatch != nil, visit: visit,
+                    title: title),
                 editor: editor, refusal: refusal, complaint: complaint, remark: remark,
-                notice: AddedIndexes.text(visit.fields["notice"], type: known, in: visit.place.address.environment) ?? Notice.text(visit.fields["notice"]), facet: facet, map: map, table: table, noMatch: noMatch, firstSteps: nil, typeQuestion: nil,
+                notice: AddedIndexes.text(visit.fields["notice"], type: known, in: visit.place.address.environment)
+                    ?? Notice.text(visit.fields["notice"]), facet: facet, map: map, table: table, noMatch: noMatch,
+                firstSteps: nil, typeQuestion: nil,
                 code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,
                 picking: table == nil ? nil : PickingBar(back: form, canSave: canSave, visit: visit), foot: foot)
         }
         if visit.fields["draft"] != nil || found != nil { return page(remark: "Not run yet.") }
         if editor.written.problem != nil { return page(remark: "Not run: the text can't be read.") }
         guard plan.canRun else { return page(remark: "Not run: a value is not valid. Its row says why.") }
-        if asked.type == nil, asked.filters.isEmpty, asked.sorts.isEmpty, let counts, counts.values.allSatisfy({ $0 == 0 }) {
+        if asked.type == nil, asked.filters.isEmpty, asked.sorts.isEmpty, let counts,
+            counts.values.allSatisfy({ $0 == 0 })
+        {
             return page(noMatch: try await NoMatch(form, plan: plan, counts: counts, visit: visit))
         }
         let works = try await visit.indexWorks()
         // Without a schema, only the store can tell.
         let problems = visit.schema.map { IndexRules.problems(of: plan.query, in: $0, building: works.builds) } ?? []
         func refusal() -> QueryRefusal {
-            QueryRefusal(problems, plan: plan, form: form, type: known, works: works, back: visit.place.link("query", form.parameters), visit: visit)
+            QueryRefusal(
+                problems, plan: plan, form: form, type: known, works: works,
+                back: visit.place.link("query", form.parameters), visit: visit)
         }
-        let isWaiting = !problems.isEmpty && problems.allSatisfy { if case .indexBeingBuilt = $0 { true } else { false } }
+        let isWaiting =
+            !problems.isEmpty && problems.allSatisfy { if case .indexBeingBuilt = $0 { true } else { false } }
         if isWaiting { return page(refusal: refusal()) }
         do {
             // Runs queries that will be refused too: the engine records them for the page Query advice.
-            let counted = form.page == 1 ? form.facet.flatMap { type.queryField(named: $0) }.flatMap { $0.canBeCounted ? $0 : nil } : nil
+            let counted =
+                form.page == 1
+                ? form.facet.flatMap { type.queryField(named: $0) }.flatMap { $0.canBeCounted ? $0 : nil } : nil
             var keys = form.desiredKeys
             if let counted, !counted.isSystem { keys?.insert(counted.name) }
             let drawn = form.map.flatMap { type.queryField(named: $0) }
             if let drawn, !drawn.isSystem { keys?.insert(drawn.name) }
             if let some = keys, !some.isEmpty { keys = some.union(visit.titles.fields(of: type.name)) }
             let request = QueryRequest(
-                plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit), continuationMarker: form.markers.last, desiredKeys: keys)
+                plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit),
+                continuationMarker: form.markers.last, desiredKeys: keys)
             let answer = try await visit.measure { try await visit.database.query(request) }
             let foot = try await Foot(answer, to: request, form: form, plan: plan, counts: counts, visit: visit)
             if answer.records.isEmpty {
-                return page(noMatch: try await NoMatch(form, plan: plan, counts: asked.type == nil ? counts : nil, visit: visit), foot: foot)
+                return page(
+                    noMatch: try await NoMatch(
+                        form, plan: plan, counts: asked.type == nil ? counts : nil, visit: visit), foot: foot)
             }
             let links = try await visit.links(toAssetsOf: answer.records)
             let table = try await ResultTable(
                 answer.records, of: type, form: form, showsZones: visit.queriesSeveralZones, links: links, visit: visit)
             var facet: FacetPanel?
-            if let counted { facet = try await FacetPanel(counted, of: request, after: answer, form: form, type: type, visit: visit) }
+            if let counted {
+                facet = try await FacetPanel(counted, of: request, after: answer, form: form, type: type, visit: visit)
+            }
             let map = try drawn.flatMap { try LocationMap(answer.records, $0, form: form, visit: visit) }
-            return page(facet: facet, map: map, table: table, foot: foot, canSave: try await visit.canSave(in: visit.place.zoneID))
+            return page(
+                facet: facet, map: map, table: table, foot: foot,
+                canSave: try await visit.canSave(in: visit.place.zoneID))
         } catch let error as RecordError {
             // The refusal tells about an index.
-            if visit.connection != nil { editor = QueryEditor(form, type: type, plan: plan, canFind: true, visit: visit) }
+            if visit.connection != nil {
+                editor = QueryEditor(form, type: type, plan: plan, canFind: true, visit: visit)
+            }
             if problems.isEmpty { return page(complaint: PageError(error)) }
             return page(refusal: refusal())
         }
@@ -154,22 +178,27 @@ extension QueryView {
             visit.connection == nil
             ? nil
             : TypeQuestion(
-                action: "\(place.path)/query", hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
+                action: "\(place.path)/query",
+                hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
                 zones: visit.zoneChoices(allowsAll: place.address.scope != .public), untold: MirrorOffer(visit))
         return QueryView(
-            title: "Query", folded: nil, editor: nil, refusal: nil, complaint: nil, remark: nil, notice: nil, facet: nil, map: nil, table: nil, noMatch: nil,
-            firstSteps: question == nil ? FirstSteps(visit) : nil, typeQuestion: question, code: nil, picking: nil, foot: nil)
+            title: "Query", folded: nil, editor: nil, refusal: nil, complaint: nil, remark: nil, notice: nil,
+            facet: nil, map: nil, table: nil, noMatch: nil,
+            firstSteps: question == nil ? FirstSteps(visit) : nil, typeQuestion: question, code: nil, picking: nil,
+            foot: nil)
     }
 
     private static func notRun(_ visit: Visit) -> Foot {
         Foot(
-            count: "Not run", outcome: "not run", total: nil, countAll: nil, page: nil, milliseconds: visit.stopwatch.elapsed.millisecondsText, first: nil, previous: nil,
+            count: "Not run", outcome: "not run", total: nil, countAll: nil, page: nil,
+            milliseconds: visit.stopwatch.elapsed.millisecondsText, first: nil, previous: nil,
             next: nil, exports: nil)
     }
 }
 
 extension QueryForm {
-    /// The redirect for a button that adds or removes a row, or for a text that replaces the rows; `nil` for other requests.
+    /// The redirect for a button that adds or removes a row, or for a text that replaces the rows; `nil` for other
+    /// requests.
     func redirect(_ visit: Visit, to page: String) -> Answer? {
         guard let changed = pressed(visit) else { return nil }
         let draft = visit.fields["draft"].map { [("draft", $0)] } ?? []
@@ -179,11 +208,13 @@ extension QueryForm {
 
     /// The form as one line. It stays open while a filter lacks its value.
     func folded(
-        _ plan: CheckedQuery, type: RecordType?, outcome: String, isAnswered: Bool, visit: Visit, title: (Reference) -> String? = { _ in nil }
+        _ plan: CheckedQuery, type: RecordType?, outcome: String, isAnswered: Bool, visit: Visit,
+        title: (Reference) -> String? = { _ in nil }
     ) -> FoldedForm {
         let zone = visit.place.zoneID.map(visit.zoneName) ?? (visit.queriesSeveralZones ? "all zones" : nil)
         return FoldedForm(
-            QuerySentence.text(of: plan.query, type: type, in: zone, title: title), outcome: outcome, isAnswered: isAnswered && !filters.contains(where: \.isUnfinished),
+            QuerySentence.text(of: plan.query, type: type, in: zone, title: title), outcome: outcome,
+            isAnswered: isAnswered && !filters.contains(where: \.isUnfinished),
             visit: visit)
     }
 
@@ -198,7 +229,8 @@ extension QueryForm {
                     let used = form.filters.map(\.field)
                     let free = fields.filter { $0.canFilter && !used.contains($0.name) }
                     guard let field = free.first ?? fields.first(where: \.canFilter) ?? fields.first else { return }
-                    form.filters.append(Filter(field: field.name, comparator: field.usualComparator, value: "", distance: ""))
+                    form.filters.append(
+                        Filter(field: field.name, comparator: field.usualComparator, value: "", distance: ""))
                 } else if added == "sort", form.sorts.count < Self.rowLimit {
                     let used = form.sorts.map(\.field)
                     guard let field = fields.first(where: { $0.canSort && !used.contains($0.name) }) else { return }
@@ -230,11 +262,13 @@ extension QueryForm {
 extension QueryView.Foot {
     /// - Parameter counts: the ``Visit/recordCounts()``, if they are known.
     fileprivate init(
-        _ answer: QueryPage, to request: QueryRequest, form: QueryForm, plan: CheckedQuery, counts: [Name: Int]?, visit: Visit
+        _ answer: QueryPage, to request: QueryRequest, form: QueryForm, plan: CheckedQuery, counts: [Name: Int]?,
+        visit: Visit
     ) async throws {
         count = Digits.count(answer.records.count, "record")
         var all: String?
-        let whole: [Name: Int]? = if !plan.query.filters.isEmpty { nil } else if let counts { counts } else { await visit.recordCounts() }
+        let whole: [Name: Int]? =
+            if !plan.query.filters.isEmpty { nil } else if let counts { counts } else { await visit.recordCounts() }
         if let whole {
             // The engine keeps the counts of whole types.
             all = Digits.grouped(whole[plan.query.recordType] ?? 0)
@@ -242,14 +276,18 @@ extension QueryView.Foot {
         } else if form.page == 1, answer.continuationMarker != nil {
             // Counting filtered records reads all of them, so the page counts only on request.
             let isAsked = visit.fields["count"] == "all"
-            all = isAsked ? try await visit.measure { try await MatchCount(request, after: answer, in: visit.database) }.text : nil
+            all =
+                isAsked
+                ? try await visit.measure { try await MatchCount(request, after: answer, in: visit.database) }.text
+                : nil
             countAll = isAsked ? nil : visit.place.link("query", form.parameters + [("count", "all")])
         } else {
             countAll = nil
         }
         total = all.map { "of \($0)" }
         let shown = Digits.grouped(answer.records.count)
-        outcome = if let all, all != shown { "\(shown) of \(all)" } else { answer.records.isEmpty ? "no records" : count }
+        outcome =
+            if let all, all != shown { "\(shown) of \(all)" } else { answer.records.isEmpty ? "no records" : count }
         page = form.page > 1 || answer.continuationMarker != nil ? "page \(Digits.grouped(form.page))" : nil
         milliseconds = visit.stopwatch.elapsed.millisecondsText
         func link(_ form: QueryForm) -> String { visit.place.link("query", form.parameters) }
@@ -257,8 +295,11 @@ extension QueryView.Foot {
         previous = form.previousPage.map(link)
         next = answer.continuationMarker.map { link(form.nextPage($0)) }
         let isPart = next != nil || form.page > 1
-        exports = answer.records.isEmpty
-            ? nil : ResultFiles(to: "query", form.parameters, all: isPart ? form.changed { _ in }.parameters : nil, visit: visit)
+        exports =
+            answer.records.isEmpty
+            ? nil
+            : ResultFiles(
+                to: "query", form.parameters, all: isPart ? form.changed { _ in }.parameters : nil, visit: visit)
     }
 }
 
@@ -268,7 +309,9 @@ extension QueryView.NoMatch {
         let (type, address) = (plan.query.recordType, visit.place.address)
         let isPublic = address.scope == .public
         let within = visit.place.zoneID.map { " in zone \(visit.zoneName($0))" } ?? (isPublic ? "" : " in any zone")
-        let owner = isPublic ? "The public database" : "The \(address.scope.rawValue) database of \(visit.people.actor.displayName)"
+        let owner =
+            isPublic
+            ? "The public database" : "The \(address.scope.rawValue) database of \(visit.people.actor.displayName)"
         let hasFilters = !plan.query.filters.isEmpty
         let lacksZones = address.scope == .shared && visit.connection == nil && visit.zones.isEmpty
         if hasFilters {
@@ -278,7 +321,9 @@ extension QueryView.NoMatch {
             heading = "Nothing is shared"
             text = "\(owner) has the zones that other users share. There are none."
         } else if let counts, counts.values.allSatisfy({ $0 == 0 }) {
-            heading = address.environment == .production ? "The schema is deployed. There are no records yet." : "No records yet"
+            heading =
+                address.environment == .production
+                ? "The schema is deployed. There are no records yet." : "No records yet"
             text = "\(owner) has no records\(within)."
         } else {
             heading = "No \(type) here"
@@ -321,7 +366,8 @@ struct SavedQueryPanel: ViewModel {
             }
             return Entry(
                 name: saved.name, href: there.link("query", FormFields(encoded: saved.question.utf8).pairs),
-                place: [saved.scope.rawValue, saved.zone.flatMap { $0.isEmpty ? "all zones" : $0 }].compactMap { $0 }.joined(separator: ", "))
+                place: [saved.scope.rawValue, saved.zone.flatMap { $0.isEmpty ? "all zones" : $0 }].compactMap { $0 }
+                    .joined(separator: ", "))
         }
         count = entries.isEmpty ? nil : String(entries.count)
         action = place.link("queries/save")
@@ -356,6 +402,7 @@ enum SavedQueryActions {
 
     private static func back(_ visit: Visit, _ notice: Notice) -> String {
         let page = Place.local(visit.fields["back"]) ?? visit.place.link("query")
-        return "\(page)\(page.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")\(notice.parameter.name)=\(notice.parameter.value)"
+        return
+            "\(page)\(page.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")\(notice.parameter.name)=\(notice.parameter.value)"
     }
 }

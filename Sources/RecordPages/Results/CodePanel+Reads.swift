@@ -10,7 +10,8 @@ extension CodePanel {
         let zoneID: ZoneID? = if case .zone(let zoneID) = visit.queryArea { zoneID } else { nil }
         let writer = CodeWriter(visit.place, zoneID: zoneID)
         let keys: [Name]? = form.returnsSystemFieldsOnly ? [] : form.keys.isEmpty ? nil : form.keys
-        let swift = SwiftQueryCode(plan.query, type: type, in: visit.place.address, zoneID: zoneID, keys: keys, limit: form.limit)
+        let swift = SwiftQueryCode(
+            plan.query, type: type, in: visit.place.address, zoneID: zoneID, keys: keys, limit: form.limit)
         let query = QueryCode.json(plan.query, type: type)
         var options = zoneID == nil ? [JSONObject.Member(name: "zoneWide", value: true)] : writer.zoneMembers
         options.append(JSONObject.Member(name: "resultsLimit", value: .integer(Int64(form.limit))))
@@ -29,7 +30,8 @@ extension CodePanel {
                     const response = await database.performQuery(query, options)
                     \(CodeWriter.printRecords)
                     """),
-                writer.command("records/query", [JSONObject.Member(name: "query", value: query)] + options, of: subject),
+                writer.command(
+                    "records/query", [JSONObject.Member(name: "query", value: query)] + options, of: subject),
             ])
     }
 
@@ -41,7 +43,9 @@ extension CodePanel {
         let options = writer.zoneMembers + CodeWriter.keyMembers(keys)
         let list = JSONValue.array(names.map { .string($0.string) })
         let argument = options.isEmpty ? "" : ", \(RecordJSON.laidOut(.object(JSONObject(options))))"
-        let records = names.map { JSONValue.object(JSONObject([JSONObject.Member(name: "recordName", value: .string($0.string))])) }
+        let records = names.map {
+            JSONValue.object(JSONObject([JSONObject.Member(name: "recordName", value: .string($0.string))]))
+        }
         self.init(
             title: "This fetch as code",
             samples: [
@@ -53,7 +57,9 @@ extension CodePanel {
                     const response = await database.fetchRecords(\(RecordJSON.laidOut(list))\(argument))
                     \(CodeWriter.printRecords)
                     """),
-                writer.command("records/lookup", [JSONObject.Member(name: "records", value: .array(records))] + options, of: subject),
+                writer.command(
+                    "records/lookup", [JSONObject.Member(name: "records", value: .array(records))] + options,
+                    of: subject),
             ])
     }
 }
@@ -79,7 +85,8 @@ enum QueryCode {
         return .object(
             JSONObject(
                 object.map { member in
-                    member.name == "fieldName" ? JSONObject.Member(name: "systemFieldName", value: .string(field.alias.string)) : member
+                    member.name == "fieldName"
+                        ? JSONObject.Member(name: "systemFieldName", value: .string(field.alias.string)) : member
                 }))
     }
 }
@@ -99,21 +106,30 @@ struct SwiftQueryCode {
         let isZoned = zoneID.map { !$0.isDefault } ?? false
         let predicate = Predicate(query.filters, type: type, referenceZone: isZoned ? "zoneID" : nil)
         var lines = ["import CloudKit"]
-        if predicate.hasPlaces || query.sorts.contains(where: { $0.relativeLocation != nil }) { lines.append("import CoreLocation") }
+        if predicate.hasPlaces || query.sorts.contains(where: { $0.relativeLocation != nil }) {
+            lines.append("import CoreLocation")
+        }
         lines.append("")
         var warnings = predicate.warnings
-        if address.scope == .shared, zoneID == nil { warnings.append("A shared database is queried zone by zone: choose a zone") }
+        if address.scope == .shared, zoneID == nil {
+            warnings.append("A shared database is queried zone by zone: choose a zone")
+        }
         if query.sorts.contains(where: { $0.relativeLocation != nil && !$0.ascending }) {
             warnings.append("CKLocationSortDescriptor sorts nearest first: reverse the results")
         }
         lines += warnings.map { "#warning(\(CodeWriter.quoted($0)))" }
-        lines.append("let database = CKContainer(identifier: \(CodeWriter.quoted(address.container.description))).\(address.scope.rawValue)CloudDatabase")
+        lines.append(
+            "let database = CKContainer(identifier: \(CodeWriter.quoted(address.container.description))).\(address.scope.rawValue)CloudDatabase"
+        )
         if isZoned, let zoneID {
-            let owner = address.scope == .shared ? zoneID.ownerRecordName.map { ", ownerName: \(CodeWriter.quoted($0.string))" } ?? "" : ""
+            let owner =
+                address.scope == .shared
+                ? zoneID.ownerRecordName.map { ", ownerName: \(CodeWriter.quoted($0.string))" } ?? "" : ""
             lines.append("let zoneID = CKRecordZone.ID(zoneName: \(CodeWriter.quoted(zoneID.zoneName.string))\(owner))")
         }
         lines += predicate.lines
-        lines.append("let query = CKQuery(recordType: \(CodeWriter.quoted(query.recordType.string)), predicate: predicate)")
+        lines.append(
+            "let query = CKQuery(recordType: \(CodeWriter.quoted(query.recordType.string)), predicate: predicate)")
         if !query.sorts.isEmpty {
             lines.append("query.sortDescriptors = [")
             lines += query.sorts.map { "    \(Self.descriptor($0, type: type))," }
@@ -135,35 +151,42 @@ struct SwiftQueryCode {
         }
         arguments.append("resultsLimit: \(limit)")
         settings.append("operation.resultsLimit = \(limit)")
-        text = (lines + [
-            "let (matchResults, queryCursor) = try await database.records(",
-            "    \(arguments.joined(separator: ", ")))",
-            "for (recordID, result) in matchResults { print(recordID.recordName, try result.get()) }",
-            "// The next page: database.records(continuingMatchFrom: queryCursor)",
-            "print(queryCursor == nil ? \"Nothing remains\" : \"There is more\")",
-        ]).joined(separator: "\n")
-        operationText = (lines + ["let operation = CKQueryOperation(query: query)"] + settings + [
-            "operation.recordMatchedBlock = { recordID, result in print(recordID.recordName, result) }",
-            "operation.queryResultBlock = { result in",
-            "    switch result {",
-            "    // The next page: CKQueryOperation(cursor: cursor)",
-            "    case .success(let cursor): print(cursor == nil ? \"Nothing remains\" : \"There is more\")",
-            "    case .failure(let error): print(error)",
-            "    }",
-            "}",
-            "database.add(operation)",
-        ]).joined(separator: "\n")
+        text =
+            (lines + [
+                "let (matchResults, queryCursor) = try await database.records(",
+                "    \(arguments.joined(separator: ", ")))",
+                "for (recordID, result) in matchResults { print(recordID.recordName, try result.get()) }",
+                "// The next page: database.records(continuingMatchFrom: queryCursor)",
+                "print(queryCursor == nil ? \"Nothing remains\" : \"There is more\")",
+            ]).joined(separator: "\n")
+        operationText =
+            (lines + ["let operation = CKQueryOperation(query: query)"] + settings + [
+                "operation.recordMatchedBlock = { recordID, result in print(recordID.recordName, result) }",
+                "operation.queryResultBlock = { result in",
+                "    switch result {",
+                "    // The next page: CKQueryOperation(cursor: cursor)",
+                "    case .success(let cursor): print(cursor == nil ? \"Nothing remains\" : \"There is more\")",
+                "    case .failure(let error): print(error)",
+                "    }",
+                "}",
+                "database.add(operation)",
+            ]).joined(separator: "\n")
     }
 
     /// The lines that make the predicate of filters, the imports that they need, and the filters that they lack.
-    static func predicate(_ query: Query, type: RecordType?, isZoned: Bool) -> (lines: [String], imports: [String], warnings: [String]) {
-        let predicate = Predicate(query.filters, type: type ?? RecordType(name: query.recordType), referenceZone: isZoned ? "zoneID" : nil)
+    static func predicate(_ query: Query, type: RecordType?, isZoned: Bool) -> (
+        lines: [String], imports: [String], warnings: [String]
+    ) {
+        let predicate = Predicate(
+            query.filters, type: type ?? RecordType(name: query.recordType), referenceZone: isZoned ? "zoneID" : nil)
         return (predicate.lines, ["CloudKit"] + (predicate.hasPlaces ? ["CoreLocation"] : []), predicate.warnings)
     }
 
     private static func descriptor(_ sort: Query.Sort, type: RecordType) -> String {
         let key = CodeWriter.quoted(name(of: type.key(named: sort.fieldName)))
-        guard let place = sort.relativeLocation else { return "NSSortDescriptor(key: \(key), ascending: \(sort.ascending))" }
+        guard let place = sort.relativeLocation else {
+            return "NSSortDescriptor(key: \(key), ascending: \(sort.ascending))"
+        }
         return "CKLocationSortDescriptor(key: \(key), relativeLocation: \(literal(place)))"
     }
 
@@ -186,12 +209,15 @@ struct SwiftQueryCode {
 
     /// A location with all its values. Missing values become the placeholders of CLLocation for unknown values.
     private static func literal(_ location: Location) -> String {
-        let numbers = [location.altitude, location.horizontalAccuracy, location.verticalAccuracy, location.course, location.speed]
+        let numbers = [
+            location.altitude, location.horizontalAccuracy, location.verticalAccuracy, location.course, location.speed,
+        ]
         if numbers.allSatisfy({ $0 == nil }), location.timestamp == nil {
             return "CLLocation(latitude: \(location.latitude), longitude: \(location.longitude))"
         }
         let timestamp = location.timestamp.map { "Date(timeIntervalSince1970: \(seconds($0)))" } ?? "Date()"
-        return "CLLocation(coordinate: CLLocationCoordinate2D(latitude: \(location.latitude), longitude: \(location.longitude)), "
+        return
+            "CLLocation(coordinate: CLLocationCoordinate2D(latitude: \(location.latitude), longitude: \(location.longitude)), "
             + "altitude: \(location.altitude ?? 0), horizontalAccuracy: \(location.horizontalAccuracy ?? 0), "
             + "verticalAccuracy: \(location.verticalAccuracy ?? -1), course: \(location.course ?? -1), speed: \(location.speed ?? -1), "
             + "timestamp: \(timestamp))"
@@ -208,13 +234,16 @@ struct SwiftQueryCode {
         case .reference(let reference): literal(reference, zone: referenceZone)
         case .asset(let asset): CodeWriter.quoted(asset.fileChecksum)
         case .list(let elements, _):
-            "[\(elements.map { literal($0, referenceZone: referenceZone) }.joined(separator: ", "))]" + (elements.isEmpty ? " as [Any]" : "")
+            "[\(elements.map { literal($0, referenceZone: referenceZone) }.joined(separator: ", "))]"
+                + (elements.isEmpty ? " as [Any]" : "")
         }
     }
 
     /// A value in an assignment to a record. Empty lists include their element type, which Swift can't infer.
     static func stored(_ value: FieldValue, referenceZone: String?) -> String {
-        guard case .list(let elements, let type) = value, elements.isEmpty else { return literal(value, referenceZone: referenceZone) }
+        guard case .list(let elements, let type) = value, elements.isEmpty else {
+            return literal(value, referenceZone: referenceZone)
+        }
         let element =
             switch type {
             case .int64?: "Int64"
@@ -230,8 +259,11 @@ struct SwiftQueryCode {
     }
 
     private static func literal(_ reference: Reference, zone: String?) -> String {
-        let named = reference.zoneID.map { "CKRecordZone.ID(zoneName: \(CodeWriter.quoted($0.zoneName.string)))" } ?? zone
-        let recordID = "CKRecord.ID(recordName: \(CodeWriter.quoted(reference.recordName.string))" + (named.map { ", zoneID: \($0)" } ?? "") + ")"
+        let named =
+            reference.zoneID.map { "CKRecordZone.ID(zoneName: \(CodeWriter.quoted($0.zoneName.string)))" } ?? zone
+        let recordID =
+            "CKRecord.ID(recordName: \(CodeWriter.quoted(reference.recordName.string))"
+            + (named.map { ", zoneID: \($0)" } ?? "") + ")"
         let action = reference.action == .deleteSelf ? ".deleteSelf" : ".none"
         return "CKRecord.Reference(recordID: \(recordID), action: \(action))"
     }
@@ -246,7 +278,8 @@ struct SwiftQueryCode {
 }
 
 extension SwiftQueryCode {
-    /// The filters as a predicate. All names and values are arguments, so that the format parser does not interpret them.
+    /// The filters as a predicate. All names and values are arguments, so that the format parser does not interpret
+    /// them.
     private struct Predicate {
         private var formats: [String] = []
         private var arguments: [String] = []
@@ -262,7 +295,8 @@ extension SwiftQueryCode {
         var lines: [String] {
             if formats.isEmpty { return ["let predicate = NSPredicate(value: true)"] }
             return [
-                "let predicate = NSPredicate(", "    format: \(CodeWriter.quoted(formats.joined(separator: " AND "))),", "    argumentArray: [",
+                "let predicate = NSPredicate(", "    format: \(CodeWriter.quoted(formats.joined(separator: " AND "))),",
+                "    argumentArray: [",
             ] + arguments.map { "        \($0)," } + ["    ])"]
         }
 
@@ -274,7 +308,8 @@ extension SwiftQueryCode {
             if case .location = value.elements.first { hasPlaces = true }
             let literal = SwiftQueryCode.literal(value, referenceZone: isUserName(key) ? nil : referenceZone)
             func clause(_ format: String, _ added: [String]) {
-                formats.append(filter.comparator.denied == nil || filter.comparator == .notEquals ? format : "NOT (\(format))")
+                formats.append(
+                    filter.comparator.denied == nil || filter.comparator == .notEquals ? format : "NOT (\(format))")
                 arguments += added
             }
             switch filter.comparator.denied ?? filter.comparator {
@@ -300,7 +335,8 @@ extension SwiftQueryCode {
                 warnings.append("allTokens searches every SEARCHABLE field, not only \(filter.fieldName)")
             default:
                 warnings.append(
-                    "CloudKit documents no predicate for \(filter.comparator.rawValue) on \(filter.fieldName): filter the results, or use the web services")
+                    "CloudKit documents no predicate for \(filter.comparator.rawValue) on \(filter.fieldName): filter the results, or use the web services"
+                )
             }
         }
 
@@ -312,7 +348,8 @@ extension SwiftQueryCode {
             switch filter.value {
             case .cleared: .string("")
             case .tagged(let value, _, _): value
-            case .untagged(let value, _): declared.flatMap { filter.value.value(declared: FieldType($0.valueType)) } ?? value
+            case .untagged(let value, _):
+                declared.flatMap { filter.value.value(declared: FieldType($0.valueType)) } ?? value
             }
         }
     }
@@ -332,16 +369,18 @@ struct SwiftFetchCode {
         head += names.map { "    \(writer.swiftRecordID($0))," }
         head.append("]")
         let asked = keys.map { ", desiredKeys: \(CodeWriter.swiftList($0))" } ?? ""
-        text = (head + [
-            "let results = try await database.records(for: recordIDs\(asked))",
-            "for (recordID, result) in results {",
-            "    switch result {",
-            "    case .success(let record): print(recordID.recordName, record)",
-            "    case .failure(let error): print(recordID.recordName, error)",
-            "    }",
-            "}",
-        ]).joined(separator: "\n")
-        operationText = (head + ["let operation = CKFetchRecordsOperation(recordIDs: recordIDs)"]
+        text =
+            (head + [
+                "let results = try await database.records(for: recordIDs\(asked))",
+                "for (recordID, result) in results {",
+                "    switch result {",
+                "    case .success(let record): print(recordID.recordName, record)",
+                "    case .failure(let error): print(recordID.recordName, error)",
+                "    }",
+                "}",
+            ]).joined(separator: "\n")
+        operationText =
+            (head + ["let operation = CKFetchRecordsOperation(recordIDs: recordIDs)"]
             + (keys.map { ["operation.desiredKeys = \(CodeWriter.swiftList($0))"] } ?? []) + [
                 "operation.perRecordResultBlock = { recordID, result in",
                 "    switch result {",

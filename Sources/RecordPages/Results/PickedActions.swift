@@ -25,7 +25,8 @@ enum PickedActions {
                     let zoneID = group[0].recordID.zoneID
                     let owner = visit.ownerName(zoneID).map { " \($0)" } ?? ""
                     return Frame.Link(
-                        text: "\(Digits.count(group.count, "record")) of \(visit.zoneName(zoneID))\(owner)", href: fetchLink(group, visit: visit))
+                        text: "\(Digits.count(group.count, "record")) of \(visit.zoneName(zoneID))\(owner)",
+                        href: fetchLink(group, visit: visit))
                 }))
     }
 
@@ -61,13 +62,17 @@ enum PickedActions {
 
     /// The text of the back link, which depends on the page where the records were ticked.
     private static func backText(_ visit: Visit) -> String {
-        back(visit).split(separator: "?").first?.hasSuffix("/fetch") == true ? "Back to the records" : "Back to the query"
+        back(visit).split(separator: "?").first?.hasSuffix("/fetch") == true
+            ? "Back to the records" : "Back to the query"
     }
 
     /// The page that compares the two ticked records.
     private static func comparison(of picked: [PickedRecord], visit: Visit) throws -> String {
         guard picked.count == 2 else {
-            throw RecordError(.badRequest, "Select exactly two records to compare; \(Digits.grouped(picked.count)) \(picked.count == 1 ? "is" : "are") selected")
+            throw RecordError(
+                .badRequest,
+                "Select exactly two records to compare; \(Digits.grouped(picked.count)) \(picked.count == 1 ? "is" : "are") selected"
+            )
         }
         let (left, right) = (picked[0].recordID, picked[1].recordID)
         let there = visit.place.inZone(left.zoneID)
@@ -84,7 +89,10 @@ enum PickedActions {
     private static func confirmDeletion(of picked: [PickedRecord], visit: Visit) async throws -> ConfirmationView {
         let names = picked.prefix(shownNames).map(\.recordID.recordName.string).joined(separator: ", ")
         let left = picked.count - shownNames
-        var lines = [left > 0 ? "\(names) and \(Digits.grouped(left)) more." : "\(names).", "They are deleted for everyone who sees them. A record that was saved after you opened the page stays."]
+        var lines = [
+            left > 0 ? "\(names) and \(Digits.grouped(left)) more." : "\(names).",
+            "They are deleted for everyone who sees them. A record that was saved after you opened the page stays.",
+        ]
         if visit.database.can(.traceReferences) {
             let ids = Set(picked.map(\.recordID))
             var cascading: Set<RecordID> = []
@@ -104,15 +112,25 @@ enum PickedActions {
             }
             cascading.subtract(ids)
             if !cascading.isEmpty {
-                lines.append("\(Digits.count(cascading.count, "more record")) with a DELETE_SELF reference to them \(cascading.count == 1 ? "is" : "are") deleted too.")
+                lines.append(
+                    "\(Digits.count(cascading.count, "more record")) with a DELETE_SELF reference to them \(cascading.count == 1 ? "is" : "are") deleted too."
+                )
             }
-            if blocked > 0 { lines.append("VALIDATE references will keep \(Digits.grouped(blocked)) of them from being deleted.") }
-            if parents > 0 { lines.append("\(Digits.grouped(parents)) of them \(parents == 1 ? "stays" : "stay"), because other records have \(parents == 1 ? "it" : "them") as their parent.") }
+            if blocked > 0 {
+                lines.append("VALIDATE references will keep \(Digits.grouped(blocked)) of them from being deleted.")
+            }
+            if parents > 0 {
+                lines.append(
+                    "\(Digits.grouped(parents)) of them \(parents == 1 ? "stays" : "stay"), because other records have \(parents == 1 ? "it" : "them") as their parent."
+                )
+            }
         }
         let fields = picked.map { Frame.Hidden(name: PickedRecord.fieldName, value: $0.text(in: visit.place)) }
         return ConfirmationView(
-            on: .query, title: "Delete \(Digits.count(picked.count, "record"))?", lines: lines, action: visit.place.link("picked/delete"),
-            fields: fields + [Frame.Hidden(name: "back", value: back(visit))], button: "Delete \(Digits.count(picked.count, "record"))",
+            on: .query, title: "Delete \(Digits.count(picked.count, "record"))?", lines: lines,
+            action: visit.place.link("picked/delete"),
+            fields: fields + [Frame.Hidden(name: "back", value: back(visit))],
+            button: "Delete \(Digits.count(picked.count, "record"))",
             cancel: back(visit))
     }
 
@@ -124,9 +142,13 @@ enum PickedActions {
         for group in grouped(picked, in: visit.place) {
             let zoneID = group[0].recordID.zoneID
             let operations = group.map { record in
-                RecordOperation(.delete, recordName: record.recordID.recordName, zoneID: zoneID, recordChangeTag: record.recordChangeTag)
+                RecordOperation(
+                    .delete, recordName: record.recordID.recordName, zoneID: zoneID,
+                    recordChangeTag: record.recordChangeTag)
             }
-            let results = try await visit.measure { try await visit.database.modify(ModifyRequest(operations, zoneID: zoneID, atomic: false)) }
+            let results = try await visit.measure {
+                try await visit.database.modify(ModifyRequest(operations, zoneID: zoneID, atomic: false))
+            }
             for (record, result) in zip(group, results) {
                 switch result {
                 case .success: deleted += 1
@@ -137,7 +159,10 @@ enum PickedActions {
         if refused.isEmpty { return .redirect(Self.noticed(back(visit))) }
         return .page(
             PickedDeletionView(
-                title: "\(Digits.count(refused.count, "record")) not deleted", deleted: deleted == 0 ? "No record was deleted." : "\(Digits.count(deleted, "record")) \(deleted == 1 ? "is" : "are") deleted.",
+                title: "\(Digits.count(refused.count, "record")) not deleted",
+                deleted: deleted == 0
+                    ? "No record was deleted."
+                    : "\(Digits.count(deleted, "record")) \(deleted == 1 ? "is" : "are") deleted.",
                 refused: refused, back: back(visit), backText: backText(visit)))
     }
 
@@ -204,7 +229,9 @@ struct PickedRecord: Sendable {
     /// Parses the output of ``text(in:)``.
     init?(_ text: String, in place: Place) {
         let lines = text.formLines
-        guard lines.count == 3, case .one(let zoneID) = Place.zone(lines[0], owner: nil, in: place.address.scope) else { return nil }
+        guard lines.count == 3, case .one(let zoneID) = Place.zone(lines[0], owner: nil, in: place.address.scope) else {
+            return nil
+        }
         recordID = RecordID(recordName: Name(lines[1]), zoneID: zoneID)
         recordChangeTag = lines[2]
     }
@@ -220,7 +247,9 @@ extension Visit {
     /// - Throws: `RecordError` BAD_REQUEST if there are none, or more than a page shows.
     func pickedRecords() throws -> [PickedRecord] {
         var seen: Set<RecordID> = []
-        let picked = fields.all(PickedRecord.fieldName).compactMap { PickedRecord($0, in: place) }.filter { seen.insert($0.recordID).inserted }
+        let picked = fields.all(PickedRecord.fieldName).compactMap { PickedRecord($0, in: place) }.filter {
+            seen.insert($0.recordID).inserted
+        }
         if picked.isEmpty { throw RecordError(.badRequest, "No record is selected: select records in the table first") }
         if picked.count > FetchView.nameLimit {
             throw RecordError(.badRequest, "More than \(FetchView.nameLimit) records are selected; select fewer")
@@ -242,8 +271,10 @@ struct PickingBar: ViewModel {
     /// - Parameter canSave: false if every save is refused.
     init(back form: QueryForm, canSave: Bool, visit: Visit) {
         self.init(
-            back: visit.place.link("query", form.parameters), changeAll: visit.place.link("bulk", form.changed { _ in }.parameters),
-            newRecord: canSave ? visit.place.link("record/new", form.type.map { [("type", $0.string)] } ?? []) : nil, visit: visit)
+            back: visit.place.link("query", form.parameters),
+            changeAll: visit.place.link("bulk", form.changed { _ in }.parameters),
+            newRecord: canSave ? visit.place.link("record/new", form.type.map { [("type", $0.string)] } ?? []) : nil,
+            visit: visit)
     }
 
     init(back: String, changeAll: String? = nil, newRecord: String? = nil, visit: Visit) {

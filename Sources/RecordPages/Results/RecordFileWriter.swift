@@ -49,7 +49,10 @@ struct RecordFileWriter: Sendable {
             if columns.showsZones { names.append("zoneName") }
             if columns.showsOwners { names.append("ownerRecordName") }
             names += columns.fields.map(ExportColumns.header(ofField:))
-            names += ["parent", "recordChangeTag", "createdTimestamp", "createdUserRecordName", "modifiedTimestamp", "modifiedUserRecordName"]
+            names += [
+                "parent", "recordChangeTag", "createdTimestamp", "createdUserRecordName", "modifiedTimestamp",
+                "modifiedUserRecordName",
+            ]
             if columns.showsErrors { names.append("serverErrorCode") }
             return Self.line(names.map { Self.quoted($0.string) })
         }
@@ -130,10 +133,13 @@ struct RecordFileWriter: Sendable {
         var cells = [Self.quoted(record.recordID.recordName.string)]
         if columns.showsTypes { cells.append(Self.quoted(record.recordType.string)) }
         if columns.showsZones { cells.append(Self.quoted(record.recordID.zoneID.zoneName.string)) }
-        if columns.showsOwners { cells.append(record.recordID.zoneID.ownerRecordName.map { Self.quoted($0.string) } ?? "") }
+        if columns.showsOwners {
+            cells.append(record.recordID.zoneID.ownerRecordName.map { Self.quoted($0.string) } ?? "")
+        }
         cells += columns.fields.map { values[$0].map(Self.cell) ?? "" }
         cells += [
-            record.parent.map { Self.quoted($0.string) } ?? "", record.recordChangeTag, record.created.timestamp.isoText,
+            record.parent.map { Self.quoted($0.string) } ?? "", record.recordChangeTag,
+            record.created.timestamp.isoText,
             Self.quoted(record.created.userRecordName.string), record.modified.timestamp.isoText,
             Self.quoted(record.modified.userRecordName.string),
         ]
@@ -167,10 +173,12 @@ struct RecordFileWriter: Sendable {
         Array((cells.joined(separator: ",") + "\r\n").utf8)
     }
 
-    /// The text, quoted if necessary. Works on bytes: CSV readers see a quotation mark even when a combining accent follows it.
+    /// The text, quoted if necessary. Works on bytes: CSV readers see a quotation mark even when a combining accent
+    /// follows it.
     private static func quoted(_ text: String) -> String {
         let isPlain = !text.utf8.contains { byte in
-            byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
+            byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\n")
+                || byte == UInt8(ascii: "\r")
         }
         if isPlain, text.utf8.first != UInt8(ascii: " "), text.utf8.last != UInt8(ascii: " ") { return text }
         return text.csvQuoted
@@ -181,19 +189,23 @@ struct RecordFileWriter: Sendable {
 
 extension Response {
     /// Records as a file. Browsers display JSON and download the other formats.
-    /// - Parameter name: the file name without extension. Characters other than letters, digits, dots and underscores become hyphens.
+    /// - Parameter name: the file name without extension. Characters other than letters, digits, dots and underscores
+    ///   become hyphens.
     static func file(_ bytes: [UInt8], format: ResultFormat, name: String) -> Response {
         file(.pieces(of: bytes), format: format, name: name)
     }
 
     static func file(_ body: ResponseBody, format: ResultFormat, name: String) -> Response {
-        let safe = String(decoding: name.utf8.map { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "_"), UInt8(ascii: "."): byte
-            default: UInt8(ascii: "-")
-            }
-        }, as: UTF8.self)
+        let safe = String(
+            decoding: name.utf8.map { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "_"), UInt8(ascii: "."):
+                    byte
+                default: UInt8(ascii: "-")
+                }
+            }, as: UTF8.self)
         let disposition = format == .json ? "inline" : "attachment"
         return Response(
             status: .ok,
@@ -205,7 +217,8 @@ extension Response {
 
     /// An error in the format of the web services, in place of a file.
     static func refusal(_ error: RecordError) -> Response {
-        var response = json(RecordFileWriter.error(error, of: nil) + [UInt8(ascii: "\n")], status: error.code.httpStatus)
+        var response = json(
+            RecordFileWriter.error(error, of: nil) + [UInt8(ascii: "\n")], status: error.code.httpStatus)
         if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
         return response
     }

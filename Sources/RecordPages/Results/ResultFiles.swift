@@ -23,11 +23,15 @@ struct ResultFiles: ViewModel {
     /// - Parameters:
     ///   - page: the name of the page, which the file extension follows.
     ///   - all: the parameters of the whole answer; `nil` if the page shows everything.
-    init(to page: String, _ parameters: [(name: String, value: String)], all: [(name: String, value: String)]? = nil, visit: Visit) {
+    init(
+        to page: String, _ parameters: [(name: String, value: String)], all: [(name: String, value: String)]? = nil,
+        visit: Visit
+    ) {
         files = ResultFormat.allCases.map { format in
             let file = "\(page).\(format.rawValue)"
             return File(
-                format: format.label, page: visit.place.link(file, parameters), all: all.map { visit.place.link(file, $0 + [("all", "1")]) })
+                format: format.label, page: visit.place.link(file, parameters),
+                all: all.map { visit.place.link(file, $0 + [("all", "1")]) })
         }
     }
 }
@@ -72,7 +76,9 @@ struct QueryResults {
     init(_ visit: Visit, format: ResultFormat, origin: String) async throws {
         var form = QueryForm(visit.fields)
         if form.type == nil { form.type = visit.usualType(await visit.recordCounts())?.name }
-        guard let typeName = form.type else { throw RecordError(.notFound, "The container has no record types yet; save a record first") }
+        guard let typeName = form.type else {
+            throw RecordError(.notFound, "The container has no record types yet; save a record first")
+        }
         let type = visit.schema?.types[typeName] ?? RecordType(name: typeName)
         form.chooseFittingComparators(for: type)
         let plan = CheckedQuery(form, of: type)
@@ -116,7 +122,9 @@ struct QueryResults {
             do {
                 while true {
                     let address = try await visit.addresses(in: page.records, origin: origin)
-                    try await output.write(piecesOf: try writer.rows(page.records.map { RecordFileWriter.Item($0) }, isFirst: isFirst, address: address))
+                    try await output.write(
+                        piecesOf: try writer.rows(
+                            page.records.map { RecordFileWriter.Item($0) }, isFirst: isFirst, address: address))
                     isFirst = isFirst && page.records.isEmpty
                     guard let marker = page.continuationMarker else { break }
                     if cycle.isClosed(by: marker) { throw RecordError(known: .pagesInACircle) }
@@ -143,7 +151,9 @@ struct QueryResults {
             let next = origin + visit.place.link("query.\(format.rawValue)", form.nextPage(marker).parameters)
             members.append(JSONObject.Member(name: "next", value: .string(next)))
         }
-        return try writer.head() + writer.rows(page.records.map { RecordFileWriter.Item($0) }, isFirst: true, address: address) + writer.end(members)
+        return try writer.head()
+            + writer.rows(page.records.map { RecordFileWriter.Item($0) }, isFirst: true, address: address)
+            + writer.end(members)
     }
 }
 
@@ -160,7 +170,8 @@ struct FetchResults {
     func response() async throws -> Response {
         let asked = FetchedNames(visit)
         if asked.names.isEmpty { throw RecordError(.badRequest, "Enter record names in 'names', one per line") }
-        return try await response(try await asked.recordIDs(visit).recordIDs, keys: visit.fields["return"] == "system" ? [] : nil)
+        return try await response(
+            try await asked.recordIDs(visit).recordIDs, keys: visit.fields["return"] == "system" ? [] : nil)
     }
 
     /// - Parameter keys: the fields to return; `nil` for all.
@@ -175,7 +186,8 @@ struct FetchResults {
         try RequestMemory.prepareAnswer(with: records)
         let address = try await visit.addresses(in: records, origin: origin)
         let items = zip(recordIDs, results).map { RecordFileWriter.Item($0.recordName, $1) }
-        let writer = RecordFileWriter(format: format, columns: try columns(of: records, missing: records.count < results.count))
+        let writer = RecordFileWriter(
+            format: format, columns: try columns(of: records, missing: records.count < results.count))
         let text = try writer.head() + writer.rows(items, isFirst: true, address: address) + writer.end()
         let types = Set(records.map(\.recordType))
         return .file(text, format: format, name: types.count == 1 ? types.first?.string ?? "records" : "records")
@@ -198,10 +210,11 @@ struct FetchResults {
 // MARK: - Addresses of asset files
 
 extension Visit {
-    /// The download addresses of assets for use outside the console, valid for at least an hour; `nil` if none of the records has assets,
-    /// or the engine keeps no files of this container.
+    /// The download addresses of assets for use outside the console, valid for at least an hour; `nil` if none of the
+    /// records has assets, or the engine keeps no files of this container.
     func addresses(in records: [StoredRecord], origin: String) async throws -> AssetAddress? {
-        guard assets.keepsFiles(of: place.address.container), records.contains(where: { $0.fields.mayHoldAssets }) else { return nil }
+        guard assets.keepsFiles(of: place.address.container), records.contains(where: { $0.fields.mayHoldAssets })
+        else { return nil }
         let links = try await assets.links(place.address.container, place.address.environment, origin: origin)
         return { asset, field in links.downloadURL(of: asset, in: field) }
     }

@@ -23,7 +23,8 @@ struct ResultTable: ViewModel {
 
     /// The maximum number of columns for fields without a value on the page.
     static let emptyColumnLimit = 12
-    /// The maximum number of columns for fields. A link shows the others: hardly anybody reads them, and every cell takes time.
+    /// The maximum number of columns for fields. A link shows the others: hardly anybody reads them, and every cell
+    /// takes time.
     static let columnLimit = 20
 
     let caption: String
@@ -40,7 +41,10 @@ struct ResultTable: ViewModel {
     ///   - showsZones: true if the records may be from several zones.
     ///   - links: creates the download links of assets.
     /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
-    init(_ records: [StoredRecord], of type: RecordType, form: QueryForm, showsZones: Bool, links: AssetLinks?, visit: Visit) async throws {
+    init(
+        _ records: [StoredRecord], of type: RecordType, form: QueryForm, showsZones: Bool, links: AssetLinks?,
+        visit: Visit
+    ) async throws {
         caption = "Records of type \(type.name)"
         let decoded = try records.map { record in
             Dictionary(try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
@@ -59,20 +63,34 @@ struct ResultTable: ViewModel {
             let kept = asked.union(others.map(\.name))
             fields = fields.filter { kept.contains($0.name) }
         }
-        allColumns = fields.count == count
+        allColumns =
+            fields.count == count
             ? nil
-            : Frame.Link(text: "Show all \(Digits.grouped(count)) columns", href: visit.place.link("query", form.withAllColumns.parameters))
-        let located = form.map == nil ? fields.filter { field in field.definition.type.valueType == .location && decoded.contains { $0[field.name] != nil } } : []
-        drawable = located.prefix(2).map { Frame.Link(text: "Map of \($0.name)", href: visit.place.link("query", form.drawing($0.name).parameters)) }
+            : Frame.Link(
+                text: "Show all \(Digits.grouped(count)) columns",
+                href: visit.place.link("query", form.withAllColumns.parameters))
+        let located =
+            form.map == nil
+            ? fields.filter { field in
+                field.definition.type.valueType == .location && decoded.contains { $0[field.name] != nil }
+            } : []
+        drawable = located.prefix(2).map {
+            Frame.Link(text: "Map of \($0.name)", href: visit.place.link("query", form.drawing($0.name).parameters))
+        }
         alike = visit.place.link("query", form.changed { _ in }.parameters)
         func column(_ field: QueryField) -> TableColumn {
-            var column = TableColumn(field, of: type, form: form, visit: visit) { visit.place.link("query", $0.parameters) }
+            var column = TableColumn(field, of: type, form: form, visit: visit) {
+                visit.place.link("query", $0.parameters)
+            }
             column.edit = visit.edit(field)
             return column
         }
         func column(_ field: SystemField, _ name: String) -> TableColumn {
             guard let definition = type.definition(of: .system(field)) else { return TableColumn(name) }
-            return TableColumn(QueryField(.system(field), of: type, definition: definition), named: name, showsType: false, of: type, form: form, visit: visit) {
+            return TableColumn(
+                QueryField(.system(field), of: type, definition: definition), named: name, showsType: false, of: type,
+                form: form, visit: visit
+            ) {
                 visit.place.link("query", $0.parameters)
             }
         }
@@ -80,8 +98,11 @@ struct ResultTable: ViewModel {
         if showsZones { columns.append(TableColumn("zone")) }
         let sorts = Set(form.sorts.map { type.key(named: $0.field) })
         let system: [(SystemField, String)] = [(.createTime, "created"), (.modTime, "modified")]
-        let shownSystem = system.filter { field, _ in field == .modTime || sorts.contains(.system(field)) || form.returnsSystemFieldsOnly }
-        let shown = Self.inOrder(fields.map { .field($0) } + shownSystem.map { .system($0, named: $1) }, of: type, form: form)
+        let shownSystem = system.filter { field, _ in
+            field == .modTime || sorts.contains(.system(field)) || form.returnsSystemFieldsOnly
+        }
+        let shown = Self.inOrder(
+            fields.map { .field($0) } + shownSystem.map { .system($0, named: $1) }, of: type, form: form)
         columns += shown.map { part in
             switch part {
             case .field(let field): column(field)
@@ -90,7 +111,9 @@ struct ResultTable: ViewModel {
         }
         self.columns = columns
         let targets = zip(records, decoded).lazy.flatMap { record, values in
-            fields.lazy.flatMap { values[$0.name]?.targets(from: record.recordID.zoneID, limit: ValuePresenter.shortCount) ?? [] }
+            fields.lazy.flatMap {
+                values[$0.name]?.targets(from: record.recordID.zoneID, limit: ValuePresenter.shortCount) ?? []
+            }
         }
         let titles = try await ReferencedTitles(targets, known: records, visit)
         rows = zip(records, decoded).map { record, values in
@@ -101,22 +124,26 @@ struct ResultTable: ViewModel {
             cells += shown.map { part in
                 switch part {
                 case .field(let field): values[field.name].map { presenter.view($0, of: field.name) } ?? .blank
-                case .system(let field, _): ValueView(.time(field == .createTime ? record.created.timestamp : record.modified.timestamp))
+                case .system(let field, _):
+                    ValueView(.time(field == .createTime ? record.created.timestamp : record.modified.timestamp))
                 }
             }
             return Row(
-                href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID), recordName: record.recordID.recordName.string,
+                href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID),
+                recordName: record.recordID.recordName.string,
                 title: titles[record.recordID], pick: PickedRecord(record).text(in: visit.place), cells: cells)
         }
     }
 
-    /// The columns that the query sorts by come first, then those that it filters by, so that no scrolling is needed to see them.
-    /// Columns that the query chooses keep their order.
+    /// The columns that the query sorts by come first, then those that it filters by, so that no scrolling is needed to
+    /// see them. Columns that the query chooses keep their order.
     private static func inOrder(_ parts: [Part], of type: RecordType, form: QueryForm) -> [Part] {
         if !form.keys.isEmpty { return parts }
         let asked = (form.sorts.map(\.field) + form.filters.map(\.field)).map { type.key(named: $0) }
         let ranks = Dictionary(zip(asked, asked.indices), uniquingKeysWith: { first, _ in first })
-        return parts.enumerated().sorted { (ranks[$0.element.key] ?? asked.count, $0.offset) < (ranks[$1.element.key] ?? asked.count, $1.offset) }.map(\.element)
+        return parts.enumerated().sorted {
+            (ranks[$0.element.key] ?? asked.count, $0.offset) < (ranks[$1.element.key] ?? asked.count, $1.offset)
+        }.map(\.element)
     }
 }
 
@@ -159,7 +186,10 @@ struct TableColumn: ViewModel {
     ///   - name: the name on the page; `nil` for the field's own.
     ///   - showsType: false for system fields, which explain themselves.
     ///   - page: the address of the table with another form.
-    init(_ field: QueryField, named name: String? = nil, showsType: Bool = true, of type: RecordType, form: QueryForm, visit: Visit, page: (QueryForm) -> String) {
+    init(
+        _ field: QueryField, named name: String? = nil, showsType: Bool = true, of type: RecordType, form: QueryForm,
+        visit: Visit, page: (QueryForm) -> String
+    ) {
         self.init(name ?? field.name.string)
         self.type = showsType ? field.definition.type.label : nil
         isNumber = field.definition.type.isNumber
@@ -171,7 +201,8 @@ struct TableColumn: ViewModel {
         // A sort by distance needs a place to start from, which the form asks for.
         guard field.couldSort, field.definition.type != .location else { return }
         let isDescending = first.map { !$0.isDescending } ?? (field.definition.type == .timestamp)
-        sort = page(form.changed { $0.sorts = [QueryForm.Sort(field: field.name, isDescending: isDescending, origin: "")] })
+        sort = page(
+            form.changed { $0.sorts = [QueryForm.Sort(field: field.name, isDescending: isDescending, origin: "")] })
         // A container in iCloud does not tell its indexes.
         lacksIndex = !field.canSort && visit.connection == nil
     }
@@ -182,7 +213,8 @@ extension Visit {
     func edit(_ field: QueryField) -> String? {
         if field.isSystem || connection?.isReadOnly ?? false { return nil }
         let type = field.definition.type
-        return !type.isList && [.string, .int64, .double, .timestamp, .reference].contains(type.valueType) ? "short" : "long"
+        return !type.isList && [.string, .int64, .double, .timestamp, .reference].contains(type.valueType)
+            ? "short" : "long"
     }
 }
 

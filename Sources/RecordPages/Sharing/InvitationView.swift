@@ -48,7 +48,10 @@ struct InvitationView: Page {
     ///   - handle: the user who has accepted.
     ///   - error: the reason why a user can't accept.
     ///   - name: the user who can't.
-    init(_ invitation: Invitation, accepted handle: String? = nil, error: RecordError? = nil, for name: String = "", _ accounts: Accounts) {
+    init(
+        _ invitation: Invitation, accepted handle: String? = nil, error: RecordError? = nil, for name: String = "",
+        _ accounts: Accounts
+    ) {
         let share = invitation.share
         title = share.title
         status = error?.code.httpStatus ?? .ok
@@ -56,15 +59,20 @@ struct InvitationView: Page {
         refusal = error.map { error in
             var refusal = Refusal(reason: error.reason, code: error.code.rawValue)
             if error.code == .accessDenied {
-                refusal.remedy = "\(owner?.displayName ?? "The owner") has to invite the user, or open the link to everybody."
-                refusal.remedyLink = owner.map { Frame.Link(text: "Invite the user", href: Self.management(of: share, invitation, by: $0)) }
+                refusal.remedy =
+                    "\(owner?.displayName ?? "The owner") has to invite the user, or open the link to everybody."
+                refusal.remedyLink = owner.map {
+                    Frame.Link(text: "Invite the user", href: Self.management(of: share, invitation, by: $0))
+                }
             } else if owner != nil, owner == accounts.user(named: name) {
                 refusal.remedy = "Choose another user. The owner has the records already, in the private database."
             }
             return refusal
         }
         accepted = handle.flatMap { accounts.user(handle: $0) }.flatMap { user in
-            share.share.participant(user.userRecordName).flatMap { $0.status == .accepted ? Member($0, user, share, invitation.address) : nil }
+            share.share.participant(user.userRecordName).flatMap {
+                $0.status == .accepted ? Member($0, user, share, invitation.address) : nil
+            }
         }
         offer = InvitationOffer(invitation, owner: owner, accounts)
     }
@@ -83,7 +91,8 @@ struct InvitationView: Page {
     }
 
     private static func management(of share: ZoneShare, _ invitation: Invitation, by owner: User) -> String {
-        Place(of: share, in: invitation.address, seenBy: owner).link("share", share.rootName.map { [("name", $0.string)] } ?? [])
+        Place(of: share, in: invitation.address, seenBy: owner).link(
+            "share", share.rootName.map { [("name", $0.string)] } ?? [])
     }
 }
 
@@ -135,31 +144,44 @@ struct InvitationOffer: ViewModel {
         container = address.container.description
         environment = address.environment.rawValue
         zone = zoneID.zoneName.string
-        root = found.rootName.flatMap { name in place.map { Frame.Link(text: name.string, href: $0.link(toRecord: name, in: zoneID)) } }
+        root = found.rootName.flatMap { name in
+            place.map { Frame.Link(text: name.string, href: $0.link(toRecord: name, in: zoneID)) }
+        }
         rootType = invitation.root?.recordType.string
         action = "\(ShareLink.path)/\(share.shortGUID)"
         thumbnail = (try? invitation.thumbnail()) == nil ? nil : "\(action)/thumbnail"
         right = share.linkRight
-        let presenter = ValuePresenter(place: place ?? Place(address: address, user: nil, zone: .unspecified), zoneID: zoneID, links: nil)
-        lines = ((try? found.record.fields.decoded()) ?? []).filter { $0.name != Share.titleField && $0.name != Share.thumbnailField }.map { field in
-            Line(name: field.name == Share.typeField ? "type" : field.name.string, value: presenter.view(field.value, of: field.name))
+        let presenter = ValuePresenter(
+            place: place ?? Place(address: address, user: nil, zone: .unspecified), zoneID: zoneID, links: nil)
+        lines = ((try? found.record.fields.decoded()) ?? []).filter {
+            $0.name != Share.titleField && $0.name != Share.thumbnailField
+        }.map { field in
+            Line(
+                name: field.name == Share.typeField ? "type" : field.name.string,
+                value: presenter.view(field.value, of: field.name))
         }
         let invited = share.participants.filter { $0.status == .invited }
         var candidates = invited.compactMap { participant in
-            accounts.user(participant).map { InvitationView.Candidate($0, detail: "invited, \(share.right(of: participant))") }
+            accounts.user(participant).map {
+                InvitationView.Candidate($0, detail: "invited, \(share.right(of: participant))")
+            }
         }
         if share.publicPermission != .none {
             let known = Set(candidates.map(\.handle))
             let others = accounts.recentUsers(Self.userLimit).filter { user in
                 !user.isServerKey && !known.contains(user.handle) && share.participant(user.userRecordName) == nil
             }
-            candidates += others.map { InvitationView.Candidate($0, detail: "\(share.publicPermission.words), by the link") }
+            candidates += others.map {
+                InvitationView.Candidate($0, detail: "\(share.publicPermission.words), by the link")
+            }
         }
         self.candidates = candidates
         members = share.participants.filter { $0.status == .accepted && $0.role != .owner }.compactMap { participant in
             accounts.user(participant).map { InvitationView.Member(participant, $0, found, address) }
         }
-        unknown = invited.filter { accounts.user($0) == nil }.compactMap { $0.lookupInfo.emailAddress ?? $0.lookupInfo.phoneNumber }
+        unknown = invited.filter { accounts.user($0) == nil }.compactMap {
+            $0.lookupInfo.emailAddress ?? $0.lookupInfo.phoneNumber
+        }
         usersPage = (place ?? presenter.place).link(Tab.users.rawValue)
     }
 }
@@ -194,9 +216,12 @@ struct Invitation: Sendable {
                     guard try await engine.has(container, environment) else { continue }
                     let address = DatabaseAddress(container: container, environment: environment, scope: .public)
                     let database = try await engine.database(address, as: caller)
-                    guard database.can(.listShares), let found = try await database.shares(linkedBy: [shortGUID]).first else { continue }
+                    guard database.can(.listShares), let found = try await database.shares(linkedBy: [shortGUID]).first
+                    else { continue }
                     let resolved = try found.get()
-                    if let share = ZoneShare(resolved.share) { return Invitation(address: address, share: share, root: resolved.root) }
+                    if let share = ZoneShare(resolved.share) {
+                        return Invitation(address: address, share: share, root: resolved.root)
+                    }
                 } catch is RecordError {
                     // Most containers do not have it. The start page marks unreadable ones.
                     continue
@@ -214,7 +239,8 @@ struct Invitation: Sendable {
 
     /// The image of the invitation; `nil` if there is none that browsers show.
     func thumbnail() throws -> (bytes: [UInt8], mediaType: String)? {
-        guard case .bytes(let bytes)? = try share.record.fields.values(of: [Share.thumbnailField])[Share.thumbnailField] else { return nil }
+        guard case .bytes(let bytes)? = try share.record.fields.values(of: [Share.thumbnailField])[Share.thumbnailField]
+        else { return nil }
         let type = AssetType(beginning: bytes, isWhole: true)
         // An SVG image that is opened as a page of its own may do more than show itself.
         return type.preview == .image && type.mediaType != "image/svg+xml" ? (bytes, type.mediaType) : nil

@@ -58,33 +58,48 @@ struct ShareView: Page {
         return try ShareView(ShareForm(target), target, visit)
     }
 
-    init(_ form: ShareForm, _ target: ShareTarget, complaint: PageError? = nil, remark: String? = nil, _ visit: Visit) throws {
+    init(_ form: ShareForm, _ target: ShareTarget, complaint: PageError? = nil, remark: String? = nil, _ visit: Visit)
+        throws
+    {
         let place = visit.place
         let isOwner = place.address.scope == .private
         let share = target.share
         var complaint = complaint
         var operation: RecordOperation?
-        do { operation = try form.operation(on: target, visit.people) } catch { complaint = complaint ?? PageError(error) }
+        do { operation = try form.operation(on: target, visit.people) } catch {
+            complaint = complaint ?? PageError(error)
+        }
         code = operation.map { CodePanel(savingShare: $0, in: target.zoneID, visit: visit) }
-        title = try share.map { "Shared: \($0.title)" } ?? "Share \(target.root.map(visit.titles.words) ?? target.zoneID.zoneName.string)"
+        title =
+            try share.map { "Shared: \($0.title)" }
+            ?? "Share \(target.root.map(visit.titles.words) ?? target.zoneID.zoneName.string)"
         notice = Notice.text(visit.fields["notice"])
         self.complaint = complaint
         self.remark = remark
-        subject = target.root == nil ? "zone" : "\(target.root?.recordType ?? "record") in zone \(visit.zoneName(target.zoneID))"
+        subject =
+            target.root == nil
+            ? "zone" : "\(target.root?.recordType ?? "record") in zone \(visit.zoneName(target.zoneID))"
         isNew = share == nil
         isZone = target.root == nil
         action = place.link("share")
-        let kept = [("share", form.shareName.string)] + (form.tag.map { [("tag", $0)] } ?? []) + (share == nil ? [("make", "1")] : [])
+        let kept =
+            [("share", form.shareName.string)] + (form.tag.map { [("tag", $0)] } ?? [])
+            + (share == nil ? [("make", "1")] : [])
         fields = (target.parameters + kept).map { Frame.Hidden(name: $0.name, value: $0.value) }
         shareTitle = form.title
         shareType = form.type
         link = share.map { ShareLink($0.share, title: $0.title, server: visit.server) }
         permissions = SharePermission.allCases.map {
-            Choice($0.rawValue, $0 == .none ? "only invited users" : "everybody with the link \($0.words)", isSelected: $0 == form.link)
+            Choice(
+                $0.rawValue, $0 == .none ? "only invited users" : "everybody with the link \($0.words)",
+                isSelected: $0 == form.link)
         }
-        rows = share.map { share in
-            share.share.participants.enumerated().map { index, participant in Row(participant, number: index + 1, form, of: share, visit) }
-        } ?? []
+        rows =
+            share.map { share in
+                share.share.participants.enumerated().map { index, participant in
+                    Row(participant, number: index + 1, form, of: share, visit)
+                }
+            } ?? []
         let present = share?.share.participants.filter { $0.status != .removed } ?? []
         let taken = Set(present.compactMap(\.user))
         candidates = visit.people.recent(Self.userLimit).filter { user in
@@ -100,7 +115,9 @@ struct ShareView: Page {
 }
 
 extension ShareView.Row {
-    fileprivate init(_ participant: ShareParticipant, number: Int, _ form: ShareForm, of share: ZoneShare, _ visit: Visit) {
+    fileprivate init(
+        _ participant: ShareParticipant, number: Int, _ form: ShareForm, of share: ZoneShare, _ visit: Visit
+    ) {
         let row = form.rows.first { $0.participantID == participant.participantID }
         let right = row?.right ?? ShareRight(participant)
         self.number = String(number)
@@ -144,12 +161,17 @@ struct ShareForm: Sendable {
     /// The state of the store.
     init(_ target: ShareTarget) {
         isNew = target.share == nil
-        shareName = target.share?.record.recordID.recordName ?? (target.root == nil ? Share.zoneWideName : Name("Share-\(UUID().uuidString)"))
+        shareName =
+            target.share?.record.recordID.recordName
+            ?? (target.root == nil ? Share.zoneWideName : Name("Share-\(UUID().uuidString)"))
         tag = (target.share?.record ?? target.root)?.recordChangeTag
         title = target.share?.givenTitle ?? ""
         type = target.share?.givenType ?? ""
         link = target.share?.share.publicPermission ?? .none
-        rows = target.share?.share.participants.map { Row(participantID: $0.participantID, right: ShareRight($0), isRemoved: false) } ?? []
+        rows =
+            target.share?.share.participants.map {
+                Row(participantID: $0.participantID, right: ShareRight($0), isRemoved: false)
+            } ?? []
         (invited, addresses, right) = ([], "", .readWrite)
     }
 
@@ -175,9 +197,14 @@ struct ShareForm: Sendable {
     /// - Returns: `nil` if nothing is changed.
     /// - Throws: `RecordError` BAD_REQUEST for an address that names nobody.
     func operation(on target: ShareTarget, _ people: People) throws(RecordError) -> RecordOperation? {
-        var operation = RecordOperation(target.share == nil ? .create : .update, recordName: shareName, recordType: Share.recordType)
-        for (field, text, before) in [(Share.titleField, title, target.share?.givenTitle), (Share.typeField, type, target.share?.givenType)] {
-            if Name(text) != Name(before ?? "") { operation.fields[field] = text.isEmpty ? .cleared : FieldInput(.string(text)) }
+        var operation = RecordOperation(
+            target.share == nil ? .create : .update, recordName: shareName, recordType: Share.recordType)
+        for (field, text, before) in [
+            (Share.titleField, title, target.share?.givenTitle), (Share.typeField, type, target.share?.givenType),
+        ] {
+            if Name(text) != Name(before ?? "") {
+                operation.fields[field] = text.isEmpty ? .cleared : FieldInput(.string(text))
+            }
         }
         let new = try invitations(people)
         guard let share = target.share?.share else {
@@ -190,7 +217,9 @@ struct ShareForm: Sendable {
         let kept = share.participants.compactMap { participant -> ShareParticipant? in
             // A user who has left and is invited again gets a new entry.
             if participant.status == .removed, new.contains(where: { participant.isSamePerson(as: $0) }) { return nil }
-            guard participant.role != .owner, let row = rows.first(where: { $0.participantID == participant.participantID }) else { return participant }
+            guard participant.role != .owner,
+                let row = rows.first(where: { $0.participantID == participant.participantID })
+            else { return participant }
             return row.isRemoved ? nil : participant.with(row.right)
         }
         if kept + new != share.participants { operation.share.participants = kept + new }
@@ -201,7 +230,9 @@ struct ShareForm: Sendable {
     private func invitations(_ people: People) throws(RecordError) -> [ShareParticipant] {
         var found: [LookupInfo] = []
         for handle in invited.sorted() {
-            guard let user = people.user(named: handle) else { throw RecordError(.badRequest, "There is no user '\(handle)'") }
+            guard let user = people.user(named: handle) else {
+                throw RecordError(.badRequest, "There is no user '\(handle)'")
+            }
             found.append(LookupInfo(userRecordName: user.userRecordName))
         }
         for line in addresses.formLines.map(\.trimmingSpaces) where !line.isEmpty {
@@ -213,12 +244,16 @@ struct ShareForm: Sendable {
                 throw RecordError(.badRequest, "There is no user '\(line)'; invite somebody else by an e-mail address")
             }
         }
-        return found.map { ShareParticipant(participantID: UUID().uuidString, lookupInfo: $0, role: right.role, permission: right.permission) }
+        return found.map {
+            ShareParticipant(
+                participantID: UUID().uuidString, lookupInfo: $0, role: right.role, permission: right.permission)
+        }
     }
 }
 
 extension ShareParticipant {
-    /// The same with another right. A right that stays keeps its role and permission, whatever they are. The link decides what public users may do.
+    /// The same with another right. A right that stays keeps its role and permission, whatever they are. The link
+    /// decides what public users may do.
     fileprivate func with(_ right: ShareRight) -> ShareParticipant {
         if right == ShareRight(self) || role == .publicUser { return self }
         var participant = self
@@ -237,7 +272,9 @@ struct ShareTarget: Sendable {
 
     /// Finds the target that the fields of a request name: the root, or no name for the whole zone.
     static func load(_ visit: Visit) async throws -> ShareTarget {
-        guard let zoneID = visit.place.zoneID else { throw RecordError(.badRequest, "The address needs the zone: zone=…") }
+        guard let zoneID = visit.place.zoneID else {
+            throw RecordError(.badRequest, "The address needs the zone: zone=…")
+        }
         guard let name = visit.fields.text("name").map({ Name($0) }) else {
             let shares = try await visit.measure { try await visit.database.shares(in: zoneID, after: nil, limit: 1) }
             return ShareTarget(zoneID: zoneID, root: nil, share: shares.first { $0.rootName == nil })
@@ -250,7 +287,9 @@ struct ShareTarget: Sendable {
     /// The share that the target has.
     /// - Throws: `RecordError` NOT_FOUND if there is none.
     static func existing(_ visit: Visit) async throws -> ZoneShare {
-        guard let share = try await load(visit).share else { throw RecordError(.notFound, "It is not shared any more, or not with this user") }
+        guard let share = try await load(visit).share else {
+            throw RecordError(.notFound, "It is not shared any more, or not with this user")
+        }
         return share
     }
 
@@ -265,7 +304,9 @@ enum ShareRight: String, CaseIterable {
     case administrator = "ADMINISTRATOR"
 
     init(_ participant: ShareParticipant) {
-        self = participant.role == .administrator ? .administrator : participant.permission == .readWrite ? .readWrite : .readOnly
+        self =
+            participant.role == .administrator
+            ? .administrator : participant.permission == .readWrite ? .readWrite : .readOnly
     }
 
     var words: String {
@@ -284,7 +325,8 @@ enum ShareRight: String, CaseIterable {
 
 /// Makes, changes and ends shares in the name of the user of the place.
 enum ShareActions {
-    private static let tooLate = "It was changed after you loaded the form, so nothing was saved. The form shows the current state."
+    private static let tooLate =
+        "It was changed after you loaded the form, so nothing was saved. The form shows the current state."
 
     /// Handles the form: previews the requests, or saves the share.
     static func submit(_ visit: Visit) async throws -> Answer {
@@ -319,30 +361,40 @@ enum ShareActions {
     /// Deletes the share, provided that it has not changed since the confirmation page.
     static func stop(_ visit: Visit) async throws -> Answer {
         let share = try await ShareTarget.existing(visit)
-        let operation = RecordOperation(.delete, recordName: share.record.recordID.recordName, recordChangeTag: visit.fields["tag"])
+        let operation = RecordOperation(
+            .delete, recordName: share.record.recordID.recordName, recordChangeTag: visit.fields["tag"])
         do {
             for result in try await modify([operation], in: share.zoneID, visit) { _ = try result.get() }
         } catch let error as RecordError where error.code == .conflict {
             return .page(confirmation(of: try await ShareTarget.existing(visit), isChanged: true, visit))
         }
-        guard let root = share.rootName else { return .redirect(visit.place.link("zone", [Notice.shareStopped.parameter])) }
-        return .redirect(visit.place.link("record", [("name", root.string), Notice.shareStopped.parameter]) + "#shared")
+        guard let root = share.rootName else {
+            return .redirect(visit.place.link("zone", [Notice.shareStopped.parameter]))
+        }
+        return .redirect(
+            visit.place.link("record", [("name", root.string), Notice.shareStopped.parameter]) + "#shared")
     }
 
     private static func confirmation(of share: ZoneShare, isChanged: Bool = false, _ visit: Visit) -> ConfirmationView {
         let names = share.share.guests.map { visit.people.name(of: $0) }
         let invited = share.share.participants.count { $0.status == .invited }
-        var lines = isChanged ? ["Somebody changed the share in the meantime, so nothing was done. This is its current state."] : []
+        var lines =
+            isChanged
+            ? ["Somebody changed the share in the meantime, so nothing was done. This is its current state."] : []
         lines.append(
             names.isEmpty
                 ? "Nobody has accepted it, so nobody loses anything."
                 : "\(names.joined(separator: ", ")) \(names.count == 1 ? "loses" : "lose") the records: they are deleted in the shared database and on the devices. "
                     + "They stay in \(visit.people.actor.displayName)’s private database.")
         if invited > 0 { lines.append("\(Digits.count(invited, "invitation")) can’t be accepted any more.") }
-        lines.append(share.rootName == nil ? "The link stops working." : "The link stops working. It is the same again if the record is shared again.")
+        lines.append(
+            share.rootName == nil
+                ? "The link stops working."
+                : "The link stops working. It is the same again if the record is shared again.")
         return ConfirmationView(
             on: .sharing, title: "Stop sharing “\(share.title)”?", lines: lines, action: visit.place.link("share/stop"),
-            fields: hidden(share) + [Frame.Hidden(name: "tag", value: share.record.recordChangeTag)], button: "Stop sharing",
+            fields: hidden(share) + [Frame.Hidden(name: "tag", value: share.record.recordChangeTag)],
+            button: "Stop sharing",
             cancel: visit.place.link("share", parameters(share)))
     }
 
@@ -354,8 +406,10 @@ enum ShareActions {
             lines: [
                 "\(visit.people.actor.displayName) loses the records, and \(owner) keeps them.",
                 share.share.publicPermission == .none
-                    ? "To come back, \(owner) has to invite \(visit.people.actor.displayName) again." : "To come back, open the link again.",
-            ], action: visit.place.link("share/leave"), fields: hidden(share), button: "Leave", cancel: visit.place.link("share", parameters(share)))
+                    ? "To come back, \(owner) has to invite \(visit.people.actor.displayName) again."
+                    : "To come back, open the link again.",
+            ], action: visit.place.link("share/leave"), fields: hidden(share), button: "Leave",
+            cancel: visit.place.link("share", parameters(share)))
     }
 
     static func leave(_ visit: Visit) async throws -> String {
@@ -368,11 +422,17 @@ enum ShareActions {
 
     // MARK: Parts
 
-    private static func modify(_ operations: [RecordOperation], in zoneID: ZoneID, _ visit: Visit) async throws -> [Result<ModifyOutcome, RecordError>] {
+    private static func modify(_ operations: [RecordOperation], in zoneID: ZoneID, _ visit: Visit) async throws
+        -> [Result<ModifyOutcome, RecordError>]
+    {
         try await visit.measure { try await visit.database.modify(ModifyRequest(operations, zoneID: zoneID)) }
     }
 
-    private static func parameters(_ share: ZoneShare) -> [(name: String, value: String)] { share.rootName.map { [("name", $0.string)] } ?? [] }
+    private static func parameters(_ share: ZoneShare) -> [(name: String, value: String)] {
+        share.rootName.map { [("name", $0.string)] } ?? []
+    }
 
-    private static func hidden(_ share: ZoneShare) -> [Frame.Hidden] { parameters(share).map { Frame.Hidden(name: $0.name, value: $0.value) } }
+    private static func hidden(_ share: ZoneShare) -> [Frame.Hidden] {
+        parameters(share).map { Frame.Hidden(name: $0.name, value: $0.value) }
+    }
 }

@@ -37,12 +37,17 @@ struct SharingPanel: ViewModel {
         let isOwner = visit.place.address.scope == .private
         let name = record.recordID.recordName
         let share = try await visit.measure { try await visit.database.share(showing: record) }
-        guard let share else { return isOwner ? SharingPanel(through: nil, make: visit.place.link("share", [("name", name.string)])) : nil }
+        guard let share else {
+            return isOwner ? SharingPanel(through: nil, make: visit.place.link("share", [("name", name.string)])) : nil
+        }
         let path = try await path(from: record, to: share, visit)
-        // A record below a root may have a share of its own, which cuts its part out. A zone that is shared as a whole has no other share.
-        let canBeRoot = isOwner && share.rootName != nil && share.rootName != name && share.record.recordID.recordName != name
+        // A record below a root may have a share of its own, which cuts its part out. A zone that is shared as a whole
+        // has no other share.
+        let canBeRoot =
+            isOwner && share.rootName != nil && share.rootName != name && share.record.recordID.recordName != name
         return SharingPanel(
-            through: Through(share, of: record, path: path, isOwner: isOwner, visit), make: canBeRoot ? visit.place.link("share", [("name", name.string)]) : nil)
+            through: Through(share, of: record, path: path, isOwner: isOwner, visit),
+            make: canBeRoot ? visit.place.link("share", [("name", name.string)]) : nil)
     }
 
     /// The names of the records between the record and the root, from the top.
@@ -52,7 +57,9 @@ struct SharingPanel: ViewModel {
         var next = record.parent
         while let name = next, name != root, path.count < pathLimit {
             path.append(name)
-            do { next = try await RecordView.record(name, in: record.recordID.zoneID, visit: visit).parent } catch is RecordError { next = nil }
+            do {
+                next = try await RecordView.record(name, in: record.recordID.zoneID, visit: visit).parent
+            } catch is RecordError { next = nil }
         }
         return path.reversed()
     }
@@ -66,7 +73,9 @@ extension SharingPanel.Through {
         let name = record.recordID.recordName
         let isShareItself = name == found.record.recordID.recordName
         switch found.rootName {
-        case nil: reason = isShareItself ? "This record shares the whole zone:" : "In a zone that is shared as a whole, through"
+        case nil:
+            reason =
+                isShareItself ? "This record shares the whole zone:" : "In a zone that is shared as a whole, through"
         case name: reason = "The root of the share"
         default: reason = isShareItself ? "This record shares" : path.isEmpty ? "A child of" : "Below"
         }
@@ -101,14 +110,16 @@ struct SharePerson: ViewModel {
         let info = participant.lookupInfo
         let user = accounts.user(participant)
         let given = info.emailAddress ?? info.phoneNumber
-        let shown = user?.displayName ?? given ?? (participant.userRecordName ?? info.userRecordName)?.string ?? "somebody"
+        let shown =
+            user?.displayName ?? given ?? (participant.userRecordName ?? info.userRecordName)?.string ?? "somebody"
         name = shown
         detail = (given ?? user?.handle).flatMap { $0.lowercased() == shown.lowercased() ? nil : $0 }
         right = share.share.right(of: participant)
         status = participant.role == .owner ? "shares it" : participant.status.words
         tone = participant.status.tone
         since = participant.accepted.map { ValueView(.time($0)) }
-        view = participant.status == .accepted ? user.map { Place(of: share, in: address, seenBy: $0).link("query") } : nil
+        view =
+            participant.status == .accepted ? user.map { Place(of: share, in: address, seenBy: $0).link("query") } : nil
     }
 }
 
@@ -116,7 +127,8 @@ extension Accounts {
     /// The user who takes part, or whom an invitation names.
     func user(_ participant: ShareParticipant) -> User? {
         let info = participant.lookupInfo
-        return (participant.userRecordName ?? info.userRecordName).flatMap { user(recordName: $0) } ?? info.emailAddress.flatMap { user(emailAddress: $0) }
+        return (participant.userRecordName ?? info.userRecordName).flatMap { user(recordName: $0) }
+            ?? info.emailAddress.flatMap { user(emailAddress: $0) }
     }
 
     /// The user with a handle, a user record name or an e-mail address.
@@ -131,7 +143,8 @@ extension Place {
         let owner = share.share.owner?.userRecordName
         let isOwner = user.userRecordName == owner
         self.init(
-            address: DatabaseAddress(container: address.container, environment: address.environment, scope: isOwner ? .private : .shared),
+            address: DatabaseAddress(
+                container: address.container, environment: address.environment, scope: isOwner ? .private : .shared),
             user: user.handle == User.developerHandle ? nil : user.handle,
             zone: .one(ZoneID(zoneName: share.zoneID.zoneName, ownerRecordName: isOwner ? nil : owner)))
     }

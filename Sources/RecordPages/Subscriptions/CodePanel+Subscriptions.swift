@@ -11,7 +11,8 @@ extension CodePanel {
         let json = Self.json(of: subscription, type: type, writer: writer)
         let operation = JSONValue.object(
             JSONObject([
-                JSONObject.Member(name: "operationType", value: .string("create")), JSONObject.Member(name: "subscription", value: json),
+                JSONObject.Member(name: "operationType", value: .string("create")),
+                JSONObject.Member(name: "subscription", value: json),
             ]))
         self.init(
             title: "This subscription as code",
@@ -27,7 +28,9 @@ extension CodePanel {
                     // Takes notifications for this page, and polls for them.
                     await CloudKit.getDefaultContainer().registerForNotifications()
                     """),
-                writer.command("subscriptions/modify", [JSONObject.Member(name: "operations", value: .array([operation]))], of: subject),
+                writer.command(
+                    "subscriptions/modify", [JSONObject.Member(name: "operations", value: .array([operation]))],
+                    of: subject),
             ])
     }
 
@@ -36,13 +39,16 @@ extension CodePanel {
         json.value(subscription)
         // The writer's own output always parses.
         guard case .object(var object)? = try? JSONReader.value(of: json.bytes) else { return nil }
-        if case .query(let subject) = subscription.subject { object["query"] = QueryCode.json(subject.query, type: type) }
+        if case .query(let subject) = subscription.subject {
+            object["query"] = QueryCode.json(subject.query, type: type)
+        }
         if subscription.zoneID != nil { object["zoneID"] = writer.zoneValue }
         return .object(object)
     }
 }
 
-/// A subscription in Swift (Apple's reference pages CKQuerySubscription, CKRecordZoneSubscription and CKDatabaseSubscription).
+/// A subscription in Swift (Apple's reference pages CKQuerySubscription, CKRecordZoneSubscription and
+/// CKDatabaseSubscription).
 struct SwiftSubscriptionCode {
     let text: String
     let operationText: String
@@ -54,15 +60,21 @@ struct SwiftSubscriptionCode {
         case .query(let subject):
             let predicate = SwiftQueryCode.predicate(subject.query, type: type, isZoned: writer.isZoned)
             (imports, warnings) = (predicate.imports, predicate.warnings)
-            lines = predicate.lines + [
-                "let subscription = CKQuerySubscription(",
-                "    recordType: \(CodeWriter.quoted(subject.query.recordType.string)), predicate: predicate,",
-                "    \(id), options: [\(Self.options(subject).joined(separator: ", "))])",
-            ]
-            if writer.isZoned { lines.append("subscription.zoneID = zoneID") } else if subject.zoneID != nil { lines.append("subscription.zoneID = .default") }
+            lines =
+                predicate.lines + [
+                    "let subscription = CKQuerySubscription(",
+                    "    recordType: \(CodeWriter.quoted(subject.query.recordType.string)), predicate: predicate,",
+                    "    \(id), options: [\(Self.options(subject).joined(separator: ", "))])",
+                ]
+            if writer.isZoned {
+                lines.append("subscription.zoneID = zoneID")
+            } else if subject.zoneID != nil {
+                lines.append("subscription.zoneID = .default")
+            }
         case .zone(_, let recordType):
             lines = ["let subscription = CKRecordZoneSubscription(zoneID: zoneID, \(id))"] + Self.typeLines(recordType)
-        case .database(let recordType): lines = ["let subscription = CKDatabaseSubscription(\(id))"] + Self.typeLines(recordType)
+        case .database(let recordType):
+            lines = ["let subscription = CKDatabaseSubscription(\(id))"] + Self.typeLines(recordType)
         }
         if let info = subscription.notificationInfo {
             lines += Self.lines(of: info)
@@ -70,15 +82,17 @@ struct SwiftSubscriptionCode {
             warnings.append("CloudKit.framework refuses a subscription without notificationInfo")
         }
         let head = writer.swiftHead(imports: imports, warnings: warnings) + lines
-        text = (head + ["let saved = try await database.save(subscription)", "print(saved.subscriptionID)"]).joined(separator: "\n")
-        operationText = (head + [
-            "let operation = CKModifySubscriptionsOperation(subscriptionsToSave: [subscription])",
-            "operation.perSubscriptionSaveBlock = { subscriptionID, result in print(subscriptionID, result) }",
-            "operation.modifySubscriptionsResultBlock = { result in",
-            "    if case .failure(let error) = result { print(error) }",
-            "}",
-            "database.add(operation)",
-        ]).joined(separator: "\n")
+        text = (head + ["let saved = try await database.save(subscription)", "print(saved.subscriptionID)"]).joined(
+            separator: "\n")
+        operationText =
+            (head + [
+                "let operation = CKModifySubscriptionsOperation(subscriptionsToSave: [subscription])",
+                "operation.perSubscriptionSaveBlock = { subscriptionID, result in print(subscriptionID, result) }",
+                "operation.modifySubscriptionsResultBlock = { result in",
+                "    if case .failure(let error) = result { print(error) }",
+                "}",
+                "database.add(operation)",
+            ]).joined(separator: "\n")
     }
 
     private static func options(_ subject: Subscription.RecordSubject) -> [String] {
@@ -105,7 +119,9 @@ struct SwiftSubscriptionCode {
             let name: Name = part.name == "additionalFields" ? "desiredKeys" : part.name
             lines.append("info.\(name) = \(CodeWriter.swiftList(info[keyPath: part.path]))")
         }
-        for part in NotificationInfo.switches where info[keyPath: part.path] { lines.append("info.\(part.name) = true") }
+        for part in NotificationInfo.switches where info[keyPath: part.path] {
+            lines.append("info.\(part.name) = true")
+        }
         return lines + ["subscription.notificationInfo = info"]
     }
 }

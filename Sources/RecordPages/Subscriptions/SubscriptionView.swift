@@ -64,10 +64,14 @@ extension SubscriptionView {
         }
         let present = try await visit.measure { try await visit.database.subscriptions() }
         guard let subscription = present.first(where: { $0.subscriptionID == id }) else {
-            throw RecordError(.notFound, "\(visit.people.actor.displayName) has no subscription \(id) in this database. One that fires once ends when it fires")
+            throw RecordError(
+                .notFound,
+                "\(visit.people.actor.displayName) has no subscription \(id) in this database. One that fires once ends when it fires"
+            )
         }
         guard let form = SubscriptionForm(subscription, type: { visit.schema?.types[$0] }) else {
-            throw RecordError(.badRequest, "The form can't show the query of subscription \(id); use subscriptions/modify")
+            throw RecordError(
+                .badRequest, "The form can't show the query of subscription \(id); use subscriptions/modify")
         }
         return try await page(form, visit)
     }
@@ -82,16 +86,22 @@ extension SubscriptionView {
         guard visit.fields["do"] == "save" else { return .page(try await page(form, visit)) }
         do {
             let plan = form.plan(visit)
-            if form.kind == .query, let problem = plan.firstProblem { throw RecordError(.badRequest, "Not saved: \(problem)") }
+            if form.kind == .query, let problem = plan.firstProblem {
+                throw RecordError(.badRequest, "Not saved: \(problem)")
+            }
             let subscription = try form.subscription(plan.query, newID: Name(UUID().uuidString))
             try await SubscriptionActions.save(subscription, visit)
-            return .redirect(visit.place.link("subscription", [("id", subscription.subscriptionID.string), Notice.subscriptionSaved.parameter]))
+            return .redirect(
+                visit.place.link(
+                    "subscription", [("id", subscription.subscriptionID.string), Notice.subscriptionSaved.parameter]))
         } catch let error as RecordError {
             return .page(try await page(form, visit, complaint: PageError(error)))
         }
     }
 
-    private static func page(_ asked: SubscriptionForm, _ visit: Visit, complaint: PageError? = nil) async throws -> SubscriptionView {
+    private static func page(_ asked: SubscriptionForm, _ visit: Visit, complaint: PageError? = nil) async throws
+        -> SubscriptionView
+    {
         let place = visit.place
         var form = asked
         if form.kind == .query, form.question.type == nil { form.question.type = visit.types.first?.name }
@@ -105,30 +115,45 @@ extension SubscriptionView {
         var firing: FiredPanel?
         if canFire, refusal == nil, let subscription { firing = try await FiredPanel.load(subscription, visit) }
         return SubscriptionView(
-            title: form.savedID.map { "Subscription \($0)" } ?? "New subscription", notice: Notice.text(visit.fields["notice"]), complaint: complaint,
+            title: form.savedID.map { "Subscription \($0)" } ?? "New subscription",
+            notice: Notice.text(visit.fields["notice"]), complaint: complaint,
             remark: form.kind == .query && type == nil
-                ? visit.connection == nil ? "There is no record type yet that a query could be about." : "Enter the record type."
+                ? visit.connection == nil
+                    ? "There is no record type yet that a query could be about." : "Enter the record type."
                 : refusal.map { "It can’t be saved like this: \($0.reason)" },
-            owner: "\(visit.people.actor.displayName), \(place.address.scope.rawValue) database", action: place.link("subscription"),
+            owner: "\(visit.people.actor.displayName), \(place.address.scope.rawValue) database",
+            action: place.link("subscription"),
             hidden: (form.savedID.map { [Frame.Hidden(name: "saved", value: $0.string)] } ?? [])
-                + (form.kind == .query ? form.question.type.map { [Frame.Hidden(name: "of", value: $0.string)] } ?? [] : []),
+                + (form.kind == .query
+                    ? form.question.type.map { [Frame.Hidden(name: "of", value: $0.string)] } ?? [] : []),
             savedID: form.savedID?.string, newID: form.id,
-            kinds: SubscriptionForm.Kind.kinds(in: place.address.scope).map { Choice($0.rawValue, $0.rawValue, isSelected: $0 == form.kind) },
+            kinds: SubscriptionForm.Kind.kinds(in: place.address.scope).map {
+                Choice($0.rawValue, $0.rawValue, isSelected: $0 == form.kind)
+            },
             zones: form.kind == .database
-                ? [] : there.zoneChoices(allowsAll: form.kind == .query) { form.kind == .query || !$0.zoneID.isDefault },
+                ? []
+                : there.zoneChoices(allowsAll: form.kind == .query) { form.kind == .query || !$0.zoneID.isDefault },
             onlyTypes: form.kind == .query
                 ? []
                 : [Choice("", "all record types", isSelected: form.recordType == nil)]
-                    + visit.typeNames(and: form.recordType).map { Choice($0.string, $0.string, isSelected: $0 == form.recordType) },
-            editor: form.kind == .query ? type.map { QueryEditor(form.question, type: $0, plan: plan, visit: there) } : nil,
+                    + visit.typeNames(and: form.recordType).map {
+                        Choice($0.string, $0.string, isSelected: $0 == form.recordType)
+                    },
+            editor: form.kind == .query
+                ? type.map { QueryEditor(form.question, type: $0, plan: plan, visit: there) } : nil,
             asksType: form.kind == .query && type == nil && visit.connection != nil,
             events: form.kind == .query
-                ? Subscription.Event.allCases.map { Tick(name: "on", value: $0.rawValue, label: $0.rawValue, isOn: form.firesOn.contains($0)) } : [],
+                ? Subscription.Event.allCases.map {
+                    Tick(name: "on", value: $0.rawValue, label: $0.rawValue, isOn: form.firesOn.contains($0))
+                } : [],
             firesOnce: form.firesOnce, sends: form.sends, texts: form.textRows { frequentTexts.contains($0) },
             moreTexts: form.textRows { !frequentTexts.contains($0) } + form.listRows,
-            switches: NotificationInfo.switches.map { Tick(name: $0.name.string, value: "1", label: $0.name.string, isOn: form.info[keyPath: $0.path]) },
+            switches: NotificationInfo.switches.map {
+                Tick(name: $0.name.string, value: "1", label: $0.name.string, isOn: form.info[keyPath: $0.path])
+            },
             code: subscription.map { CodePanel(saving: $0, type: type, visit: there) }, firing: firing,
-            delete: form.savedID.map { place.link("subscription/delete", [("id", $0.string)]) }, back: place.link(Tab.subscriptions.rawValue),
+            delete: form.savedID.map { place.link("subscription/delete", [("id", $0.string)]) },
+            back: place.link(Tab.subscriptions.rawValue),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
@@ -139,7 +164,10 @@ extension SubscriptionView {
         let address = visit.place.address
         let owner = address.scope == .public ? ZoneID.publicOwner : visit.people.actor.userRecordName
         var modifier = SubscriptionModifier(present, in: address, schema)
-        let results = try modifier.apply([.save(subscription)]) { ZoneID(zoneName: $0.zoneName, ownerRecordName: $0.ownerRecordName ?? owner) } write: { _ in }
+        let results = try modifier.apply([.save(subscription)]) {
+            ZoneID(zoneName: $0.zoneName, ownerRecordName: $0.ownerRecordName ?? owner)
+        } write: { _ in
+        }
         guard case .failure(let error)? = results.first else { return nil }
         return error
     }
@@ -157,7 +185,8 @@ extension SubscriptionForm {
     }
 
     func textRows(where isWanted: (Name) -> Bool) -> [SubscriptionView.TextRow] {
-        NotificationInfo.texts.filter { isWanted($0.name) && ($0.name != "collapseIDKey" || kind == .query) }.map { part in
+        NotificationInfo.texts.filter { isWanted($0.name) && ($0.name != "collapseIDKey" || kind == .query) }.map {
+            part in
             SubscriptionView.TextRow(name: part.name.string, text: info[keyPath: part.path] ?? "", placeholder: "")
         }
     }
@@ -165,7 +194,8 @@ extension SubscriptionForm {
     var listRows: [SubscriptionView.TextRow] {
         NotificationInfo.lists.filter { $0.name != "additionalFields" || kind == .query }.map { part in
             SubscriptionView.TextRow(
-                name: part.name.string, text: info[keyPath: part.path].map(\.string).joined(separator: ", "), placeholder: "names of fields, with commas")
+                name: part.name.string, text: info[keyPath: part.path].map(\.string).joined(separator: ", "),
+                placeholder: "names of fields, with commas")
         }
     }
 }
@@ -231,13 +261,17 @@ struct SubscriptionForm: Sendable {
         question = QueryForm(fields)
         recordType = fields.text("only").map { Name($0) }
         zoneID = if case .one(let zoneID) = Place.zone(fields["zone"], owner: nil, in: scope) { zoneID } else { nil }
-        firesOn = isSubmitted ? Set(fields.all("on").compactMap { Subscription.Event(rawValue: $0) }) : Set(Subscription.Event.allCases)
+        firesOn =
+            isSubmitted
+            ? Set(fields.all("on").compactMap { Subscription.Event(rawValue: $0) }) : Set(Subscription.Event.allCases)
         firesOnce = fields["once"] != nil
         sends = isSubmitted ? fields["sends"] != nil : true
         info = NotificationInfo()
         for part in NotificationInfo.texts { info[keyPath: part.path] = fields.text(part.name.string) }
         for part in NotificationInfo.lists {
-            info[keyPath: part.path] = (fields[part.name.string] ?? "").split(separator: ",").map { Name(String($0).trimmingSpaces) }.filter { $0 != "" }
+            info[keyPath: part.path] = (fields[part.name.string] ?? "").split(separator: ",").map {
+                Name(String($0).trimmingSpaces)
+            }.filter { $0 != "" }
         }
         for part in NotificationInfo.switches { info[keyPath: part.path] = fields[part.name.string] != nil }
         if !isSubmitted { info.shouldSendContentAvailable = true }
@@ -263,13 +297,15 @@ struct SubscriptionForm: Sendable {
     func subscription(_ query: Query, newID: Name) throws(RecordError) -> Subscription {
         let subject: Subscription.Subject
         switch kind {
-        case .query: subject = .query(Subscription.RecordSubject(query, firesOn: firesOn, firesOnce: firesOnce, zoneID: zoneID))
+        case .query:
+            subject = .query(Subscription.RecordSubject(query, firesOn: firesOn, firesOnce: firesOnce, zoneID: zoneID))
         case .zone:
             guard let zoneID else { throw RecordError(.badRequest, "Choose the zone that the subscription is about") }
             subject = .zone(zoneID, recordType: recordType)
         case .database: subject = .database(recordType: recordType)
         }
-        return Subscription(savedID ?? (id.isEmpty ? newID : Name(id)), to: subject, notificationInfo: sends ? info : nil)
+        return Subscription(
+            savedID ?? (id.isEmpty ? newID : Name(id)), to: subject, notificationInfo: sends ? info : nil)
     }
 }
 
@@ -301,22 +337,36 @@ struct FiredPanel: ViewModel {
 extension FiredPanel {
     static func load(_ subscription: Subscription, _ visit: Visit) async throws -> FiredPanel {
         let database = try await visit.database(holding: subscription.subscriptionID)
-        let firings = try await visit.measure { try await database.latestFirings(of: subscription.withOwners(visit), limit: limit) }
+        let firings = try await visit.measure {
+            try await database.latestFirings(of: subscription.withOwners(visit), limit: limit)
+        }
         let fired = firings.filter { !$0.subscriptions.isEmpty }
         let standing = OwnedSubscription(
-            user: visit.people.actor.userRecordName, scope: visit.place.address.scope, position: 0, isHeldToRoles: false,
+            user: visit.people.actor.userRecordName, scope: visit.place.address.scope, position: 0,
+            isHeldToRoles: false,
             subscription: subscription.withOwners(visit))
         var counts: [(reason: String, count: Int)] = []
         for firing in firings where firing.subscriptions.isEmpty {
             let miss = SubscriptionMiss(of: standing, by: firing.change, in: visit.schema ?? Schema())
             let reason = miss?.cause ?? "roles"
-            if let index = counts.firstIndex(where: { $0.reason == reason }) { counts[index].count += 1 } else { counts.append((reason, 1)) }
+            if let index = counts.firstIndex(where: { $0.reason == reason }) {
+                counts[index].count += 1
+            } else {
+                counts.append((reason, 1))
+            }
         }
-        let of = firings.count < limit ? "the \(Digits.count(firings.count, "change")) of the database" : "the last \(limit) changes of the database"
+        let of =
+            firings.count < limit
+            ? "the \(Digits.count(firings.count, "change")) of the database"
+            : "the last \(limit) changes of the database"
         let more = fired.count > shownLimit ? " The table has the latest \(shownLimit)." : ""
         return FiredPanel(
-            summary: firings.isEmpty ? "The database has no changes yet." : "\(Digits.grouped(fired.count)) of \(of) would have fired it.\(more)",
-            misses: counts.sorted { $0.count > $1.count }.map { "\(Digits.grouped($0.count)) not, because of \($0.reason)" },
+            summary: firings.isEmpty
+                ? "The database has no changes yet."
+                : "\(Digits.grouped(fired.count)) of \(of) would have fired it.\(more)",
+            misses: counts.sorted { $0.count > $1.count }.map {
+                "\(Digits.grouped($0.count)) not, because of \($0.reason)"
+            },
             rows: try fired.prefix(shownLimit).map { try Row($0.change, visit) })
     }
 }
@@ -327,14 +377,19 @@ extension FiredPanel.Row {
         position = Digits.grouped(change.position)
         guard let record = change.record else {
             (time, event, type, by) = (nil, "zone", "", "")
-            subject = RecordLink(href: visit.place.inZone(zoneID).link("zone"), recordName: zoneID.zoneName.string, title: nil)
+            subject = RecordLink(
+                href: visit.place.inZone(zoneID).link("zone"), recordName: zoneID.zoneName.string, title: nil)
             return
         }
-        (event, type, by) = (record.event.rawValue, record.record.recordType.string, visit.people.name(of: record.signature.userRecordName))
+        (event, type, by) = (
+            record.event.rawValue, record.record.recordType.string,
+            visit.people.name(of: record.signature.userRecordName)
+        )
         time = ValueView(.time(record.signature.timestamp))
         let name = record.record.recordID.recordName
         subject = RecordLink(
-            href: visit.place.link(toRecord: name, in: zoneID), recordName: name.string, title: try visit.titles.title(of: record.record))
+            href: visit.place.link(toRecord: name, in: zoneID), recordName: name.string,
+            title: try visit.titles.title(of: record.record))
     }
 }
 

@@ -52,11 +52,15 @@ extension SubscriptionsView {
         let isOfUser = visit.fields["in"] == "user"
         // A container in iCloud tells those of the user who signed in.
         let knowsAll = visit.database.can(.fireSubscriptions)
-        let all = knowsAll
-            ? try await visit.measure { try await visit.database.standingSubscriptions() }.filter { !isOfUser || $0.user == actor.userRecordName }
+        let all =
+            knowsAll
+            ? try await visit.measure { try await visit.database.standingSubscriptions() }.filter {
+                !isOfUser || $0.user == actor.userRecordName
+            }
             : try await visit.measure { try await visit.database.subscriptions() }.map { subscription in
                 OwnedSubscription(
-                    user: actor.userRecordName, scope: place.address.scope, position: 0, isHeldToRoles: false, subscription: subscription)
+                    user: actor.userRecordName, scope: place.address.scope, position: 0, isHeldToRoles: false,
+                    subscription: subscription)
             }
         let start = visit.fields.number("from", in: 0...all.count) ?? 0
         let shown = all[start...].prefix(limit)
@@ -75,19 +79,29 @@ extension SubscriptionsView {
         return SubscriptionsView(
             notice: Notice.text(visit.fields["notice"]), action: "\(place.path)/\(Tab.subscriptions.rawValue)",
             hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
-            areas: knowsAll ? [Choice("", "all users", isSelected: !isOfUser), Choice("user", actor.displayName, isSelected: isOfUser)] : [],
+            areas: knowsAll
+                ? [
+                    Choice("", "all users", isSelected: !isOfUser),
+                    Choice("user", actor.displayName, isSelected: isOfUser),
+                ] : [],
             groups: order.enumerated().map { number, key in
-                Group(groups[key] ?? [], number: number + 1, of: key.user, in: key.scope, knowsPositions: knowsAll, visit)
+                Group(
+                    groups[key] ?? [], number: number + 1, of: key.user, in: key.scope, knowsPositions: knowsAll, visit)
             }, make: place.link("subscription"),
-            next: all.endIndex > shown.endIndex ? place.link(Tab.subscriptions.rawValue, area + [(name: "from", value: String(shown.endIndex))]) : nil,
+            next: all.endIndex > shown.endIndex
+                ? place.link(Tab.subscriptions.rawValue, area + [(name: "from", value: String(shown.endIndex))]) : nil,
             count: Digits.count(all.count, "subscription"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
 
 extension SubscriptionsView.Group {
-    fileprivate init(_ all: [OwnedSubscription], number: Int, of user: Name, in scope: DatabaseScope, knowsPositions: Bool, _ visit: Visit) {
+    fileprivate init(
+        _ all: [OwnedSubscription], number: Int, of user: Name, in scope: DatabaseScope, knowsPositions: Bool,
+        _ visit: Visit
+    ) {
         let handle = visit.people.user(user)?.handle ?? user.string
-        let place = visit.connection != nil
+        let place =
+            visit.connection != nil
             ? visit.place
             : visit.place.with {
                 $0.address.scope = scope
@@ -110,7 +124,8 @@ extension SubscriptionsView.Row {
         href = place.link("subscription", [("id", id)])
         delete = place.link("subscription/delete", [("id", id)])
         (kind, about, fires) = subscription.words { visit.schema?.types[$0] }
-        (notification, notificationTone) = subscription.notificationInfo.map { ($0.words, "") } ?? ("none: nothing is sent", "bad")
+        (notification, notificationTone) =
+            subscription.notificationInfo.map { ($0.words, "") } ?? ("none: nothing is sent", "bad")
         if let last = standing.lastPosition {
             since = "ended: it fired once, at \(Digits.grouped(last))"
         } else {
@@ -125,14 +140,19 @@ extension Subscription {
         switch subject {
         case .query(let subject):
             let query = subject.query
-            let filters = QueryForm(query, of: type(query.recordType)).map { QueryText.text(of: $0, type: type(query.recordType) ?? RecordType(name: query.recordType)) }
+            let filters =
+                QueryForm(query, of: type(query.recordType)).map {
+                    QueryText.text(of: $0, type: type(query.recordType) ?? RecordType(name: query.recordType))
+                }
                 ?? Digits.count(query.filters.count, "filter")
             let zone = subject.zoneID.map { " in zone \($0.zoneName)" } ?? ""
             return (
                 "query", query.recordType.string + (filters.isEmpty ? "" : " where \(filters)") + zone,
-                Event.allCases.filter(subject.firesOn.contains).map(\.rawValue).joined(separator: ", ") + (subject.firesOnce ? ", once" : "")
+                Event.allCases.filter(subject.firesOn.contains).map(\.rawValue).joined(separator: ", ")
+                    + (subject.firesOnce ? ", once" : "")
             )
-        case .zone(let zoneID, let recordType): return ("zone", "\(recordType.map { "\($0)" } ?? "all records") in zone \(zoneID.zoneName)", "any change")
+        case .zone(let zoneID, let recordType):
+            return ("zone", "\(recordType.map { "\($0)" } ?? "all records") in zone \(zoneID.zoneName)", "any change")
         case .database(let recordType):
             return ("database", recordType.map { "\($0) in all custom zones" } ?? "all custom zones", "any change")
         }
@@ -143,7 +163,11 @@ extension NotificationInfo {
     /// `alert, badge`, `silent`.
     var words: String {
         var words: [String] = []
-        if [alertBody, alertLocalizationKey, title, titleLocalizationKey, subtitle, subtitleLocalizationKey].contains(where: { $0 != nil }) { words.append("alert") }
+        if [alertBody, alertLocalizationKey, title, titleLocalizationKey, subtitle, subtitleLocalizationKey].contains(
+            where: { $0 != nil })
+        {
+            words.append("alert")
+        }
         if soundName != nil { words.append("sound") }
         if shouldBadge { words.append("badge") }
         if words.isEmpty { words.append("silent") }
@@ -168,7 +192,8 @@ enum SubscriptionActions {
             lines: [
                 "\(visit.people.actor.displayName) is no longer notified of its changes in the \(visit.place.address.scope.rawValue) database.",
                 "Notifications that wait are still delivered.",
-            ], action: visit.place.link("subscription/delete"), fields: [Frame.Hidden(name: "id", value: id.string)], button: "Delete",
+            ], action: visit.place.link("subscription/delete"), fields: [Frame.Hidden(name: "id", value: id.string)],
+            button: "Delete",
             cancel: visit.place.link("subscription", [("id", id.string)]))
     }
 
@@ -178,13 +203,17 @@ enum SubscriptionActions {
     }
 
     private static func id(_ visit: Visit) throws -> Name {
-        guard let id = visit.fields.text("id") else { throw RecordError(.badRequest, "The address needs the id of a subscription") }
+        guard let id = visit.fields.text("id") else {
+            throw RecordError(.badRequest, "The address needs the id of a subscription")
+        }
         return Name(id)
     }
 
     private static func modify(_ operation: SubscriptionOperation, _ visit: Visit) async throws {
         let database = try await visit.database(holding: operation.subscriptionID)
-        for result in try await visit.measure({ try await database.modifySubscriptions([operation]) }) { _ = try result.get() }
+        for result in try await visit.measure({ try await database.modifySubscriptions([operation]) }) {
+            _ = try result.get()
+        }
     }
 }
 
@@ -194,8 +223,10 @@ extension Visit {
         let (user, address) = (people.actor.userRecordName, place.address)
         guard address.scope == .public, database.can(.fireSubscriptions) else { return database }
         let isHeld = try await database.standingSubscriptions().contains { standing in
-            standing.user == user && standing.scope == .public && standing.isHeldToRoles && standing.subscription.subscriptionID == subscriptionID
+            standing.user == user && standing.scope == .public && standing.isHeldToRoles
+                && standing.subscription.subscriptionID == subscriptionID
         }
-        return isHeld ? try await engine.database(address, as: Caller(userRecordName: user, access: .signedIn)) : database
+        return isHeld
+            ? try await engine.database(address, as: Caller(userRecordName: user, access: .signedIn)) : database
     }
 }

@@ -28,7 +28,8 @@ extension FaultInjectingDatabase {
         try require(.explainTokens)
         guard let token = FaultToken.engineToken(of: token) else {
             return TokenExplanation(
-                subject: .zone(nil), scope: address.scope, userRecordName: address.scope == .public ? nil : caller.userRecordName, position: 0,
+                subject: .zone(nil), scope: address.scope,
+                userRecordName: address.scope == .public ? nil : caller.userRecordName, position: 0,
                 moment: nil, progress: .firstPull, standing: .good, changesAfter: nil)
         }
         return try await base.explain(token)
@@ -52,10 +53,12 @@ extension FaultInjectingDatabase {
         // An error that the next page would cause must occur with the empty page too.
         let page = try await base.zoneChanges(
             ZoneChangesRequest(
-                request.zoneID, since: request.since.flatMap { FaultToken.engineToken(of: $0) }, limit: PageLimit(records: 1), desiredKeys: [],
+                request.zoneID, since: request.since.flatMap { FaultToken.engineToken(of: $0) },
+                limit: PageLimit(records: 1), desiredKeys: [],
                 reverse: request.reverse))
         return ZoneChangesPage(
-            zoneID: page.zoneID, changes: [], syncToken: FaultToken.afterEmptyPage(since: request.since).token, moreComing: true)
+            zoneID: page.zoneID, changes: [], syncToken: FaultToken.afterEmptyPage(since: request.since).token,
+            moreComing: true)
     }
 
     /// A page with children before parents, if the fault is on, or was on when the pull began.
@@ -65,7 +68,8 @@ extension FaultInjectingDatabase {
             if let pull = faults.pulls.pull(number), pull.belongs(to: self, request.zoneID), pull.since == since {
                 // Fails if the zone was deleted or the token expired in the meantime.
                 _ = try await base.zoneChanges(
-                    ZoneChangesRequest(request.zoneID, since: pull.syncToken, limit: PageLimit(records: 1), desiredKeys: []))
+                    ZoneChangesRequest(
+                        request.zoneID, since: pull.syncToken, limit: PageLimit(records: 1), desiredKeys: []))
                 _ = shapes(.childrenFirst, .zone(request.zoneID))
                 return try page(of: pull, number, from: index, request)
             }
@@ -97,16 +101,20 @@ extension FaultInjectingDatabase {
         }
         return OrderedPulls.Pull(
             address: address, userRecordName: caller.userRecordName, zoneID: last.zoneID, since: request.since,
-            changes: try ChildrenFirst.ordered(Self.latest(of: changes)), syncToken: last.syncToken, moreComing: last.moreComing)
+            changes: try ChildrenFirst.ordered(Self.latest(of: changes)), syncToken: last.syncToken,
+            moreComing: last.moreComing)
     }
 
     /// Removes duplicates: a record saved during the pull occurs twice, and its later change is complete.
     private static func latest(of changes: [RecordChange]) -> [RecordChange] {
-        let last = Dictionary(zip(changes.map(\.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
+        let last = Dictionary(
+            zip(changes.map(\.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
         return changes.enumerated().filter { last[$0.element.recordID.recordName] == $0.offset }.map(\.element)
     }
 
-    private func page(of pull: OrderedPulls.Pull, _ number: UInt64, from index: Int, _ request: ZoneChangesRequest) throws -> ZoneChangesPage {
+    private func page(of pull: OrderedPulls.Pull, _ number: UInt64, from index: Int, _ request: ZoneChangesRequest)
+        throws -> ZoneChangesPage
+    {
         var fill = PageFill(request.limit)
         let given = pull.changes.dropFirst(index).prefix { fill.admits(bytes: $0.bytes) }
         let changes = try given.map { change in
@@ -117,14 +125,16 @@ extension FaultInjectingDatabase {
         let isLast = given.endIndex >= pull.changes.count
         return ZoneChangesPage(
             zoneID: pull.zoneID, changes: changes,
-            syncToken: isLast ? pull.syncToken : FaultToken.inOrderedPull(number, index: given.endIndex, since: pull.since).token,
+            syncToken: isLast
+                ? pull.syncToken : FaultToken.inOrderedPull(number, index: given.endIndex, since: pull.since).token,
             moreComing: !isLast || pull.moreComing)
     }
 }
 
 extension OrderedPulls.Pull {
     fileprivate func belongs(to database: FaultInjectingDatabase, _ zoneID: ZoneID) -> Bool {
-        address == database.address && userRecordName == database.caller.userRecordName && self.zoneID.zoneName == zoneID.zoneName
+        address == database.address && userRecordName == database.caller.userRecordName
+            && self.zoneID.zoneName == zoneID.zoneName
             && (address.scope != .shared || self.zoneID.ownerRecordName == zoneID.ownerRecordName)
     }
 }
@@ -181,8 +191,12 @@ enum FaultToken {
             bytes += Array((since?.text ?? "").utf8)
         case .inOrderedPull(let number, let index, let since):
             bytes.append(2)
-            for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(shift))) }
-            for shift in stride(from: 24, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: index >> shift)) }
+            for shift in stride(from: 56, through: 0, by: -8) {
+                bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(shift)))
+            }
+            for shift in stride(from: 24, through: 0, by: -8) {
+                bytes.append(UInt8(truncatingIfNeeded: index >> shift))
+            }
             bytes += Array((since?.text ?? "").utf8)
         }
         return ChangeToken(bytes: bytes)
@@ -299,7 +313,8 @@ struct ChildrenFirst {
 
     private init(_ changes: [RecordChange]) throws {
         self.changes = changes
-        let places = Dictionary(zip(changes.map(\.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
+        let places = Dictionary(
+            zip(changes.map(\.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
         links = try changes.enumerated().map { index, change in try Self.links(of: change, at: index, places) }
         strongPending = Array(repeating: 0, count: changes.count)
         weakPending = strongPending
@@ -340,7 +355,9 @@ struct ChildrenFirst {
             ordered.append(changes[next])
             for target in links[next].strong.sorted() {
                 strongPending[target] -= 1
-                if strongPending[target] == 0 { if weakPending[target] == 0 { free.append(target) } else { almostFree.append(target) } }
+                if strongPending[target] == 0 {
+                    if weakPending[target] == 0 { free.append(target) } else { almostFree.append(target) }
+                }
             }
             for target in links[next].weak.sorted() {
                 weakPending[target] -= 1

@@ -8,7 +8,8 @@ extension FaultInjectingDatabase {
     /// The index contains changes up to this time.
     private var horizon: Timestamp {
         let (seconds, attoseconds) = InjectedFault.indexLag.components
-        return Timestamp(milliseconds: faults.clock().milliseconds - seconds * 1000 - attoseconds / 1_000_000_000_000_000)
+        return Timestamp(
+            milliseconds: faults.clock().milliseconds - seconds * 1000 - attoseconds / 1_000_000_000_000_000)
     }
 
     // MARK: Saving
@@ -34,7 +35,8 @@ extension FaultInjectingDatabase {
         let zoneIDs = request.operations.map { $0.zoneID ?? request.zoneID }
         guard injects(.laggingIndex, .zones(zoneIDs)) else { return outcomes }
         faults.saves.add(
-            changed, container: address.container, environment: address.environment, until: faults.clock(), horizon: horizon)
+            changed, container: address.container, environment: address.environment, until: faults.clock(),
+            horizon: horizon)
         return outcomes
     }
 
@@ -55,12 +57,14 @@ extension FaultInjectingDatabase {
         // Records after the end of the page belong to a later page.
         let end = try page.continuationMarker.map { try ContinuationMarker($0, for: query, in: area).place }
         let begin = try request.continuationMarker.map { try ContinuationMarker($0, for: query, in: area).place }
-        let items = try (page.records.map { ($0, true) } + past.records.values.map { ($0, false) }).compactMap { record, isIn -> QueryItem? in
+        let items = try (page.records.map { ($0, true) } + past.records.values.map { ($0, false) }).compactMap {
+            record, isIn -> QueryItem? in
             let queried = try QueriedRecord(record, for: query)
             let item = QueryItem(record: record, place: query.place(of: queried))
             if isIn { return item }
             // A version that was itself too recent was not indexed yet either.
-            guard record.modified.timestamp <= horizon, record.recordType == query.recordType, query.matches(queried), begin.map({ query.precedes($0, item.place) }) ?? true,
+            guard record.modified.timestamp <= horizon, record.recordType == query.recordType, query.matches(queried),
+                begin.map({ query.precedes($0, item.place) }) ?? true,
                 end.map({ !query.precedes($0, item.place) }) ?? true
             else { return nil }
             return item
@@ -72,7 +76,8 @@ extension FaultInjectingDatabase {
         return QueryPage(
             records: try given.map { try $0.record.keeping(request.desiredKeys) },
             continuationMarker: given.count < ordered.count
-                ? given.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : page.continuationMarker,
+                ? given.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) }
+                : page.continuationMarker,
             plan: page.plan)
     }
 
@@ -91,24 +96,35 @@ extension FaultInjectingDatabase {
         switch request.area {
         case .allZones: zones = try await base.zones()
         // A missing zone is reported by the query itself.
-        case .zone(let zoneID): zones = try await base.fetchZones([zoneID]).compactMap { if case .success(let zone) = $0 { zone } else { nil } }
+        case .zone(let zoneID):
+            zones = try await base.fetchZones([zoneID]).compactMap {
+                if case .success(let zone) = $0 { zone } else { nil }
+            }
         }
         let zoneIDs = zones.map(\.zoneID).filter { injects(.laggingIndex, .zone($0)) }
-        let places = zoneIDs.map { RecentSaves.Place(container: address.container, environment: address.environment, zoneID: $0) }
+        let places = zoneIDs.map {
+            RecentSaves.Place(container: address.container, environment: address.environment, zoneID: $0)
+        }
         let records = faults.saves.records(at: horizon, in: Set(places))
         guard !records.isEmpty else { return nil }
         // Markers contain the zone's owner.
-        let area: QueryRequest.Area = if case .zone(let asked) = request.area { .zone(zones.first?.zoneID ?? asked) } else { .allZones }
+        let area: QueryRequest.Area =
+            if case .zone(let asked) = request.area { .zone(zones.first?.zoneID ?? asked) } else { .allZones }
         let schema = try await base.schema()
         let grants = try await grants()
         let reach = try grants.reach(of: request.query, schema)
-        return (records, grants.narrowed(try ResolvedQuery(request.query, in: schema), request, to: reach, schema).query, area)
+        return (
+            records, grants.narrowed(try ResolvedQuery(request.query, in: schema), request, to: reach, schema).query,
+            area
+        )
     }
 
     /// The caller's permissions, including roles. Previous versions must not reveal more than the engine would.
     private func grants() async throws -> GrantRules {
         guard GrantRules.areAsked(of: caller, in: address) else { return GrantRules(address, caller) { [] } }
-        let user = try await base.fetch([RecordID(recordName: caller.userRecordName)], desiredKeys: [UserRecords.rolesField]).first
+        let user = try await base.fetch(
+            [RecordID(recordName: caller.userRecordName)], desiredKeys: [UserRecords.rolesField]
+        ).first
         // A caller without a user record has no roles.
         let record: StoredRecord? = if case .success(let record)? = user { record } else { nil }
         let roleNumbers = try UserRecords.roleNumbers(in: record)
@@ -116,7 +132,9 @@ extension FaultInjectingDatabase {
     }
 
     /// A page of records that were not saved since the horizon.
-    private func page(_ request: QueryRequest, knownAt horizon: Timestamp, without excluded: Set<RecordID>) async throws -> QueryPage {
+    private func page(_ request: QueryRequest, knownAt horizon: Timestamp, without excluded: Set<RecordID>) async throws
+        -> QueryPage
+    {
         var request = request
         var records: [StoredRecord] = []
         var plan: QueryPlanChoice?
@@ -192,9 +210,14 @@ final class RecentSaves: Sendable {
     private let state = Mutex(State())
 
     /// Adds previous versions of records.
-    func add(_ records: [StoredRecord], container: ContainerID, environment: Environment, until: Timestamp, horizon: Timestamp) {
+    func add(
+        _ records: [StoredRecord], container: ContainerID, environment: Environment, until: Timestamp,
+        horizon: Timestamp
+    ) {
         let added = records.map { record in
-            Entry(place: Place(container: container, environment: environment, zoneID: record.recordID.zoneID), record: record, until: until)
+            Entry(
+                place: Place(container: container, environment: environment, zoneID: record.recordID.zoneID),
+                record: record, until: until)
         }
         state.withLock { state in
             state.prune(to: horizon)

@@ -16,7 +16,8 @@ public struct FaultInjectingEngine: ForwardingEngine {
         var owner = caller
         owner.access = .unrestricted
         return FaultInjectingDatabase(
-            base: database, unrestricted: { [base, owner] in owner == caller ? database : try await base.database(address, as: owner) },
+            base: database,
+            unrestricted: { [base, owner] in owner == caller ? database : try await base.database(address, as: owner) },
             faults: faults, scope: RequestFaults.current)
     }
 }
@@ -48,7 +49,9 @@ struct FaultInjectingDatabase: ForwardingDatabase {
     /// True if this request is one of those that must fail.
     private func fails(_ fault: InjectedFault, _ reach: FaultArea.Reach) -> Bool {
         if scope?.isExempt == true { return false }
-        guard scope?.asked.contains(fault) == true || faults.take(fault, where: { $0.area.covers(address, reach) }) != nil else { return false }
+        guard
+            scope?.asked.contains(fault) == true || faults.take(fault, where: { $0.area.covers(address, reach) }) != nil
+        else { return false }
         scope?.note(fault)
         return true
     }
@@ -58,7 +61,11 @@ struct FaultInjectingDatabase: ForwardingDatabase {
         if scope?.isExempt == true { return nil }
         let fault = InjectedFault.partialFailure
         let asked = scope.flatMap { $0.asked.contains(fault) && $0.items.every <= count ? $0.items : nil }
-        guard let items = asked ?? faults.take(fault, where: { $0.area.covers(address, reach) && $0.items.map { $0.every <= count } ?? false })?.items
+        guard
+            let items = asked
+                ?? faults.take(
+                    fault, where: { $0.area.covers(address, reach) && $0.items.map { $0.every <= count } ?? false })?
+                .items
         else { return nil }
         scope?.note(fault)
         return items
@@ -89,13 +96,19 @@ struct FaultInjectingDatabase: ForwardingDatabase {
         return request.operations.indices.compactMap { index in refused[index].map { .failure($0) } ?? outcomes.next() }
     }
 
-    private func saving(_ request: ModifyRequest, _ reach: FaultArea.Reach) async throws -> [Result<ModifyOutcome, RecordError>] {
+    private func saving(_ request: ModifyRequest, _ reach: FaultArea.Reach) async throws -> [Result<
+        ModifyOutcome, RecordError
+    >] {
         try await injects(.laggingIndex, reach) ? modifyRemembering(request) : base.modify(request)
     }
 
     /// The errors of the operations that must fail, by their indices.
-    private func refusals(of operations: [RecordOperation], atomic isAtomic: Bool, _ reach: FaultArea.Reach) -> [Int: RecordError] {
-        func all(_ indices: [Int], _ error: RecordError) -> [Int: RecordError] { Dictionary(uniqueKeysWithValues: indices.map { ($0, error) }) }
+    private func refusals(of operations: [RecordOperation], atomic isAtomic: Bool, _ reach: FaultArea.Reach) -> [Int:
+        RecordError]
+    {
+        func all(_ indices: [Int], _ error: RecordError) -> [Int: RecordError] {
+            Dictionary(uniqueKeysWithValues: indices.map { ($0, error) })
+        }
         if !operations.isEmpty, fails(.conflict, reach) {
             // Another client saved one record of an atomic batch first.
             return all(isAtomic ? [0] : Array(operations.indices), RecordError(known: .staleTag))
@@ -107,7 +120,9 @@ struct FaultInjectingDatabase: ForwardingDatabase {
         return all(items.indices(of: operations.count), items.code.error)
     }
 
-    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<
+        StoredRecord, RecordError
+    >] {
         try checkBusy(.zones(recordIDs.map(\.zoneID)))
         return try await base.fetch(recordIDs, desiredKeys: desiredKeys, bytesLimit: bytesLimit)
     }
@@ -120,11 +135,15 @@ struct FaultInjectingDatabase: ForwardingDatabase {
     func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
         let reach = FaultArea.Reach.zones([zoneID ?? .default])
         try checkBusy(reach)
-        if !slots.isEmpty, fails(.quotaExceeded, reach) { return slots.map { _ in .failure(RecordError(known: .quotaExceeded)) } }
+        if !slots.isEmpty, fails(.quotaExceeded, reach) {
+            return slots.map { _ in .failure(RecordError(known: .quotaExceeded)) }
+        }
         return try await base.grantUploads(slots, in: zoneID)
     }
 
-    func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<Asset, RecordError>] {
+    func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<
+        Asset, RecordError
+    >] {
         try checkBusy(.zones([zoneID, targetZoneID]))
         return try await base.rereference(sources, from: zoneID, to: targetZoneID)
     }
@@ -148,7 +167,8 @@ extension FaultInjectingDatabase {
         if shapes(.emptyPages, reach), !isAfterEmptyPage {
             // An invalid query must fail on its empty page too.
             let plan = try await base.query(request).plan
-            return QueryPage(records: [], continuationMarker: Self.emptyPageMark + (request.continuationMarker ?? ""), plan: plan)
+            return QueryPage(
+                records: [], continuationMarker: Self.emptyPageMark + (request.continuationMarker ?? ""), plan: plan)
         }
         guard injects(.laggingIndex, reach) else { return try await base.query(request) }
         return try await laggingPage(request)

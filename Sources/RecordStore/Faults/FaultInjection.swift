@@ -25,20 +25,23 @@ public final class FaultInjection: Sendable {
     public var isIdle: Bool { state.withLock { $0.isEmpty } }
 
     /// Turns a fault on. If it is already on in the same area, its count starts again.
-    /// - Throws: `RecordError` BAD_REQUEST for a one-time fault, for a user that the fault does not take, and if ``limit`` is reached.
+    /// - Throws: `RecordError` BAD_REQUEST for a one-time fault, for a user that the fault does not take, and if
+    ///   ``limit`` is reached.
     public func start(_ setting: FaultSetting, in area: FaultArea = .everywhere) throws {
         guard setting.fault.kind != .act else {
             throw RecordError(.badRequest, "'\(setting.fault.rawValue)' is a one-time event and can't be started")
         }
         try area.check(for: setting.fault)
-        let running = ActiveFault(fault: setting.fault, area: area, remaining: setting.count, items: setting.items, since: clock())
+        let running = ActiveFault(
+            fault: setting.fault, area: area, remaining: setting.count, items: setting.items, since: clock())
         try state.withLock { state in
             if let index = state.firstIndex(where: { $0.fault == setting.fault && $0.area == area }) {
                 state[index] = running
                 return
             }
             guard state.count < Self.limit else {
-                throw RecordError(.badRequest, "\(Self.limit) rehearsals are active, which is the limit; stop some first")
+                throw RecordError(
+                    .badRequest, "\(Self.limit) rehearsals are active, which is the limit; stop some first")
             }
             state.append(running)
         }
@@ -53,7 +56,9 @@ public final class FaultInjection: Sendable {
     public func stop(_ fault: InjectedFault? = nil, in area: FaultArea? = nil) -> Int {
         let count = state.withLock { state in
             let before = state.count
-            state.removeAll { running in fault.map { $0 == running.fault } ?? true && area.map { $0 == running.area } ?? true }
+            state.removeAll { running in
+                fault.map { $0 == running.fault } ?? true && area.map { $0 == running.area } ?? true
+            }
             return before - state.count
         }
         if !isOn(.laggingIndex, where: { _ in true }) { saves.clear() }
@@ -112,7 +117,8 @@ public struct FaultArea: Sendable, Hashable {
     public var user: Name?
 
     public init(
-        container: ContainerID? = nil, environment: Environment? = nil, scope: DatabaseScope? = nil, zoneID: ZoneID? = nil, user: Name? = nil
+        container: ContainerID? = nil, environment: Environment? = nil, scope: DatabaseScope? = nil,
+        zoneID: ZoneID? = nil, user: Name? = nil
     ) {
         self.container = container
         self.environment = environment
@@ -124,11 +130,14 @@ public struct FaultArea: Sendable, Hashable {
     /// - Throws: `RecordError` BAD_REQUEST for a part that the fault does not take.
     public func check(for fault: InjectedFault) throws(RecordError) {
         if user != nil, !fault.shapesNotifications {
-            throw RecordError(.badRequest, "'\(fault.rawValue)' takes no user: only rehearsals of notifications have one")
+            throw RecordError(
+                .badRequest, "'\(fault.rawValue)' takes no user: only rehearsals of notifications have one")
         }
         if fault == .assetGone, scope != nil || zoneID != nil {
             throw RecordError(
-                .badRequest, "'\(fault.rawValue)' takes no database and no zone: the address of a file has neither; limit it to a container")
+                .badRequest,
+                "'\(fault.rawValue)' takes no database and no zone: the address of a file has neither; limit it to a container"
+            )
         }
     }
 
@@ -163,7 +172,8 @@ public struct FaultArea: Sendable, Hashable {
             zoneIDs.contains { asked in
                 // A zone ID without an owner, or with a placeholder for the caller, matches any owner.
                 let owner = asked.ownerRecordName.flatMap { ZoneID.currentOwnerNames.contains($0) ? nil : $0 }
-                return asked.zoneName == zoneID.zoneName && (zoneID.ownerRecordName == nil || owner == nil || owner == zoneID.ownerRecordName)
+                return asked.zoneName == zoneID.zoneName
+                    && (zoneID.ownerRecordName == nil || owner == nil || owner == zoneID.ownerRecordName)
             }
         }
     }
@@ -173,7 +183,8 @@ extension FaultArea: CustomStringConvertible {
     /// Text for display: `everywhere`, or `iCloud.com.example.App, development, private database, zone Notes`.
     public var description: String {
         let parts = [
-            container?.description, environment?.rawValue, scope.map { "\($0.rawValue) database" }, zoneID.map { "zone \($0.zoneName)" },
+            container?.description, environment?.rawValue, scope.map { "\($0.rawValue) database" },
+            zoneID.map { "zone \($0.zoneName)" },
             user.map { "user \($0)" },
         ].compactMap(\.self)
         return parts.isEmpty ? "everywhere" : parts.joined(separator: ", ")

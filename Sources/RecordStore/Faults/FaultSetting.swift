@@ -1,6 +1,7 @@
 public import Records
 
-/// A fault to inject, the number of times, and the items that fail: `pages-of-one`, `throttled=3`, `partial-failure=2;every=3;code=CONFLICT`.
+/// A fault to inject, the number of times, and the items that fail: `pages-of-one`, `throttled=3`,
+/// `partial-failure=2;every=3;code=CONFLICT`.
 public struct FaultSetting: Sendable, Hashable, CustomStringConvertible {
     /// Maximum number of requests that one fault can fail.
     public static let countLimit = 1_000_000
@@ -18,19 +19,26 @@ public struct FaultSetting: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: `RecordError` BAD_REQUEST if a value is out of range, or the fault takes none.
     public init(_ fault: InjectedFault, count: Int? = nil, every: Int? = nil, code: String? = nil) throws {
         if every != nil || code != nil, fault != .partialFailure {
-            throw RecordError(.badRequest, "'\(fault.rawValue)' takes no 'every' and no 'code': only '\(InjectedFault.partialFailure.rawValue)' has them")
+            throw RecordError(
+                .badRequest,
+                "'\(fault.rawValue)' takes no 'every' and no 'code': only '\(InjectedFault.partialFailure.rawValue)' has them"
+            )
         }
         self.fault = fault
         items = fault == .partialFailure ? try FailingItems(every: every, code: code) : nil
         guard fault.kind == .failure else {
             if count != nil {
-                throw RecordError(.badRequest, "'\(fault.rawValue)' takes no count: only rehearsals that fail requests have one, such as throttled=3")
+                throw RecordError(
+                    .badRequest,
+                    "'\(fault.rawValue)' takes no count: only rehearsals that fail requests have one, such as throttled=3"
+                )
             }
             self.count = nil
             return
         }
         guard (1...Self.countLimit).contains(count ?? 1) else {
-            throw RecordError(.badRequest, "The count of '\(fault.rawValue)' is a whole number from 1 to \(Self.countLimit)")
+            throw RecordError(
+                .badRequest, "The count of '\(fault.rawValue)' is a whole number from 1 to \(Self.countLimit)")
         }
         self.count = count ?? 1
     }
@@ -39,7 +47,8 @@ public struct FaultSetting: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: `RecordError` BAD_REQUEST for an unknown name or an invalid value.
     public init(_ text: some StringProtocol) throws {
         let parts = String(text).split(separator: ";" as Character, omittingEmptySubsequences: false).map { part in
-            let pair = part.split(separator: "=" as Character, maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let pair = part.split(separator: "=" as Character, maxSplits: 1, omittingEmptySubsequences: false).map(
+                String.init)
             return (name: pair.first ?? "", value: pair.count == 2 ? pair[1] : nil)
         }
         let name = parts.first?.name ?? ""
@@ -49,7 +58,8 @@ public struct FaultSetting: Sendable, Hashable, CustomStringConvertible {
         }
         func number(_ text: String, _ what: String, _ example: String) throws -> Int {
             guard let number = Int(text) else {
-                throw RecordError(.badRequest, "The \(what) of '\(name)' must be a whole number, as in \(example), not '\(text)'")
+                throw RecordError(
+                    .badRequest, "The \(what) of '\(name)' must be a whole number, as in \(example), not '\(text)'")
             }
             return number
         }
@@ -61,7 +71,9 @@ public struct FaultSetting: Sendable, Hashable, CustomStringConvertible {
             case ("every", let value?): every = try number(value, "every", "partial-failure;every=3")
             case ("code", let value?): code = value
             default:
-                throw RecordError(.badRequest, "'\(name)' takes no '\(part.name)': write it as in partial-failure;every=3;code=CONFLICT")
+                throw RecordError(
+                    .badRequest,
+                    "'\(name)' takes no '\(part.name)': write it as in partial-failure;every=3;code=CONFLICT")
             }
         }
         try self.init(fault, count: count, every: every, code: code)
@@ -122,7 +134,9 @@ public struct FailingItems: Sendable, Hashable, CustomStringConvertible {
         let every = every ?? Self.standard.every
         guard Self.everyRange.contains(every) else {
             throw RecordError(
-                .badRequest, "'every' is a whole number from \(Self.everyRange.lowerBound) to \(Self.everyRange.upperBound): 3 fails every third item")
+                .badRequest,
+                "'every' is a whole number from \(Self.everyRange.lowerBound) to \(Self.everyRange.upperBound): 3 fails every third item"
+            )
         }
         guard let known = code.map({ Code(rawValue: $0) }) ?? Self.standard.code else {
             let codes = Code.allCases.map(\.rawValue).joined(separator: ", ")
@@ -146,6 +160,8 @@ public struct FailingItems: Sendable, Hashable, CustomStringConvertible {
 extension RecordError {
     public static let rehearsedThrottling = RecordError(
         .throttled, "Request was throttled; this is a rehearsal", retryAfter: InjectedFault.retryAfter)
-    public static let rehearsedUnavailability = RecordError(.tryAgainLater, "The service is not available; this is a rehearsal")
-    static let rehearsedBusyZone = RecordError(.zoneBusy, "Zone is busy; this is a rehearsal", retryAfter: InjectedFault.retryAfter)
+    public static let rehearsedUnavailability = RecordError(
+        .tryAgainLater, "The service is not available; this is a rehearsal")
+    static let rehearsedBusyZone = RecordError(
+        .zoneBusy, "Zone is busy; this is a rehearsal", retryAfter: InjectedFault.retryAfter)
 }

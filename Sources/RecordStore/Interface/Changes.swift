@@ -14,7 +14,8 @@ public struct ZoneChangesRequest: Sendable {
     public var reverse: Bool
 
     public init(
-        _ zoneID: ZoneID, since: ChangeToken? = nil, limit: PageLimit = PageLimit(records: 200), desiredKeys: Set<Name>? = nil,
+        _ zoneID: ZoneID, since: ChangeToken? = nil, limit: PageLimit = PageLimit(records: 200),
+        desiredKeys: Set<Name>? = nil,
         desiredRecordTypes: Set<Name>? = nil, reverse: Bool = false
     ) {
         self.zoneID = zoneID
@@ -95,13 +96,14 @@ public protocol FeedPage: Sendable {
 }
 
 extension FeedPage {
-    /// Takes this page and all later ones up to the present, in order. Reads each page while the one before is taken, and
-    /// holds no more than these two, if the caller keeps no copy of the first one.
+    /// Takes this page and all later ones up to the present, in order. Reads each page while the one before is taken,
+    /// and holds no more than these two, if the caller keeps no copy of the first one.
     /// - Parameters:
     /// - next: reads the page after a page.
     /// - take: returns `false` to end before the present.
     /// - Returns: the last page taken.
-    /// - Throws: `RecordError` INTERNAL_ERROR if more is coming, but the token leads back to an earlier page, as that of another server may.
+    /// - Throws: `RecordError` INTERNAL_ERROR if more is coming, but the token leads back to an earlier page, as that
+    ///   of another server may.
     @discardableResult
     public consuming func andLater(
         _ next: @escaping @Sendable (Self) async throws -> Self, take: (Self) async throws -> Bool
@@ -131,12 +133,15 @@ extension RecordDatabase {
     /// - Parameter take: returns `false` to end before.
     /// - Returns: the last page taken.
     @discardableResult
-    public func pull(_ request: ZoneChangesRequest, take: (ZoneChangesPage) async throws -> Bool) async throws -> ZoneChangesPage {
-        try await zoneChanges(request).andLater({ page in
-            var next = request
-            next.since = page.syncToken
-            return try await zoneChanges(next)
-        }, take: take)
+    public func pull(_ request: ZoneChangesRequest, take: (ZoneChangesPage) async throws -> Bool) async throws
+        -> ZoneChangesPage
+    {
+        try await zoneChanges(request).andLater(
+            { page in
+                var next = request
+                next.since = page.syncToken
+                return try await zoneChanges(next)
+            }, take: take)
     }
 
     /// The current token of a zone's feed; without a zone, of the database's feed.
@@ -147,7 +152,8 @@ extension RecordDatabase {
         return token
     }
 
-    /// The number of changes in a pull of a zone, or of the database; `nil` if the store can't tell without reading them.
+    /// The number of changes in a pull of a zone, or of the database; `nil` if the store can't tell without reading
+    /// them.
     public func changeCount(in zoneID: ZoneID?, since token: ChangeToken?) async throws -> Int? {
         if let token { return can(.explainTokens) ? try await explain(token).changesAfter : nil }
         guard let zoneID, can(.countRecords) else { return nil }

@@ -43,18 +43,20 @@ public struct MirrorBatch: Sendable {
     public var types: [RecordType]
     /// Notes of the caller, such as change tokens, to be set or (`nil`) removed.
     public var marks: [Name: String?]
-    /// Names that the origin still has, to find those that it no longer has: ``RecordDatabase/unsighted(in:recordType:limit:)``.
+    /// Names that the origin still has, to find those that it no longer has:
+    /// ``RecordDatabase/unsighted(in:recordType:limit:)``.
     public var sighted: [Name]
     /// True to forget all sighted names of the zone, before those of this batch are noted.
     public var forgetsSightings: Bool
     /// Versions of edits that are about to be sent: ``UnsentEdit/version``.
     public var sending: [OriginVersion]
-    /// The user of the origin, for a zone that somebody else shares with that user. It appears in the user's shared database here too, for
-    /// reading and writing, without a share of its own.
+    /// The user of the origin, for a zone that somebody else shares with that user. It appears in the user's shared
+    /// database here too, for reading and writing, without a share of its own.
     public var guest: Name?
 
     public init(
-        _ zoneID: ZoneID? = nil, changes: [Change] = [], types: [RecordType] = [], marks: [Name: String?] = [:], sighted: [Name] = [],
+        _ zoneID: ZoneID? = nil, changes: [Change] = [], types: [RecordType] = [], marks: [Name: String?] = [:],
+        sighted: [Name] = [],
         forgetsSightings: Bool = false, sending: [OriginVersion] = [], guest: Name? = nil
     ) {
         self.zoneID = zoneID
@@ -101,7 +103,8 @@ public struct UnsentEdit: Sendable, Hashable {
     public var theirs: OriginVersion?
 
     public init(
-        recordID: RecordID, since: Int64, position: Int64, mine: StoredRecord?, base: StoredRecord?, sent: OriginVersion? = nil,
+        recordID: RecordID, since: Int64, position: Int64, mine: StoredRecord?, base: StoredRecord?,
+        sent: OriginVersion? = nil,
         theirs: OriginVersion? = nil
     ) {
         self.recordID = recordID

@@ -30,7 +30,9 @@ public protocol RecordDatabase: Capable {
     /// - desiredKeys: the fields to return; `nil` for all.
     /// - bytesLimit: maximum total size of fields in bytes. Records beyond it fail with
     ///   ``Records/RecordError/tooManyBytes``, except for the first one found.
-    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>]
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<
+        StoredRecord, RecordError
+    >]
 
     /// All zones of the database, the default zone first.
     func zones() async throws -> [Zone]
@@ -70,7 +72,8 @@ public protocol RecordDatabase: Capable {
     /// - waitingForIndexes: `true` to return only after the added indexes are built.
     /// - Throws: `RecordError` BAD_REQUEST if an edit contradicts the schema, ACCESS_DENIED in production for all
     ///   edits except composite indexes.
-    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws -> Schema
+    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws
+        -> Schema
 
     /// Adds to this production schema what the development schema has in addition. Atomic. ``Capability/deploySchema``.
     /// - Parameter waitingForIndexes: as in `edit`.
@@ -195,39 +198,46 @@ public protocol RecordDatabase: Capable {
     /// The caller's subscriptions in the database, ordered by id. ``Capability/keepSubscriptions``.
     func subscriptions() async throws -> [Subscription]
 
-    /// Saves and deletes subscriptions of the caller. Each operation is attempted. A subscription is about changes that are saved after it, and ends
-    /// with its zone. ``Capability/keepSubscriptions``.
+    /// Saves and deletes subscriptions of the caller. Each operation is attempted. A subscription is about changes that
+    /// are saved after it, and ends with its zone. ``Capability/keepSubscriptions``.
     /// - Returns: the operations as they were done: a saved subscription has the owner of its zone.
-    func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<SubscriptionOperation, RecordError>]
+    func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<
+        SubscriptionOperation, RecordError
+    >]
 
-    /// The committed changes after a position that fire subscriptions, for all databases and users of the container and environment.
-    /// ``Capability/fireSubscriptions``.
+    /// The committed changes after a position that fire subscriptions, for all databases and users of the container and
+    /// environment. ``Capability/fireSubscriptions``.
     ///
-    /// Earlier states of records are those of the journal. Without it, several changes of a record between two calls count as its latest one, and a
-    /// deletion fires every query subscription to its type.
+    /// Earlier states of records are those of the journal. Without it, several changes of a record between two calls
+    /// count as its latest one, and a deletion fires every query subscription to its type.
     ///
-    /// For a caller with limited access, roles limit all subscribers to the public database, also those who subscribed with more.
+    /// For a caller with limited access, roles limit all subscribers to the public database, also those who subscribed
+    /// with more.
     /// - Parameter position: the position of an earlier page; `nil` to begin at the present.
     func firings(after position: Int64?) async throws -> FiringPage
 
-    /// The subscriptions of all users to all databases of the container and environment, ordered by user, database and id.
-    /// ``Capability/fireSubscriptions``.
+    /// The subscriptions of all users to all databases of the container and environment, ordered by user, database and
+    /// id. ``Capability/fireSubscriptions``.
     func standingSubscriptions() async throws -> [OwnedSubscription]
 
-    /// The latest changes of the database, the latest first, each with the subscription if it would have fired it. ``Capability/fireSubscriptions``.
+    /// The latest changes of the database, the latest first, each with the subscription if it would have fired it.
+    /// ``Capability/fireSubscriptions``.
     /// - Parameter subscription: one of the caller, saved or not, as if it had been there before the changes.
     func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing]
 
-    /// Ends subscriptions that fire once, unless their users have saved them again since. They are not among ``subscriptions()`` any more, but
-    /// ``firings(after:)`` finds them for the change that fired them as long as a device's token is good. ``Capability/fireSubscriptions``.
+    /// Ends subscriptions that fire once, unless their users have saved them again since. They are not among
+    /// ``subscriptions()`` any more, but ``firings(after:)`` finds them for the change that fired them as long as a
+    /// device's token is good. ``Capability/fireSubscriptions``.
     /// - Parameter position: the position of the change.
     func noteFired(_ subscriptions: [OwnedSubscription], at position: Int64) async throws
 
     // MARK: Key-value store (docs/key-values.md)
     // Each user has one in the container and environment, at the private database.
 
-    /// The caller's key-value store. With a token: the keys that changed after it, the removed ones too. ``Capability/keepKeyValues``.
-    /// - Throws: `RecordError` BAD_REQUEST if the token has expired, as those of zones do; ``KeyValueRules/check(_:in:)``.
+    /// The caller's key-value store. With a token: the keys that changed after it, the removed ones too.
+    /// ``Capability/keepKeyValues``.
+    /// - Throws: `RecordError` BAD_REQUEST if the token has expired, as those of zones do;
+    ///   ``KeyValueRules/check(_:in:)``.
     func keyValues(since token: ChangeToken?) async throws -> KeyValueChanges
 
     /// True if keys of the caller changed after a token. It is asked after each commit, so an engine
@@ -235,27 +245,31 @@ public protocol RecordDatabase: Capable {
     /// - Throws: as ``keyValues(since:)``.
     func hasKeyValues(since token: ChangeToken) async throws -> Bool
 
-    /// Sets and removes keys of the caller, in order: all of them or none. The last writer wins. ``Capability/keepKeyValues``.
+    /// Sets and removes keys of the caller, in order: all of them or none. The last writer wins.
+    /// ``Capability/keepKeyValues``.
     /// - Returns: the room that the store takes now.
-    /// - Throws: `RecordError` QUOTA_EXCEEDED, BAD_REQUEST (``Records/KeyValueLimits``); ``KeyValueRules/check(_:in:)``.
+    /// - Throws: `RecordError` QUOTA_EXCEEDED, BAD_REQUEST (``Records/KeyValueLimits``);
+    ///   ``KeyValueRules/check(_:in:)``.
     func modifyKeyValues(_ operations: [KeyValueOperation]) async throws -> KeyValueUsage
 
     // MARK: Sharing and purging
     // Records of the type `cloudkit.share` are shares. They are saved and deleted like other records.
 
-    /// The shares that links lead to, each by the identifier in its link. A caller who is not invited sees no participant but the owner.
-    /// ``Capability/shareRecords``.
+    /// The shares that links lead to, each by the identifier in its link. A caller who is not invited sees no
+    /// participant but the owner. ``Capability/shareRecords``.
     /// - Parameter addresses: the addresses by which the caller may have been invited.
     func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
 
-    /// Lets the caller take part in the shares that links lead to. Accepting again changes nothing. ``Capability/shareRecords``.
+    /// Lets the caller take part in the shares that links lead to. Accepting again changes nothing.
+    /// ``Capability/shareRecords``.
     func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
 
-    /// The shares that links lead to, whoever the caller is: for pages of an administrator, who sees everything. ``Capability/listShares``.
+    /// The shares that links lead to, whoever the caller is: for pages of an administrator, who sees everything.
+    /// ``Capability/listShares``.
     func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>]
 
-    /// The shares that have not ended, in the order in which they were made: in `private` those of the caller's zones, in `shared` those that the
-    /// caller takes part in, in `public` none. ``Capability/listShares``.
+    /// The shares that have not ended, in the order in which they were made: in `private` those of the caller's zones,
+    /// in `shared` those that the caller takes part in, in `public` none. ``Capability/listShares``.
     /// - Parameters:
     ///   - zoneID: `nil` for all zones.
     ///   - after: ``ZoneShare/hierarchy`` of the last one of the previous page.
@@ -287,7 +301,9 @@ public protocol RecordDatabase: Capable {
     /// Returns assets of existing records, each with a receipt that lets one other record in the target zone use it
     /// without another upload. ``Capability/uploadAssets``.
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
-    func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<Asset, RecordError>]
+    func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<
+        Asset, RecordError
+    >]
 
     /// Fields with the same asset bytes that the caller can see through this database, ordered by the names of
     /// record, zone and field, and the total number of uses. ``Capability/traceAssets``.
@@ -322,12 +338,15 @@ public protocol RecordDatabase: Capable {
 
     /// Ends a conflict. ``Capability/mirrorRecords``.
     /// - Parameter versions: the versions that somebody chose from; `nil` to take those that are there.
-    /// - Throws: `RecordError` NOT_FOUND if the record has no edit in conflict; CONFLICT if it is between other versions.
+    /// - Throws: `RecordError` NOT_FOUND if the record has no edit in conflict; CONFLICT if it is between other
+    ///   versions.
     func settle(_ recordID: RecordID, keeping version: ConflictSettlement, of versions: ConflictVersions?) async throws
 }
 
 extension RecordDatabase {
-    public func hasKeyValues(since token: ChangeToken) async throws -> Bool { try await !keyValues(since: token).changes.isEmpty }
+    public func hasKeyValues(since token: ChangeToken) async throws -> Bool {
+        try await !keyValues(since: token).changes.isEmpty
+    }
 
     /// Ends a conflict, whatever its versions are.
     public func settle(_ recordID: RecordID, keeping version: ConflictSettlement) async throws {
@@ -336,7 +355,9 @@ extension RecordDatabase {
 
     /// Fetches records by ID without a size limit.
     /// - Parameter desiredKeys: the fields to return; `nil` for all.
-    public func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {
+    public func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<
+        StoredRecord, RecordError
+    >] {
         try await fetch(recordIDs, desiredKeys: desiredKeys, bytesLimit: .max)
     }
 

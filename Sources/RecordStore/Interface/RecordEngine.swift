@@ -63,7 +63,8 @@ public protocol RecordEngine: Capable {
     /// anything is saved. ``Capability/keepAssets``.
     func assetLedger(_ container: ContainerID, _ environment: Environment) async throws -> any AssetLedger
 
-    /// True if the files of a container are kept here: ``Capability/keepAssets``, unless the engine has containers that are elsewhere.
+    /// True if the files of a container are kept here: ``Capability/keepAssets``, unless the engine has containers that
+    /// are elsewhere.
     func keepsAssets(of container: ContainerID) -> Bool
 }
 
@@ -95,7 +96,9 @@ public struct ContainerSummary: Sendable, Hashable {
     /// The reason why an environment can't be opened or read; `nil` if no problem is known.
     public var unreadableBecause: RecordError?
 
-    public init(container: ContainerID, bytes: Int64 = 0, lastSave: Timestamp? = nil, unreadableBecause: RecordError? = nil) {
+    public init(
+        container: ContainerID, bytes: Int64 = 0, lastSave: Timestamp? = nil, unreadableBecause: RecordError? = nil
+    ) {
         self.container = container
         self.bytes = bytes
         self.lastSave = lastSave
@@ -132,11 +135,13 @@ public struct StoreHealth: Sendable, Hashable {
     public var unreadableBecause: RecordError?
     /// Time when the problem with reading was first noticed.
     public var since: Timestamp?
-    /// The database server and the settings that say how durable its commits are, such as `PostgreSQL 15.14, synchronous_commit on`; `nil` for a file.
+    /// The database server and the settings that say how durable its commits are, such as `PostgreSQL 15.14,
+    /// synchronous_commit on`; `nil` for a file.
     public var database: String?
 
     public init(
-        container: ContainerID, environment: Environment, readOnlyBecause: RecordError? = nil, unreadableBecause: RecordError? = nil,
+        container: ContainerID, environment: Environment, readOnlyBecause: RecordError? = nil,
+        unreadableBecause: RecordError? = nil,
         since: Timestamp? = nil, database: String? = nil
     ) {
         self.container = container

@@ -59,7 +59,8 @@ public struct RecordJournalEntry: Sendable, Hashable {
     public var parent: Name?
 
     public init(
-        act: Act, position: Int64, recordChangeTag: String, recordType: Name, signature: Signature, replaced: Timestamp? = nil, requestID: String?,
+        act: Act, position: Int64, recordChangeTag: String, recordType: Name, signature: Signature,
+        replaced: Timestamp? = nil, requestID: String?,
         fields: FieldsText, parent: Name?
     ) {
         self.act = act

@@ -10,7 +10,9 @@ public struct ModifyRequest: Sendable {
     /// UUID of the request, for the journal; `nil` if unknown.
     public var requestID: String?
 
-    public init(_ operations: [RecordOperation], zoneID: ZoneID = .default, atomic: Bool = true, requestID: String? = nil) {
+    public init(
+        _ operations: [RecordOperation], zoneID: ZoneID = .default, atomic: Bool = true, requestID: String? = nil
+    ) {
         self.operations = operations
         self.zoneID = zoneID
         self.atomic = atomic
@@ -43,7 +45,8 @@ public struct QueryRequest: Sendable {
     public var desiredKeys: Set<Name>?
 
     public init(
-        _ query: Query, in area: Area = .zone(.default), limit: PageLimit = PageLimit(records: 200), continuationMarker: String? = nil,
+        _ query: Query, in area: Area = .zone(.default), limit: PageLimit = PageLimit(records: 200),
+        continuationMarker: String? = nil,
         desiredKeys: Set<Name>? = nil
     ) {
         self.query = query
@@ -80,7 +83,9 @@ public struct RecordListRequest: Sendable {
     public var recordTypes: Set<Name>?
     public var limit: PageLimit
 
-    public init(_ zoneID: ZoneID, after: Name? = nil, recordTypes: Set<Name>? = nil, limit: PageLimit = PageLimit(records: 200)) {
+    public init(
+        _ zoneID: ZoneID, after: Name? = nil, recordTypes: Set<Name>? = nil, limit: PageLimit = PageLimit(records: 200)
+    ) {
         self.zoneID = zoneID
         self.after = after
         self.recordTypes = recordTypes

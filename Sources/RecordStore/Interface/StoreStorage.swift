@@ -25,7 +25,8 @@ public struct RecordTotals: Sendable, Hashable {
 
     public static func - (left: RecordTotals, right: RecordTotals) -> RecordTotals {
         RecordTotals(
-            records: left.records.subtractingSaturated(right.records), bytes: left.bytes.subtractingSaturated(right.bytes),
+            records: left.records.subtractingSaturated(right.records),
+            bytes: left.bytes.subtractingSaturated(right.bytes),
             assetBytes: left.assetBytes.subtractingSaturated(right.assetBytes))
     }
 
@@ -67,7 +68,9 @@ public struct DatabaseStorage: Sendable, Hashable {
             return (left.zoneName, left.ownerRecordName ?? "") < (right.zoneName, right.ownerRecordName ?? "")
         }
         let rest = ordered.dropFirst(limit)
-        self.init(zones: ordered.prefix(limit).map(\.zone), others: rest.count, othersTotal: rest.reduce(RecordTotals()) { $0 + $1.total })
+        self.init(
+            zones: ordered.prefix(limit).map(\.zone), others: rest.count,
+            othersTotal: rest.reduce(RecordTotals()) { $0 + $1.total })
     }
 }
 

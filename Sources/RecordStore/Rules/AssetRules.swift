@@ -11,7 +11,10 @@ public struct AssetRules {
     private let grants: GrantRules
 
     /// - Parameter roleNumbers: returns the numbers of the caller's roles, as for ``GrantRules``.
-    public init(schema: Schema, address: DatabaseAddress, caller: Caller, now: Timestamp, roleNumbers: @escaping () throws -> Set<Int64>) {
+    public init(
+        schema: Schema, address: DatabaseAddress, caller: Caller, now: Timestamp,
+        roleNumbers: @escaping () throws -> Set<Int64>
+    ) {
         self.schema = schema
         environment = address.environment
         scope = address.scope
@@ -27,7 +30,8 @@ public struct AssetRules {
     /// - record: returns a record of the zone by name. Called only if needed.
     /// - Throws: `RecordError` if the caller is not signed in.
     public func uploads(
-        for slots: [AssetSlot], in zone: TransactionZone, isAnyZone: Bool, tickets: AssetTickets, record: (Name) throws -> StoredRecord?
+        for slots: [AssetSlot], in zone: TransactionZone, isAnyZone: Bool, tickets: AssetTickets,
+        record: (Name) throws -> StoredRecord?
     ) throws -> [Result<UploadGrant, RecordError>] {
         try grants.checkSignedIn()
         return try slots.map { slot in
@@ -40,7 +44,8 @@ public struct AssetRules {
     }
 
     private func grant(
-        _ slot: AssetSlot, in zone: TransactionZone, isAnyZone: Bool, _ tickets: AssetTickets, _ record: (Name) throws -> StoredRecord?
+        _ slot: AssetSlot, in zone: TransactionZone, isAnyZone: Bool, _ tickets: AssetTickets,
+        _ record: (Name) throws -> StoredRecord?
     ) throws -> UploadGrant {
         if !zone.canWrite { throw RecordError(known: .notPermitted, Grant.Permission.write.rawValue) }
         let recordName = slot.recordName ?? Name(UUID().uuidString)
@@ -48,12 +53,15 @@ public struct AssetRules {
         try checkGrants(slot, record)
         try checkField(slot)
         let ticket = UploadTicket(
-            number: AssetTickets.makeNumber(), expires: Timestamp(milliseconds: now.milliseconds + AssetTickets.uploadLifetime),
+            number: AssetTickets.makeNumber(),
+            expires: Timestamp(milliseconds: now.milliseconds + AssetTickets.uploadLifetime),
             slot: isAnyZone
                 ? SlotDigest(
-                    anyZoneOf: scope, recordType: slot.recordType, recordName: recordName, fieldName: slot.fieldName, user: caller.userRecordName)
+                    anyZoneOf: scope, recordType: slot.recordType, recordName: recordName, fieldName: slot.fieldName,
+                    user: caller.userRecordName)
                 : SlotDigest(
-                    zone: zone.key, recordType: slot.recordType, recordName: recordName, fieldName: slot.fieldName, user: caller.userRecordName))
+                    zone: zone.key, recordType: slot.recordType, recordName: recordName, fieldName: slot.fieldName,
+                    user: caller.userRecordName))
         return UploadGrant(recordName: recordName, fieldName: slot.fieldName, ticket: tickets.seal(ticket))
     }
 
@@ -80,7 +88,8 @@ public struct AssetRules {
     /// Returns assets of existing records with receipts for the target zone. Their files are kept until the receipts
     /// expire.
     public func rereference(
-        _ sources: [AssetSource], from source: TransactionZone, to target: TransactionZone, _ transaction: any RecordTransaction
+        _ sources: [AssetSource], from source: TransactionZone, to target: TransactionZone,
+        _ transaction: any RecordTransaction
     ) throws -> [Result<Asset, RecordError>] {
         try grants.checkSignedIn()
         return try sources.map { item in
@@ -93,7 +102,8 @@ public struct AssetRules {
     }
 
     private func rereference(
-        _ source: AssetSource, from zone: TransactionZone, to target: TransactionZone, _ transaction: any RecordTransaction
+        _ source: AssetSource, from zone: TransactionZone, to target: TransactionZone,
+        _ transaction: any RecordTransaction
     ) throws -> Asset {
         if !target.canWrite { throw RecordError(known: .notPermitted, Grant.Permission.write.rawValue) }
         guard let record = try transaction.record(named: source.recordName, in: zone.key),
@@ -102,25 +112,32 @@ public struct AssetRules {
         try grants.checkReading(record, schema)
         let assets = try record.fields.assets().filter { $0.field == source.fieldName }.map(\.asset)
         guard !assets.isEmpty else {
-            throw RecordError(.badRequest, "The field '\(source.fieldName)' of the record '\(source.recordName)' has no asset")
+            throw RecordError(
+                .badRequest, "The field '\(source.fieldName)' of the record '\(source.recordName)' has no asset")
         }
         if source.index == nil, assets.count > 1 {
             throw RecordError(
                 .badRequest,
-                "Field '\(source.fieldName)' of the record '\(source.recordName)' is a list of \(assets.count) assets; choose one with 'index', from 0")
+                "Field '\(source.fieldName)' of the record '\(source.recordName)' is a list of \(assets.count) assets; choose one with 'index', from 0"
+            )
         }
         let index = source.index ?? 0
         guard assets.indices.contains(index), let checksum = FileChecksum(assets[index].fileChecksum) else {
-            throw RecordError(.badRequest, "Field '\(source.fieldName)' of the record '\(source.recordName)' has no asset at index \(index)")
+            throw RecordError(
+                .badRequest,
+                "Field '\(source.fieldName)' of the record '\(source.recordName)' has no asset at index \(index)")
         }
         var asset = assets[index]
         let expires = Timestamp(milliseconds: now.milliseconds + AssetTickets.receiptLifetime)
         guard try transaction.keepAsset(checksum, inUseUntil: expires) else {
-            throw RecordError(.internalError, "The file of the asset is not in the asset store; run `skylight assets verify` for details")
+            throw RecordError(
+                .internalError,
+                "The file of the asset is not in the asset store; run `skylight assets verify` for details")
         }
         asset.receipt = transaction.assetTickets.seal(
             AssetReceipt(
-                number: AssetTickets.makeNumber(), expires: expires, slot: SlotDigest(zone: target.key, user: caller.userRecordName),
+                number: AssetTickets.makeNumber(), expires: expires,
+                slot: SlotDigest(zone: target.key, user: caller.userRecordName),
                 checksum: checksum, size: asset.size))
         return asset
     }
@@ -155,7 +172,8 @@ extension BatchModifier {
     }
 
     private func admit(
-        _ asset: Asset, to field: Name, replacing before: [Name: Field], in zone: TransactionZone, type: Name, name: Name
+        _ asset: Asset, to field: Name, replacing before: [Name: Field], in zone: TransactionZone, type: Name,
+        name: Name
     ) throws -> Asset {
         let fileName = asset.fileName.flatMap { $0.isEmpty ? nil : AssetFileName.safe($0) }
         // Checked first, so that a save that is repeated after a lost response succeeds although its receipt is used
@@ -177,7 +195,9 @@ extension BatchModifier {
         }
         guard let receipt = transaction.assetTickets.openReceipt(text) else {
             throw RecordError(
-                .badRequest, "The receipt of the asset in field '\(field)' is not from this database, or was changed; upload the file again")
+                .badRequest,
+                "The receipt of the asset in field '\(field)' is not from this database, or was changed; upload the file again"
+            )
         }
         let user = caller.userRecordName
         let fitting = [
@@ -192,27 +212,33 @@ extension BatchModifier {
                     + "or use assets/rereference")
         }
         if receipt.expires < now {
-            throw RecordError(.badRequest, "The receipt of the asset in field '\(field)' has expired; upload the file again")
+            throw RecordError(
+                .badRequest, "The receipt of the asset in field '\(field)' has expired; upload the file again")
         }
         guard Name(receipt.checksum.description) == Name(asset.fileChecksum), receipt.size == asset.size else {
             throw RecordError(
-                .badRequest, "'fileChecksum' and 'size' of the asset in field '\(field)' do not match the upload; save the value that the upload returned")
+                .badRequest,
+                "'fileChecksum' and 'size' of the asset in field '\(field)' do not match the upload; save the value that the upload returned"
+            )
         }
         guard try transaction.spend(receipt) else {
             throw RecordError(
                 .badRequest,
-                "The receipt of the asset in field '\(field)' was already used, and is valid for one save; upload the file again, or use assets/rereference")
+                "The receipt of the asset in field '\(field)' was already used, and is valid for one save; upload the file again, or use assets/rereference"
+            )
         }
         guard try transaction.hasAsset(receipt.checksum) else {
             throw Self.isGone(field)
         }
         let isPrivate = database != .public
         return Asset(
-            fileChecksum: receipt.checksum.description, size: receipt.size, referenceChecksum: isPrivate ? asset.referenceChecksum : nil,
+            fileChecksum: receipt.checksum.description, size: receipt.size,
+            referenceChecksum: isPrivate ? asset.referenceChecksum : nil,
             wrappingKey: isPrivate ? asset.wrappingKey : nil, fileName: fileName)
     }
 
     private static func isGone(_ field: Name) -> RecordError {
-        RecordError(.badRequest, "The file of the asset in field '\(field)' is no longer on the server; upload it again")
+        RecordError(
+            .badRequest, "The file of the asset in field '\(field)' is no longer on the server; upload it again")
     }
 }

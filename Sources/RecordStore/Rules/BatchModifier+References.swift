@@ -4,35 +4,44 @@ internal import Records
 
 extension BatchModifier {
     /// Checks the references of a saved record as far as possible at this point.
-    /// - Parameter before: the fields of the replaced record; `nil` for a restored record. What stays, and what is restored, may name another owner
-    ///   of the zone, as earlier versions did not look at it.
-    mutating func checkReferences(of fields: some Sequence<Field>, replacing before: [Name: Field]?, in zone: TransactionZone, at index: Int) throws {
+    /// - Parameter before: the fields of the replaced record; `nil` for a restored record. What stays, and what is
+    ///   restored, may name another owner of the zone, as earlier versions did not look at it.
+    mutating func checkReferences(
+        of fields: some Sequence<Field>, replacing before: [Name: Field]?, in zone: TransactionZone, at index: Int
+    ) throws {
         for field in fields {
             let isKept = before.map { $0[field.name]?.value == field.value } ?? true
             for reference in field.value.references where reference.action != .none {
-                let isOwnZone = reference.zoneID.map { isKept ? $0.zoneName == zone.zoneID.zoneName : $0.isSame(as: zone.zoneID) } ?? true
+                let isOwnZone =
+                    reference.zoneID.map { isKept ? $0.zoneName == zone.zoneID.zoneName : $0.isSame(as: zone.zoneID) }
+                    ?? true
                 guard isOwnZone else {
                     throw RecordError(
                         .badRequest,
-                        "The reference in field '\(field.name)' has action \(reference.action.rawValue) and points into another zone; only NONE is allowed")
+                        "The reference in field '\(field.name)' has action \(reference.action.rawValue) and points into another zone; only NONE is allowed"
+                    )
                 }
                 if reference.action == .validate {
                     deferred.add(.target(field: field.name), reference.recordName, in: zone, at: index)
                 } else {
                     let limit = Self.deleteSelfLimit
-                    if try transaction.deleteSelfCount(of: reference.recordName, in: zone.key, upTo: limit + 1) > limit {
+                    if try transaction.deleteSelfCount(of: reference.recordName, in: zone.key, upTo: limit + 1) > limit
+                    {
                         throw RecordError(
                             .badRequest,
-                            "The record '\(reference.recordName)' already is the target of \(Self.deleteSelfLimit) DELETE_SELF references, which is the limit")
+                            "The record '\(reference.recordName)' already is the target of \(Self.deleteSelfLimit) DELETE_SELF references, which is the limit"
+                        )
                     }
                 }
             }
         }
     }
 
-    mutating func delete(_ operation: RecordOperation, in zone: TransactionZone, at index: Int) throws -> ModifyOutcome {
+    mutating func delete(_ operation: RecordOperation, in zone: TransactionZone, at index: Int) throws -> ModifyOutcome
+    {
         guard let name = operation.recordName else {
-            throw RecordError.unexpectedInput("Expected 'recordName' in the record of operation \(operation.kind.rawValue)")
+            throw RecordError.unexpectedInput(
+                "Expected 'recordName' in the record of operation \(operation.kind.rawValue)")
         }
         let existing = try seen(transaction.record(named: name, in: zone.key), by: operation, in: zone)
         if let existing { try grants.checkDeleting(existing, transaction.schema) }
@@ -51,7 +60,8 @@ extension BatchModifier {
         if let deletion = try transaction.delete(existing, in: zone.key, by: signature) {
             let target = DeletedTarget(zone: zone.key, name: name, position: deletion.position, signature: signature)
             let isComplete = try !actions.contains(.deleteSelf) || cascade(from: target, in: zone, at: index)
-            deferred.deletions.append(DeferredChecks.Deletion(index: index, name: name, zone: zone, isComplete: isComplete))
+            deferred.deletions.append(
+                DeferredChecks.Deletion(index: index, name: name, zone: zone, isComplete: isComplete))
         }
         try followDeletion(of: existing, in: zone)
         return .deleted(recordID)
@@ -67,9 +77,11 @@ extension BatchModifier {
         var cascade = Cascade(CascadeMemory([target]))
         let mayGoOn = { [cascadeRoom, transaction] in $0 < cascadeRoom && !transaction.hasWorkedLong }
         var isComplete = try cascade.run(in: transaction, while: mayGoOn)
-        // Records that refer to the rest with VALIDATE may be deleted with it. This is checked after all operations. It must not depend on the
-        // length of texts.
-        if isComplete, cascade.queue.holdsRecords { isComplete = try cascade.force(in: transaction) { [cascadeRoom] in $0 < cascadeRoom } }
+        // Records that refer to the rest with VALIDATE may be deleted with it. This is checked after all operations. It
+        // must not depend on the length of texts.
+        if isComplete, cascade.queue.holdsRecords {
+            isComplete = try cascade.force(in: transaction) { [cascadeRoom] in $0 < cascadeRoom }
+        }
         cascadeRoom -= cascade.work
         for item in cascade.walks { walk.add(item) }
         for record in cascade.cascaded { cascaded[zone.key, default: [:]][record.name] = record.recordChangeTag }
@@ -99,12 +111,17 @@ extension BatchModifier {
         while true {
             let page = try transaction.children(of: name, in: zone.key, after: after, limit: pageSize)
             for child in page {
-                guard let record = try transaction.record(named: child, in: zone.key), try deletion.isComplete || !mayDelete(record, in: zone) else { continue }
+                guard let record = try transaction.record(named: child, in: zone.key),
+                    try deletion.isComplete || !mayDelete(record, in: zone)
+                else { continue }
                 // The error must not reveal a record that the caller can't read.
-                let isSeen = try zone.guest.map { $0.permission(for: record) != nil } ?? true && grants.canRead(record, transaction.schema)
+                let isSeen =
+                    try zone.guest.map { $0.permission(for: record) != nil } ?? true
+                    && grants.canRead(record, transaction.schema)
                 return RecordError(
                     .validatingReferenceError,
-                    "The record '\(name)' is the parent of \(isSeen ? "'\(child)'" : "another one"); delete its children first, or in the same request")
+                    "The record '\(name)' is the parent of \(isSeen ? "'\(child)'" : "another one"); delete its children first, or in the same request"
+                )
             }
             guard page.count == pageSize else { return nil }
             after = page.last
@@ -114,7 +131,9 @@ extension BatchModifier {
     /// True if the rest of a cascade may delete a record.
     private func mayDelete(_ record: StoredRecord, in zone: TransactionZone) throws -> Bool {
         if zone.guest != nil, try transaction.isRoot(record) { return false }
-        return try record.fields.decoded().contains { field in field.value.references.contains { $0.action == .deleteSelf } }
+        return try record.fields.decoded().contains { field in
+            field.value.references.contains { $0.action == .deleteSelf }
+        }
     }
 
     private func isMet(_ check: DeferredChecks.Check) throws -> Bool {
@@ -127,9 +146,12 @@ extension BatchModifier {
         case .parent: return try transaction.record(named: name, in: zone.key) != nil
         case .acyclic: return try !isAboveItself(name, in: zone.key)
         case .noShareAbove: return try !isRoot(name, in: zone.key) || !isBelowRoot(name, in: zone.key)
-        case .noShareBelow: return try !isRoot(name, in: zone.key) && !isBelowRoot(name, in: zone.key) || !isAboveRoot(name, in: zone.key)
+        case .noShareBelow:
+            return try !isRoot(name, in: zone.key) && !isBelowRoot(name, in: zone.key)
+                || !isAboveRoot(name, in: zone.key)
         case .notValidated:
-            return try transaction.record(named: name, in: zone.key) != nil || !transaction.actions(on: name, in: zone.key).contains(.validate)
+            return try transaction.record(named: name, in: zone.key) != nil
+                || !transaction.actions(on: name, in: zone.key).contains(.validate)
         }
     }
 }
@@ -185,7 +207,9 @@ struct DeferredChecks {
     var deletions: [Deletion] = []
 
     mutating func add(_ rule: Rule, _ name: Name, in zone: TransactionZone, at index: Int) {
-        all.append(Check(index: index, rule: rule, zone: zone, question: Question(kind: rule.kind, zone: zone.key, name: name)))
+        all.append(
+            Check(index: index, rule: rule, zone: zone, question: Question(kind: rule.kind, zone: zone.key, name: name))
+        )
     }
 }
 
@@ -209,7 +233,9 @@ extension DeferredChecks.Check {
         case .reach(let isNew): isNew ? ShareRules.creatingRefused : ShareRules.writingRefused
         case .target(let field):
             RecordError(
-                .validatingReferenceError, "The reference in field '\(field)' has action VALIDATE and its target '\(question.name)' does not exist")
+                .validatingReferenceError,
+                "The reference in field '\(field)' has action VALIDATE and its target '\(question.name)' does not exist"
+            )
         case .parent:
             RecordError(
                 .validatingReferenceError,
@@ -218,11 +244,14 @@ extension DeferredChecks.Check {
         case .acyclic: ParentOrder.cycle(question.name)
         case .noShareAbove:
             RecordError(
-                .badRequest, "The record '\(question.name)' can't have a share: it has a parent, and its parent has a share. Stop one of the shares first, or clear the parent")
+                .badRequest,
+                "The record '\(question.name)' can't have a share: it has a parent, and its parent has a share. Stop one of the shares first, or clear the parent"
+            )
         case .noShareBelow:
             RecordError(
                 .badRequest,
-                "The record '\(question.name)' can't be shared: it is a parent, and one of its children has a share. Stop that share first, or clear its parent")
+                "The record '\(question.name)' can't be shared: it is a parent, and one of its children has a share. Stop that share first, or clear its parent"
+            )
         }
     }
 }

@@ -36,17 +36,22 @@ public struct BatchModifier {
     var hasBegunHierarchy = false
     /// The last change tags of the records that cascades of the request deleted, by zone.
     var cascaded: [Int64: [Name: String]] = [:]
-    /// The records that have a new change tag from the request, by zone. Clients got it in the answer, so it must be the last one.
+    /// The records that have a new change tag from the request, by zone. Clients got it in the answer, so it must be
+    /// the last one.
     var renewed: [Int64: Set<Name>] = [:]
     /// Records that had no children and are the parent of a saved one.
     var newParents: [(name: Name, zone: TransactionZone)] = []
     /// Trees below records whose hierarchy changed.
     var walk = HierarchyWalk()
-    var signature: Signature { Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID) }
+    var signature: Signature {
+        Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID)
+    }
 
-    /// - Parameter cascadeLimit: maximum number of cascaded deletions in the transaction, and of records moved between hierarchies.
+    /// - Parameter cascadeLimit: maximum number of cascaded deletions in the transaction, and of records moved between
+    ///   hierarchies.
     public init(
-        _ transaction: any RecordTransaction, address: DatabaseAddress, caller: Caller, now: Timestamp, cascadeLimit: Int = Self.cascadeLimit
+        _ transaction: any RecordTransaction, address: DatabaseAddress, caller: Caller, now: Timestamp,
+        cascadeLimit: Int = Self.cascadeLimit
     ) {
         self.transaction = transaction
         cascadeRoom = cascadeLimit
@@ -73,11 +78,15 @@ public struct BatchModifier {
             }
         }
         try checkEachRecordOnce(request.operations, zones)
-        let isAtomic = request.atomic && !zones.contains { if case .success(let zone) = $0 { zone.zoneID.isDefault } else { false } }
+        let isAtomic =
+            request.atomic
+            && !zones.contains { if case .success(let zone) = $0 { zone.zoneID.isDefault } else { false } }
         return isAtomic ? try applyAtomically(request.operations, zones) : try applyOneByOne(request.operations, zones)
     }
 
-    private mutating func applyOneByOne(_ operations: [RecordOperation], _ zones: [Result<Zone, RecordError>]) throws -> [Outcome] {
+    private mutating func applyOneByOne(_ operations: [RecordOperation], _ zones: [Result<Zone, RecordError>]) throws
+        -> [Outcome]
+    {
         var outcomes: [Int: Outcome] = [:]
         let keys = zones.map { try? $0.get().key }
         let order = try ParentOrder(of: operations, in: keys) { name, zone in
@@ -156,7 +165,9 @@ public struct BatchModifier {
         for (operation, zone) in zip(operations, zones) {
             guard let name = operation.recordName, case .success(let zone) = zone else { continue }
             if !seen[zone.key, default: []].insert(name).inserted {
-                throw RecordError(.badRequest, "The record '\(name)' appears in two operations of one request; send one operation per record")
+                throw RecordError(
+                    .badRequest,
+                    "The record '\(name)' appears in two operations of one request; send one operation per record")
             }
         }
     }
@@ -167,19 +178,24 @@ public struct BatchModifier {
         if let name = operation.recordName { try NameRules.checkRecordName(name) }
         // A guest without the right to write may leave.
         if !zone.canWrite, !(operation.kind.isDeletion && database == .shared) { throw ShareRules.writingRefused }
-        return operation.kind.isDeletion ? try delete(operation, in: zone, at: index) : try save(operation, in: zone, at: index)
+        return operation.kind.isDeletion
+            ? try delete(operation, in: zone, at: index) : try save(operation, in: zone, at: index)
     }
 
     private mutating func save(_ operation: RecordOperation, in zone: Zone, at index: Int) throws -> ModifyOutcome {
         let name = operation.recordName ?? Name(UUID().uuidString)
-        let existing = try seen(transaction.record(orUser: name, in: zone, of: database, at: now), by: operation, in: zone)
+        let existing = try seen(
+            transaction.record(orUser: name, in: zone, of: database, at: now), by: operation, in: zone)
         try checkGrants(operation, name, existing, in: zone)
         try checkOplock(operation, existing?.recordChangeTag)
         guard let typeName = operation.recordType ?? existing?.recordType else {
-            throw RecordError.unexpectedInput("Expected 'recordType' in the record of operation \(operation.kind.rawValue)")
+            throw RecordError.unexpectedInput(
+                "Expected 'recordType' in the record of operation \(operation.kind.rawValue)")
         }
         if let existing, existing.recordType != typeName {
-            throw RecordError(.badRequest, "The record '\(name)' has type '\(existing.recordType)', which can't be changed to '\(typeName)'")
+            throw RecordError(
+                .badRequest,
+                "The record '\(name)' has type '\(existing.recordType)', which can't be changed to '\(typeName)'")
         }
         try operation.provenance?.check()
         try ShareRules.check(operation, type: typeName, in: zone, of: database)
@@ -187,27 +203,36 @@ public struct BatchModifier {
         let origin: ValueOrigin = operation.provenance == nil && formerFields.isEmpty ? .client(database) : .store
         let (inputs, cleared) = try justInTime.resolve(operation.fields, from: origin)
         if justInTime.hasGrown { try transaction.grow(justInTime.type) }
-        let before = Dictionary(try existing?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
+        let before = Dictionary(
+            try existing?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
         let values = try admittingAssets(inputs, replacing: before, in: zone, type: typeName, name: name)
-        var fields = operation.kind.replacesFields || before.isEmpty ? values : before.filter { !cleared.contains($0.key) }.merging(values) { _, new in new }
+        var fields =
+            operation.kind.replacesFields || before.isEmpty
+            ? values : before.filter { !cleared.contains($0.key) }.merging(values) { _, new in new }
         for name in grants.closedFields(of: typeName) {
             // Clients send back the fields they received. A field they omit or send unchanged is left as it is.
             let isKept = operation.fields[name] == nil || fields[name]?.value == before[name]?.value
             if !isKept { throw GrantRules.closed(name, of: typeName) }
             fields[name] = before[name]
         }
-        for reference in values.values.lazy.flatMap(\.value.references) { try NameRules.checkRecordName(reference.recordName) }
+        for reference in values.values.lazy.flatMap(\.value.references) {
+            try NameRules.checkRecordName(reference.recordName)
+        }
         if case .record(let parent) = operation.parent {
             try NameRules.checkRecordName(parent)
             if let zoneID = operation.parentZoneID, !zoneID.isSame(as: zone.zoneID) {
                 throw RecordError(
-                    .badRequest, "The parent '\(parent)' is in the zone '\(zoneID.zoneName)'; a parent is in the zone of its record. Refer to records of other zones with a field")
+                    .badRequest,
+                    "The parent '\(parent)' is in the zone '\(zoneID.zoneName)'; a parent is in the zone of its record. Refer to records of other zones with a field"
+                )
             }
         }
         let text = FieldsText(fields.values)
         if text.bytes.count > Self.recordSizeLimit {
             throw RecordError(
-                .badRequest, "The record is too large: its fields have \(text.bytes.count) bytes, and the limit is \(Self.recordSizeLimit) without assets; move large values into assets")
+                .badRequest,
+                "The record is too large: its fields have \(text.bytes.count) bytes, and the limit is \(Self.recordSizeLimit) without assets; move large values into assets"
+            )
         }
         let signature = signature
         let parent =
@@ -222,12 +247,17 @@ public struct BatchModifier {
             created: operation.provenance?.created ?? existing?.created ?? signature,
             modified: operation.provenance?.modified ?? signature, parent: parent, fields: fields, text: text,
             previousFields: before, sharing: sharing)
-        if operation.provenance == nil, let parent, parent != existing?.parent, try isNewParent(parent, in: zone) { newParents.append((parent, zone)) }
+        if operation.provenance == nil, let parent, parent != existing?.parent, try isNewParent(parent, in: zone) {
+            newParents.append((parent, zone))
+        }
         let saved = try transaction.save(draft, replacing: existing, in: zone.key)
         renewed[zone.key, default: []].insert(name)
         try followSave(of: saved, replacing: existing, by: operation, in: zone, at: index)
-        try checkReferences(of: fields.values, replacing: operation.provenance == nil ? before : nil, in: zone, at: index)
-        if zone.guest != nil, existing?.sharing?.shareName != nil { try checkDependence(of: fields.values, before: before) }
+        try checkReferences(
+            of: fields.values, replacing: operation.provenance == nil ? before : nil, in: zone, at: index)
+        if zone.guest != nil, existing?.sharing?.shareName != nil {
+            try checkDependence(of: fields.values, before: before)
+        }
         checkPlace(of: saved, replacing: existing, by: operation, in: zone, at: index)
         // A save must not reveal a record that the caller can't read.
         let isReadable = try grants.canRead(saved, transaction.schema)
@@ -235,7 +265,9 @@ public struct BatchModifier {
     }
 
     /// Checks that roles let the caller save a record. Runs before any check that would reveal stored data.
-    private func checkGrants(_ operation: RecordOperation, _ name: Name, _ existing: StoredRecord?, in zone: Zone) throws {
+    private func checkGrants(_ operation: RecordOperation, _ name: Name, _ existing: StoredRecord?, in zone: Zone)
+        throws
+    {
         let creates = operation.kind == .create || existing == nil && !operation.kind.checksTag
         if let existing, !creates { return try grants.checkWriting(existing, transaction.schema) }
         // A missing type is reported later.
@@ -247,7 +279,8 @@ public struct BatchModifier {
         if isUsers, existing == nil {
             throw RecordError(
                 .badRequest,
-                "Invalid recordName '\(name)': in the public database, _ and 32 hexadecimal digits name users' records; choose another name")
+                "Invalid recordName '\(name)': in the public database, _ and 32 hexadecimal digits name users' records; choose another name"
+            )
         }
     }
 
@@ -256,7 +289,8 @@ public struct BatchModifier {
         if operation.kind == .create, present != nil { throw RecordError(known: .recordExists) }
         guard operation.kind.checksTag else { return }
         if operation.recordName == nil {
-            throw RecordError.unexpectedInput("Expected 'recordName' in the record of operation \(operation.kind.rawValue)")
+            throw RecordError.unexpectedInput(
+                "Expected 'recordName' in the record of operation \(operation.kind.rawValue)")
         }
         guard let present else {
             throw operation.recordChangeTag == nil
@@ -264,7 +298,8 @@ public struct BatchModifier {
         }
         guard let tag = operation.recordChangeTag else {
             throw RecordError.unexpectedInput(
-                "Expected 'recordChangeTag' in the record of operation \(operation.kind.rawValue); the force operations need none")
+                "Expected 'recordChangeTag' in the record of operation \(operation.kind.rawValue); the force operations need none"
+            )
         }
         if Name(tag) != Name(present) {
             throw RecordError(known: .staleTag)
@@ -285,18 +320,23 @@ extension BatchModifier {
         let recordID = reversion.recordID
         if entry.act == .deleted {
             throw RecordError(
-                .badRequest, "The change at position \(entry.position) deleted the record '\(recordID.recordName)'; restore an earlier version")
+                .badRequest,
+                "The change at position \(entry.position) deleted the record '\(recordID.recordName)'; restore an earlier version"
+            )
         }
         let fields = try entry.fields.decoded()
         formerFields = Dictionary(fields.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         defer { formerFields = [:] }
         let operation = RecordOperation(
-            reversion.recordChangeTag == nil ? .create : .replace, recordName: recordID.recordName, recordType: entry.recordType,
+            reversion.recordChangeTag == nil ? .create : .replace, recordName: recordID.recordName,
+            recordType: entry.recordType,
             recordChangeTag: reversion.recordChangeTag,
             fields: formerFields.mapValues { FieldInput($0.value, isEncrypted: $0.isEncrypted) },
             parent: entry.parent.map { .record($0) } ?? .cleared)
         let outcomes = try apply(ModifyRequest([operation], zoneID: recordID.zoneID))
-        guard case .saved(let record)? = try outcomes.first?.get() else { throw RecordError(.internalError, "The save was not run") }
+        guard case .saved(let record)? = try outcomes.first?.get() else {
+            throw RecordError(.internalError, "The save was not run")
+        }
         return record
     }
 }
@@ -305,14 +345,19 @@ extension RecordReversion {
     /// The error for a version that is no longer kept.
     /// - Parameter limits: the store's limits.
     public func notKept(_ limits: JournalLimits) -> RecordError {
-        let what = limits.isOff ? "this server keeps no earlier versions" : "earlier versions are kept for \(limits.days) days, up to \(limits.versions) per record"
-        return RecordError(.notFound, "No change of the record '\(recordID.recordName)' at position \(position) is kept; \(what)")
+        let what =
+            limits.isOff
+            ? "this server keeps no earlier versions"
+            : "earlier versions are kept for \(limits.days) days, up to \(limits.versions) per record"
+        return RecordError(
+            .notFound, "No change of the record '\(recordID.recordName)' at position \(position) is kept; \(what)")
     }
 }
 
 // MARK: - Order
 
-/// The order of operations in a non-atomic request: as given, but parents are saved before their children, and deleted after them.
+/// The order of operations in a non-atomic request: as given, but parents are saved before their children, and deleted
+/// after them.
 struct ParentOrder {
     private struct Place: Hashable {
         let zone: Int64
@@ -334,7 +379,11 @@ struct ParentOrder {
         var (saves, deletions): ([Place: Int], [Place: Int]) = ([:], [:])
         for (index, operation) in operations.enumerated() {
             guard let zone = zones[index], let name = operation.recordName else { continue }
-            if operation.kind.isDeletion { deletions[Place(zone: zone, name: name)] = index } else { saves[Place(zone: zone, name: name)] = index }
+            if operation.kind.isDeletion {
+                deletions[Place(zone: zone, name: name)] = index
+            } else {
+                saves[Place(zone: zone, name: name)] = index
+            }
         }
         let savesAbove = operations.indices.map { index -> Int? in
             guard let zone = zones[index], case .record(let parent) = operations[index].parent else { return nil }
@@ -351,7 +400,9 @@ struct ParentOrder {
                 next = savesAbove[current]
             }
             // Restored records may be as they were.
-            if let next, let start = line.firstIndex(of: next) { circles.formUnion(line[start...].filter { operations[$0].provenance == nil }) }
+            if let next, let start = line.firstIndex(of: next) {
+                circles.formUnion(line[start...].filter { operations[$0].provenance == nil })
+            }
             indices += line.reversed()
         }
         // A single deletion needs no look at its record.
@@ -362,18 +413,23 @@ struct ParentOrder {
     private mutating func orderDeletions(_ deletions: [Place: Int], _ parent: (Name, Int64) throws -> Name?) rethrows {
         var above: [Int: Int] = [:]
         for (place, index) in deletions {
-            if let parent = try parent(place.name, place.zone) { above[index] = deletions[Place(zone: place.zone, name: parent)] }
+            if let parent = try parent(place.name, place.zone) {
+                above[index] = deletions[Place(zone: place.zone, name: parent)]
+            }
         }
         if above.isEmpty { return }
         let deleted = Set(deletions.values)
-        let depths = Dictionary(uniqueKeysWithValues: deleted.map { index in
-            var (depth, next) = (0, above[index])
-            // Parents may form a circle.
-            while let current = next, depth < deletions.count { (depth, next) = (depth + 1, above[current]) }
-            return (index, depth)
-        })
+        let depths = Dictionary(
+            uniqueKeysWithValues: deleted.map { index in
+                var (depth, next) = (0, above[index])
+                // Parents may form a circle.
+                while let current = next, depth < deletions.count { (depth, next) = (depth + 1, above[current]) }
+                return (index, depth)
+            })
         let places = indices.indices.filter { deleted.contains(indices[$0]) }
-        let ordered = places.map { indices[$0] }.enumerated().sorted { (-(depths[$0.element] ?? 0), $0.offset) < (-(depths[$1.element] ?? 0), $1.offset) }
+        let ordered = places.map { indices[$0] }.enumerated().sorted {
+            (-(depths[$0.element] ?? 0), $0.offset) < (-(depths[$1.element] ?? 0), $1.offset)
+        }
         for (place, index) in zip(places, ordered) { indices[place] = index.element }
     }
 }

@@ -65,7 +65,8 @@ public struct Cascade<Queue: CascadeQueue> {
     private var isForced = false
     private var count = 0
     private var looks = 0
-    /// True once a record is deleted or held, or an item is finished. A step that stops before that would repeat itself.
+    /// True once a record is deleted or held, or an item is finished. A step that stops before that would repeat
+    /// itself.
     private var hasProgress = false
     /// Deleted records that others refer to with VALIDATE.
     public private(set) var validated: [DeletedTarget] = []
@@ -104,7 +105,9 @@ public struct Cascade<Queue: CascadeQueue> {
     }
 
     /// - Returns: `true` if all referrers of the target were examined.
-    private mutating func delete(by target: DeletedTarget, in transaction: any CascadeTransaction, while mayGoOn: (Int) -> Bool) throws -> Bool {
+    private mutating func delete(
+        by target: DeletedTarget, in transaction: any CascadeTransaction, while mayGoOn: (Int) -> Bool
+    ) throws -> Bool {
         for name in try transaction.dependents(of: target) {
             let record = BlockedDeletion(name, by: target)
             if try queue.isHeld(record) { continue }
@@ -124,7 +127,8 @@ public struct Cascade<Queue: CascadeQueue> {
         let actions = try transaction.actions(on: name, in: zone)
         if actions.contains(.validate), !isForced { return false }
         // A deleted record is not found again, so cycles end.
-        guard let record = try transaction.record(named: name, in: zone), try mayDelete(record, in: zone, by: signature, transaction),
+        guard let record = try transaction.record(named: name, in: zone),
+            try mayDelete(record, in: zone, by: signature, transaction),
             let deletion = try transaction.delete(record, in: zone, by: signature)
         else { return true }
         // Each guest has a copy of a shared record, which is deleted too.
@@ -140,11 +144,15 @@ public struct Cascade<Queue: CascadeQueue> {
         return true
     }
 
-    /// False for records that stay, whatever they refer to: those of users, shares, and for guests, who must not end a share, their roots.
-    private func mayDelete(_ record: StoredRecord, in zone: Int64, by signature: Signature, _ transaction: any CascadeTransaction) throws -> Bool {
+    /// False for records that stay, whatever they refer to: those of users, shares, and for guests, who must not end a
+    /// share, their roots.
+    private func mayDelete(
+        _ record: StoredRecord, in zone: Int64, by signature: Signature, _ transaction: any CascadeTransaction
+    ) throws -> Bool {
         if record.recordType == Schema.usersType { return false }
         guard try transaction.isRoot(record) else { return true }
-        return try record.sharing?.share == nil && transaction.zoneID(of: zone).ownerRecordName == signature.userRecordName
+        return try record.sharing?.share == nil
+            && transaction.zoneID(of: zone).ownerRecordName == signature.userRecordName
     }
 }
 
@@ -281,7 +289,9 @@ public struct CascadeMemory: CascadeQueue {
 
     /// Moves all resting records to the waiting ones, ordered by target and name.
     mutating func wakeAll() {
-        order += resting.compactMap { held[$0] }.sorted { ($0.target.position, $0.name) < ($1.target.position, $1.name) }.map { Place($0) }
+        order += resting.compactMap { held[$0] }.sorted {
+            ($0.target.position, $0.name) < ($1.target.position, $1.name)
+        }.map { Place($0) }
         resting = []
     }
 }

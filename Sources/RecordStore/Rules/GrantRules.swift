@@ -93,7 +93,8 @@ public struct GrantRules {
     /// - Throws: `RecordError` ACCESS_DENIED if the caller may not change the record. A user record can be changed
     ///   only by that user.
     func checkWriting(_ record: StoredRecord, _ schema: Schema) throws {
-        let isSomebodyElse = record.recordType == Schema.usersType && record.recordID.recordName != caller.userRecordName
+        let isSomebodyElse =
+            record.recordType == Schema.usersType && record.recordID.recordName != caller.userRecordName
         if try areAsked && isSomebodyElse || !allows(.write, on: record, schema) { throw Self.refusal(of: .write) }
     }
 
@@ -108,7 +109,9 @@ public struct GrantRules {
     ///   creates records of type Users. CREATE granted only to `_creator` has no effect, because a new record has no
     ///   creator yet.
     func checkCreating(_ typeName: Name, _ schema: Schema) throws {
-        if try typeName == Schema.usersType || reach(of: .create, in: typeName, schema) != .all { throw Self.refusal(of: .create) }
+        if try typeName == Schema.usersType || reach(of: .create, in: typeName, schema) != .all {
+            throw Self.refusal(of: .create)
+        }
     }
 
     private func allows(_ permission: Grant.Permission, on record: StoredRecord, _ schema: Schema) throws -> Bool {
@@ -183,8 +186,12 @@ extension GrantRules {
         let alias = SystemField.createdBy.alias
         let isTaken = schema.types[query.recordType]?.fields[alias] != nil
         var request = request
-        request.query.filters.append(Query.Filter(isTaken ? SystemField.createdBy.schemaName : alias, .equals, FieldInput(creator)))
-        return (query.adding(ResolvedQuery.Filter(key: .system(.createdBy), comparator: .equals, operand: .value(creator))), request)
+        request.query.filters.append(
+            Query.Filter(isTaken ? SystemField.createdBy.schemaName : alias, .equals, FieldInput(creator)))
+        return (
+            query.adding(ResolvedQuery.Filter(key: .system(.createdBy), comparator: .equals, operand: .value(creator))),
+            request
+        )
     }
 }
 
@@ -204,17 +211,22 @@ public enum UserRecords {
     }
 
     /// Names that were not found and may be user records.
-    public static func missing(_ recordIDs: [RecordID], _ found: [Result<StoredRecord, RecordError>], of scope: DatabaseScope) -> [Name] {
+    public static func missing(
+        _ recordIDs: [RecordID], _ found: [Result<StoredRecord, RecordError>], of scope: DatabaseScope
+    ) -> [Name] {
         guard scope == .public else { return [] }
         return zip(recordIDs, found).compactMap { recordID, result in
-            guard isReserved(recordID.recordName, in: recordID.zoneID, of: scope), case .failure(.recordNotFound) = result else { return nil }
+            guard isReserved(recordID.recordName, in: recordID.zoneID, of: scope),
+                case .failure(.recordNotFound) = result
+            else { return nil }
             return recordID.recordName
         }
     }
 
     /// The role numbers in a user record; none for other records.
     public static func roleNumbers(in record: StoredRecord?) throws -> Set<Int64> {
-        guard let record, record.recordType == Schema.usersType, case .list(let elements, _)? = try record.fields.values(of: [rolesField])[rolesField]
+        guard let record, record.recordType == Schema.usersType,
+            case .list(let elements, _)? = try record.fields.values(of: [rolesField])[rolesField]
         else { return [] }
         return Set(elements.compactMap { if case .int64(let number) = $0 { number } else { nil } })
     }
@@ -225,12 +237,17 @@ extension RecordTransaction {
     /// - Parameters:
     /// - zone: the zone to search.
     /// - scope: the database through which the zone was opened.
-    public func record(orUser name: Name, in zone: TransactionZone, of scope: DatabaseScope, at now: Timestamp) throws -> StoredRecord? {
+    public func record(orUser name: Name, in zone: TransactionZone, of scope: DatabaseScope, at now: Timestamp) throws
+        -> StoredRecord?
+    {
         if let record = try record(named: name, in: zone.key) { return record }
-        guard UserRecords.isReserved(name, in: zone.zoneID, of: scope), schema.types[Schema.usersType] != nil, try knowsUser(name) else { return nil }
+        guard UserRecords.isReserved(name, in: zone.zoneID, of: scope), schema.types[Schema.usersType] != nil,
+            try knowsUser(name)
+        else { return nil }
         let signature = Signature(timestamp: now, userRecordName: name, deviceID: Caller(userRecordName: name).deviceID)
         let draft = RecordDraft(
-            recordID: RecordID(recordName: name, zoneID: zone.zoneID), recordType: Schema.usersType, created: signature, modified: signature,
+            recordID: RecordID(recordName: name, zoneID: zone.zoneID), recordType: Schema.usersType, created: signature,
+            modified: signature,
             parent: nil, fields: [:], text: .empty, previousFields: [:])
         return try save(draft, replacing: nil, in: zone.key)
     }

@@ -5,12 +5,15 @@ public enum IndexRules {
     /// All problems that keep a query from running, in CloudKit's order: type, filters, sorts. The web services
     /// report the first, the console all.
     /// - Parameter builds: declared indexes that are incomplete. A query that needs one can't run.
-    public static func problems(of query: Query, in schema: Schema, building builds: [IndexBuildProgress] = []) -> [QueryProblem] {
+    public static func problems(of query: Query, in schema: Schema, building builds: [IndexBuildProgress] = [])
+        -> [QueryProblem]
+    {
         examine(query, in: schema, building: builds).problems
     }
 
     /// Problems of the filters and sorts of a query, even if the type has no index at all.
-    static func problems(of query: Query, in type: RecordType, building builds: [IndexBuildProgress]) -> [QueryProblem] {
+    static func problems(of query: Query, in type: RecordType, building builds: [IndexBuildProgress]) -> [QueryProblem]
+    {
         examine(query, in: type, building: builds).problems
     }
 
@@ -53,7 +56,8 @@ public enum IndexRules {
     }
 
     private static func problems(
-        of filter: Query.Filter, _ resolved: Result<ResolvedQuery.Filter, any Error>, in type: RecordType, _ builds: IndexBuilds
+        of filter: Query.Filter, _ resolved: Result<ResolvedQuery.Filter, any Error>, in type: RecordType,
+        _ builds: IndexBuilds
     ) -> [QueryProblem] {
         let key = type.key(named: filter.fieldName)
         guard let definition = type.definition(of: key) else { return [.unknownField(filter.fieldName)] }
@@ -65,12 +69,14 @@ public enum IndexRules {
             case .failure(let error): [.invalid(RecordError(.badRequest, "\(error)"))]
             }
         if allows(filter.comparator, on: definition) {
-            return invalid.isEmpty ? builds.problems(of: key, definition, needing: filter.comparator.requiredIndexes) : invalid
+            return invalid.isEmpty
+                ? builds.problems(of: key, definition, needing: filter.comparator.requiredIndexes) : invalid
         }
         // If the comparator does not fit the field, no index can help.
         if !filter.comparator.requiredIndexes.isDisjoint(with: definition.allowedIndexes(of: key)) || invalid.isEmpty {
             let isSearch = filter.comparator.requiredIndexes == .searchable
-            return missing(filter.comparator.requiredIndexes, of: key, in: type, as: isSearch ? "searchable" : "queryable")
+            return missing(
+                filter.comparator.requiredIndexes, of: key, in: type, as: isSearch ? "searchable" : "queryable")
         }
         return invalid
     }
@@ -81,15 +87,24 @@ public enum IndexRules {
         guard sort.relativeLocation != nil else {
             // As iCloud: accepted, and no order.
             if definition.type.isEncrypted { return [] }
-            return missing(.sortable, of: key, in: type, as: "sortable") + builds.problems(of: key, definition, needing: .sortable)
+            return missing(.sortable, of: key, in: type, as: "sortable")
+                + builds.problems(of: key, definition, needing: .sortable)
         }
         if definition.type != .location {
-            return [.invalid(RecordError(.badRequest, "Field '\(key.errorName)' is not a LOCATION and can't be sorted by relativeLocation"))]
+            return [
+                .invalid(
+                    RecordError(
+                        .badRequest,
+                        "Field '\(key.errorName)' is not a LOCATION and can't be sorted by relativeLocation"))
+            ]
         }
-        return missing(.queryable, of: key, in: type, as: "queryable") + builds.problems(of: key, definition, needing: .queryable)
+        return missing(.queryable, of: key, in: type, as: "queryable")
+            + builds.problems(of: key, definition, needing: .queryable)
     }
 
-    private static func missing(_ indexes: Indexes, of key: FieldKey, in type: RecordType, as word: String) -> [QueryProblem] {
+    private static func missing(_ indexes: Indexes, of key: FieldKey, in type: RecordType, as word: String)
+        -> [QueryProblem]
+    {
         guard let definition = type.definition(of: key), definition.indexes.isDisjoint(with: indexes) else { return [] }
         return [.missingIndex(key, indexes.intersection(definition.allowedIndexes(of: key)), word: word)]
     }
@@ -101,7 +116,9 @@ private struct IndexBuilds {
 
     init(_ builds: [IndexBuildProgress], of type: RecordType) {
         for build in builds where build.work == .building && build.recordType == type.name {
-            if case .field(let key, let indexes) = build.subject { building[key, default: []].append((indexes, build.percent)) }
+            if case .field(let key, let indexes) = build.subject {
+                building[key, default: []].append((indexes, build.percent))
+            }
         }
     }
 
@@ -150,7 +167,10 @@ public enum QueryProblem: Sendable, Hashable {
 
     /// A filter on a field whose values only clients can read: iCloud's words.
     static func encrypted(_ key: FieldKey, _ type: FieldType, _ comparator: Comparator) -> QueryProblem {
-        .invalid(RecordError(known: .encryptedFilter, key.errorName, FieldType(type.valueType, isList: type.isList).wireName, comparator.rawValue))
+        .invalid(
+            RecordError(
+                known: .encryptedFilter, key.errorName, FieldType(type.valueType, isList: type.isList).wireName,
+                comparator.rawValue))
     }
 }
 
@@ -203,9 +223,13 @@ public struct IndexNeeds: Sendable {
     /// - Parameters:
     /// - problems: the problems reported by ``IndexRules``.
     /// - type: the type of the query; `nil` if it does not exist.
-    public init(_ problems: [QueryProblem], of query: Query, type: RecordType?, building builds: [IndexBuildProgress] = []) {
+    public init(
+        _ problems: [QueryProblem], of query: Query, type: RecordType?, building builds: [IndexBuildProgress] = []
+    ) {
         var all = problems
-        if case .noIndex? = problems.first, let type { all = IndexRules.problems(of: query, in: type, building: builds) }
+        if case .noIndex? = problems.first, let type {
+            all = IndexRules.problems(of: query, in: type, building: builds)
+        }
         self.problems = all
         let missing = all.compactMap { problem -> (key: FieldKey, indexes: Indexes)? in
             if case .missingIndex(let key, let indexes, _) = problem, !indexes.isEmpty { (key, indexes) } else { nil }
@@ -218,7 +242,9 @@ public struct IndexNeeds: Sendable {
             if indexes.names.count == 1 { chosen[key, default: []].formUnion(indexes) }
         }
         for (key, indexes) in missing where chosen[key, default: []].isDisjoint(with: indexes) {
-            if let first = indexes.names.first.flatMap({ Indexes(name: $0) }) { chosen[key, default: []].formUnion(first) }
+            if let first = indexes.names.first.flatMap({ Indexes(name: $0) }) {
+                chosen[key, default: []].formUnion(first)
+            }
         }
         additions = order.map { ($0, chosen[$0] ?? []) }
     }

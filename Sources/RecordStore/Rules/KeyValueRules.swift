@@ -10,7 +10,10 @@ public enum KeyValueRules {
     /// - Throws: `RecordError` BAD_REQUEST outside private databases, AUTHENTICATION_REQUIRED for an anonymous caller.
     public static func check(_ caller: Caller, in address: DatabaseAddress) throws {
         if address.scope != .private {
-            throw RecordError(.badRequest, "A \(address.scope.rawValue) database has no key-value store; each user has one in the private database")
+            throw RecordError(
+                .badRequest,
+                "A \(address.scope.rawValue) database has no key-value store; each user has one in the private database"
+            )
         }
         if caller.access == .anonymous { throw GrantRules.signInNeeded }
     }
@@ -23,12 +26,14 @@ public enum KeyValueRules {
     public static func feed(of user: Int64, latest: (position: Int64, moment: Timestamp)?, floor: Int64) -> FeedState {
         let (position, moment) = latest ?? (0, Timestamp(milliseconds: 0))
         return FeedState(
-            scope: .private, databaseNumber: user, subject: .keyValues, position: max(position, floor), moment: moment, floor: floor)
+            scope: .private, databaseNumber: user, subject: .keyValues, position: max(position, floor), moment: moment,
+            floor: floor)
     }
 
     /// The error for a token of a key-value store where one of a zone or database is explained.
     public static let otherToken = RecordError(
-        .badRequest, "This token is of a key-value store; it is good for the changes of this store, which 'keyvalues/changes' tells")
+        .badRequest,
+        "This token is of a key-value store; it is good for the changes of this store, which 'keyvalues/changes' tells")
 }
 
 /// Applies operations to a user's key-value store, for all engines.

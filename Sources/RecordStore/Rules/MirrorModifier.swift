@@ -22,7 +22,8 @@ public struct MirrorModifier {
         guard let zoneID = batch.zoneID else { return outcome }
         let zone = try transaction.zone(zoneID)
         guard try transaction.makeMirror(zone.key) else {
-            throw RecordError(.conflict, "The zone '\(zoneID.zoneName)' has records of its own; mirror into a container without it")
+            throw RecordError(
+                .conflict, "The zone '\(zoneID.zoneName)' has records of its own; mirror into a container without it")
         }
         if let guest = batch.guest { try transaction.admit(guest, toMirror: zone.key) }
         for change in batch.changes { try apply(change, in: zone, &outcome) }
@@ -38,14 +39,17 @@ public struct MirrorModifier {
     }
 
     /// Ends a conflict within the engine's open transaction.
-    public func settle(_ recordID: RecordID, keeping version: ConflictSettlement, of versions: ConflictVersions? = nil) throws {
+    public func settle(_ recordID: RecordID, keeping version: ConflictSettlement, of versions: ConflictVersions? = nil)
+        throws
+    {
         let zone = try transaction.zone(recordID.zoneID)
         let name = recordID.recordName
         guard var edit = try transaction.unsentEdit(of: name, in: zone.key), let theirs = edit.theirs else {
             throw RecordError(.notFound, "The record '\(name)' has no edit in conflict")
         }
         if let versions, versions != ConflictVersions(of: edit) {
-            throw RecordError(.conflict, "The record '\(name)' changed meanwhile, here or in the origin; look at its versions again")
+            throw RecordError(
+                .conflict, "The record '\(name)' changed meanwhile, here or in the origin; look at its versions again")
         }
         switch version {
         case .theirs:
@@ -61,7 +65,9 @@ public struct MirrorModifier {
     private func apply(_ change: MirrorBatch.Change, in zone: TransactionZone, _ outcome: inout MirrorOutcome) throws {
         var change = change
         let name = change.version.recordID.recordName
-        guard var edit = try transaction.unsentEdit(of: name, in: zone.key) else { return try adopt(change, in: zone, &outcome) }
+        guard var edit = try transaction.unsentEdit(of: name, in: zone.key) else {
+            return try adopt(change, in: zone, &outcome)
+        }
         switch try edit.verdict(on: change) {
         case .adopt:
             try transaction.keep(nil, of: name, in: zone.key)
@@ -87,25 +93,34 @@ public struct MirrorModifier {
         guard case .saved(let record) = change.version else {
             guard let existing else { return outcome.unchanged += 1 }
             // CloudKit does not tell who deleted a record, and when.
-            _ = try transaction.delete(existing, in: zone.key, by: Signature(timestamp: now, userRecordName: "", deviceID: ""))
+            _ = try transaction.delete(
+                existing, in: zone.key, by: Signature(timestamp: now, userRecordName: "", deviceID: ""))
             return outcome.deleted += 1
         }
-        // The tag stands for the version, unless the record was edited here: two stores may give the same tag to different versions.
-        if let existing, existing.recordChangeTag == record.recordChangeTag, !change.replacesSame { return outcome.unchanged += 1 }
+        // The tag stands for the version, unless the record was edited here: two stores may give the same tag to
+        // different versions.
+        if let existing, existing.recordChangeTag == record.recordChangeTag, !change.replacesSame {
+            return outcome.unchanged += 1
+        }
         var previous = existing
         if let existing, existing.recordType != record.recordType {
             _ = try transaction.delete(existing, in: zone.key, by: record.modified)
             previous = nil
         }
         let fields = try admitted(record.fields.decoded(), of: record.recordType)
-        let before = Dictionary(try previous?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
+        let before = Dictionary(
+            try previous?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
         let draft = RecordDraft(
-            recordID: RecordID(recordName: record.recordID.recordName, zoneID: zone.zoneID), recordType: record.recordType, created: record.created,
-            modified: record.modified, parent: record.parent, fields: fields, text: FieldsText(fields.values), previousFields: before,
+            recordID: RecordID(recordName: record.recordID.recordName, zoneID: zone.zoneID),
+            recordType: record.recordType, created: record.created,
+            modified: record.modified, parent: record.parent, fields: fields, text: FieldsText(fields.values),
+            previousFields: before,
             recordChangeTag: record.recordChangeTag, sharing: record.sharing)
         _ = try transaction.save(draft, replacing: previous, in: zone.key)
         outcome.saved += 1
-        if zone.zoneID.ownerRecordName == ZoneID.publicOwner, fields.values.contains(where: \.isEncrypted) { outcome.encryptedInPublic += 1 }
+        if zone.zoneID.ownerRecordName == ZoneID.publicOwner, fields.values.contains(where: \.isEncrypted) {
+            outcome.encryptedInPublic += 1
+        }
     }
 
     /// The fields as the schema here has them. Unknown types and fields are added to it.
@@ -118,7 +133,8 @@ public struct MirrorModifier {
                 guard let value = FieldInput(field.value).value(declared: known) else {
                     throw RecordError(
                         .badRequest,
-                        "The field '\(field.name)' of type '\(typeName)' is \(field.value.typeName) in the origin and \(known.wireName) in the mirror's schema")
+                        "The field '\(field.name)' of type '\(typeName)' is \(field.value.typeName) in the origin and \(known.wireName) in the mirror's schema"
+                    )
                 }
                 (field.value, field.isEncrypted) = (value, known.isEncrypted)
             } else {
@@ -139,7 +155,8 @@ extension RecordType {
     /// A type of a mirror, with all indexes of the system fields, so that any query can be asked.
     fileprivate static func mirrored(_ name: Name) -> RecordType {
         RecordType(
-            name: name, systemIndexes: Dictionary(uniqueKeysWithValues: SystemField.implicit.map { ($0, $0.allowedIndexes) }))
+            name: name,
+            systemIndexes: Dictionary(uniqueKeysWithValues: SystemField.implicit.map { ($0, $0.allowedIndexes) }))
     }
 }
 
@@ -149,7 +166,8 @@ extension RecordType {
         var type = self
         for (name, definition) in other.fields {
             if let known = type.fields[name] {
-                type.fields[name]?.indexes = known.indexes.union(definition.indexes.intersection(known.type.allowedIndexes))
+                type.fields[name]?.indexes = known.indexes.union(
+                    definition.indexes.intersection(known.type.allowedIndexes))
             } else {
                 type.fields[name] = definition
             }
@@ -175,7 +193,9 @@ extension UnsentEdit {
         // The record may have been edited again while the edit was on its way.
         if let accepted = change.accepted { return accepted == position ? .adopt : .rebase }
         if try Self.isSame(change.version.record, mine) { return .adopt }
-        if let base, let record = change.version.record, record.recordChangeTag == base.recordChangeTag { return .ignore }
+        if let base, let record = change.version.record, record.recordChangeTag == base.recordChangeTag {
+            return .ignore
+        }
         if base == nil, change.version.record == nil { return .ignore }
         // The answer to an edit was lost, and the record was edited again since.
         if let sent, try Self.isSame(change.version.record, sent.record) { return .rebase }
@@ -185,8 +205,10 @@ extension UnsentEdit {
     /// True if both versions have the same content, whoever saved them.
     private static func isSame(_ left: StoredRecord?, _ right: StoredRecord?) throws -> Bool {
         guard let left, let right else { return left == nil && right == nil }
-        guard left.recordType == right.recordType, left.parent == right.parent, rights(in: left) == rights(in: right) else { return false }
-        return try left.fields == right.fields || Set(left.fields.decoded().map(\.content)) == Set(right.fields.decoded().map(\.content))
+        guard left.recordType == right.recordType, left.parent == right.parent, rights(in: left) == rights(in: right)
+        else { return false }
+        return try left.fields == right.fields
+            || Set(left.fields.decoded().map(\.content)) == Set(right.fields.decoded().map(\.content))
     }
 }
 
@@ -194,8 +216,11 @@ extension UnsentEdit {
     /// The part of a share that its owner decides. The origin adds the rest.
     private static func rights(in record: StoredRecord) -> [String: String]? {
         record.sharing?.share.map { share in
-            let permissions = share.participants.filter { $0.role != .owner }.map { ($0.participantID, "\($0.role) \($0.permission)") }
-            return Dictionary(permissions + [("", share.publicPermission.rawValue)], uniquingKeysWith: { first, _ in first })
+            let permissions = share.participants.filter { $0.role != .owner }.map {
+                ($0.participantID, "\($0.role) \($0.permission)")
+            }
+            return Dictionary(
+                permissions + [("", share.publicPermission.rawValue)], uniquingKeysWith: { first, _ in first })
         }
     }
 }

@@ -16,7 +16,8 @@ public enum NameRules {
         }
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST if the id of a subscription is empty, too long or contains control characters.
+    /// - Throws: `RecordError` BAD_REQUEST if the id of a subscription is empty, too long or contains control
+    ///   characters.
     static func checkSubscriptionID(_ subscriptionID: Name) throws {
         try check(subscriptionID, what: "subscriptionID", limit: Subscription.idLimit)
     }
@@ -49,7 +50,9 @@ public enum NameRules {
     /// - Throws: `RecordError` BAD_REQUEST if the name is empty, too long or contains control characters.
     static func check(_ name: Name, what: String, limit: Int) throws {
         if name.isEmpty { throw RecordError(.badRequest, "Invalid \(what): it is empty") }
-        if name.utf8.count > limit { throw RecordError(.badRequest, "Invalid \(what): it is longer than \(limit) bytes") }
+        if name.utf8.count > limit {
+            throw RecordError(.badRequest, "Invalid \(what): it is longer than \(limit) bytes")
+        }
         if name.string.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
             throw RecordError(.badRequest, "Invalid \(what): it contains a control character")
         }
@@ -71,7 +74,8 @@ public enum NameRules {
         }
         if isIdentifier { return }
         let rest = mayHaveDots ? "letters, digits, _ and dots" : "letters, digits and _"
-        throw RecordError(.badRequest, "Invalid \(what) '\(name)': it must start with a letter and contain only \(rest)")
+        throw RecordError(
+            .badRequest, "Invalid \(what) '\(name)': it must start with a letter and contain only \(rest)")
     }
 }
 
@@ -95,7 +99,9 @@ extension Provenance {
             let isPlain = signature.deviceID.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
             if !isPlain || signature.deviceID.utf8.count > RecordID.nameLimit {
                 throw RecordError(
-                    .badRequest, "Invalid '\(part)': its deviceID contains a control character, or is longer than \(RecordID.nameLimit) bytes")
+                    .badRequest,
+                    "Invalid '\(part)': its deviceID contains a control character, or is longer than \(RecordID.nameLimit) bytes"
+                )
             }
         }
     }
@@ -109,14 +115,17 @@ public enum ZoneRules {
     public static func check(_ operation: ZoneOperation, in address: DatabaseAddress, as caller: Caller) throws {
         let zoneID = operation.zoneID
         switch address.scope {
-        case .public: throw RecordError(.badRequest, "Custom zones exist in private databases only; the public database has the default zone")
+        case .public:
+            throw RecordError(
+                .badRequest, "Custom zones exist in private databases only; the public database has the default zone")
         case .shared:
             throw ownersOnly
         case .private: break
         }
         if zoneID.isDefault { throw RecordError(.badRequest, "The default zone can't be created or deleted") }
         try NameRules.checkCustomZoneName(zoneID.zoneName)
-        if let owner = zoneID.ownerRecordName, owner != caller.userRecordName, !ZoneID.currentOwnerNames.contains(owner) {
+        if let owner = zoneID.ownerRecordName, owner != caller.userRecordName, !ZoneID.currentOwnerNames.contains(owner)
+        {
             throw RecordError(.accessDenied, "The zone '\(zoneID.zoneName)' belongs to another user")
         }
     }
@@ -133,7 +142,8 @@ public enum ZoneRules {
         }
     }
 
-    public static let ownersOnly = RecordError(.accessDenied, "Only the owner of a zone can create or delete it, in the owner's private database")
+    public static let ownersOnly = RecordError(
+        .accessDenied, "Only the owner of a zone can create or delete it, in the owner's private database")
 
     public static let notShared = RecordError(.notFound, "The zone is not shared with this user")
 

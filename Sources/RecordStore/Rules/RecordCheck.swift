@@ -35,7 +35,8 @@ public struct RecordCheck: Sendable {
     /// - isStored: checks asset files; `nil` skips assets.
     /// - isKnown: checks the addresses of invitations; `nil` skips them.
     public init(
-        _ database: any RecordDatabase, zoneID: ZoneID? = nil, isStored: FileLookup? = nil, isKnown: ShareCheck.UserLookup? = nil, now: Timestamp = .now()
+        _ database: any RecordDatabase, zoneID: ZoneID? = nil, isStored: FileLookup? = nil,
+        isKnown: ShareCheck.UserLookup? = nil, now: Timestamp = .now()
     ) {
         self.database = database
         self.zoneID = zoneID
@@ -86,7 +87,9 @@ public struct RecordCheck: Sendable {
 
     // MARK: A page
 
-    private func findings(in records: [StoredRecord], _ hierarchies: ZoneHierarchies?, _ known: inout Known) async throws -> [RecordFinding] {
+    private func findings(in records: [StoredRecord], _ hierarchies: ZoneHierarchies?, _ known: inout Known)
+        async throws -> [RecordFinding]
+    {
         known.turnPage()
         let rules = try records.map { try RecordRules($0) }
         for record in records { known.note(record) }
@@ -98,7 +101,9 @@ public struct RecordCheck: Sendable {
         for rule in rules {
             findings += rule.findings(in: database.address.scope)
             if circling.contains(rule.record.recordID) { findings.append(rule.circle) }
-            if let hierarchies, let parent = rule.parentID, hierarchies.isNested(rule.record, below: known.ancestor(parent)?.hierarchy) {
+            if let hierarchies, let parent = rule.parentID,
+                hierarchies.isNested(rule.record, below: known.ancestor(parent)?.hierarchy)
+            {
                 findings.append(rule.nestedShare)
             }
             if let finding = hierarchies?.finding(for: rule.record) { findings.append(finding) }
@@ -107,7 +112,9 @@ public struct RecordCheck: Sendable {
             if !missing.isEmpty { doubtful.insert(rule.record.recordID) }
             findings += missing
             for (field, asset) in rule.assets where isStored != nil {
-                if let checksum = FileChecksum(asset.fileChecksum), known.files.isMissing(checksum) { findings.append(rule.missing(asset, in: field)) }
+                if let checksum = FileChecksum(asset.fileChecksum), known.files.isMissing(checksum) {
+                    findings.append(rule.missing(asset, in: field))
+                }
             }
         }
         if doubtful.isEmpty { return findings }
@@ -120,7 +127,9 @@ public struct RecordCheck: Sendable {
     /// The records that are among their own ancestors.
     private func circling(_ records: [StoredRecord], _ known: inout Known) async throws -> Set<RecordID> {
         var circling: Set<RecordID> = []
-        var climbs = records.filter { $0.parent != nil }.map { AncestorWalk(start: $0.recordID, top: $0.recordID, passed: [$0.recordID]) }
+        var climbs = records.filter { $0.parent != nil }.map {
+            AncestorWalk(start: $0.recordID, top: $0.recordID, passed: [$0.recordID])
+        }
         while !climbs.isEmpty {
             try Task.checkCancellation()
             let unknown = Set(climbs.map(\.top)).filter { known.ancestor($0) == nil && !known.targets.isMissing($0) }
@@ -150,7 +159,8 @@ public struct RecordCheck: Sendable {
             for (target, result) in zip(part, try await database.fetch(part, desiredKeys: [])) {
                 switch result {
                 case .success(let record): known.note(record, as: target)
-                case .failure(let error) where error.code == .notFound || error.code == .zoneNotFound: known.targets.note(target, isThere: false)
+                case .failure(let error) where error.code == .notFound || error.code == .zoneNotFound:
+                    known.targets.note(target, isThere: false)
                 case .failure(let error): throw error
                 }
             }
@@ -159,7 +169,9 @@ public struct RecordCheck: Sendable {
 
     private func lookUp(_ checksums: Set<FileChecksum>, _ known: inout Known) async throws {
         guard let isStored else { return }
-        for checksum in checksums where !known.files.isKnown(checksum) { known.files.note(checksum, isThere: try await isStored(checksum)) }
+        for checksum in checksums where !known.files.isKnown(checksum) {
+            known.files.note(checksum, isThere: try await isStored(checksum))
+        }
     }
 
     /// The records that have not changed.
@@ -167,7 +179,9 @@ public struct RecordCheck: Sendable {
         var unchanged: Set<RecordID> = []
         for part in records.inParts(of: Self.lookupSize) {
             for (record, result) in zip(part, try await database.fetch(part.map(\.recordID), desiredKeys: [])) {
-                if case .success(let now) = result, Name(now.recordChangeTag) == Name(record.recordChangeTag) { unchanged.insert(record.recordID) }
+                if case .success(let now) = result, Name(now.recordChangeTag) == Name(record.recordChangeTag) {
+                    unchanged.insert(record.recordID)
+                }
             }
         }
         return unchanged
@@ -209,7 +223,9 @@ private struct Known {
     mutating func note(_ record: StoredRecord, as target: RecordID? = nil) {
         let recordID = target ?? record.recordID
         targets.note(recordID, isThere: true)
-        young[recordID] = Ancestor(parentID: record.parent.map { RecordID(recordName: $0, zoneID: recordID.zoneID) }, hierarchy: record.sharing?.hierarchy)
+        young[recordID] = Ancestor(
+            parentID: record.parent.map { RecordID(recordName: $0, zoneID: recordID.zoneID) },
+            hierarchy: record.sharing?.hierarchy)
     }
 
     /// Called between pages, so that all lookups of a page are kept.
@@ -300,7 +316,10 @@ public struct RecordFinding: Sendable, Hashable {
     /// The problem and its consequences, in one or two sentences.
     public var explanation: String
 
-    public init(kind: Kind, recordID: RecordID, recordType: Name, fieldName: Name? = nil, target: RecordID? = nil, explanation: String) {
+    public init(
+        kind: Kind, recordID: RecordID, recordType: Name, fieldName: Name? = nil, target: RecordID? = nil,
+        explanation: String
+    ) {
         self.kind = kind
         self.recordID = recordID
         self.recordType = recordType
@@ -309,11 +328,13 @@ public struct RecordFinding: Sendable, Hashable {
         self.explanation = explanation
     }
 
-    /// The sentence about records that were taken as they are, though a save of them is refused: they came from elsewhere, or from an earlier version.
+    /// The sentence about records that were taken as they are, though a save of them is refused: they came from
+    /// elsewhere, or from an earlier version.
     /// - Parameter count: of records with encrypted fields, in the public database.
     /// - Returns: `nil` for none.
     public static func encryptedInPublic(_ count: Int) -> String? {
         if count == 0 { return nil }
-        return "\(count) \(count == 1 ? "record holds" : "records hold") encrypted fields, which CloudKit refuses in the public database; skylight check names them."
+        return
+            "\(count) \(count == 1 ? "record holds" : "records hold") encrypted fields, which CloudKit refuses in the public database; skylight check names them."
     }
 }

@@ -30,7 +30,8 @@ struct RecordRules {
     /// Findings of the record by itself.
     /// - Parameter scope: the database of the record.
     func findings(in scope: DatabaseScope) -> [RecordFinding] {
-        [size, entityName].compactMap(\.self) + (scope == .public ? fields.filter(\.isEncrypted).map(encryptedInPublic) : [])
+        [size, entityName].compactMap(\.self)
+            + (scope == .public ? fields.filter(\.isEncrypted).map(encryptedInPublic) : [])
             + links.filter(\.isInOtherZone).map(acrossZones)
     }
 
@@ -82,11 +83,14 @@ struct RecordRules {
                 guard case .reference(let reference) = value else { return nil }
                 let zoneID = zone(of: reference)
                 return Link(
-                    field: field.name, target: RecordID(recordName: reference.recordName, zoneID: zoneID), action: reference.action,
+                    field: field.name, target: RecordID(recordName: reference.recordName, zoneID: zoneID),
+                    action: reference.action,
                     isInOtherZone: zoneID != record.recordID.zoneID)
             }
         }
-        if let parentID { links.append(Link(field: Self.parentField, target: parentID, action: nil, isInOtherZone: false)) }
+        if let parentID {
+            links.append(Link(field: Self.parentField, target: parentID, action: nil, isInOtherZone: false))
+        }
         return links
     }
 
@@ -128,26 +132,34 @@ struct RecordRules {
         if link.isParent {
             return finding(
                 .danglingParent, field: link.field, target: link.target,
-                "Its parent '\(target)' is not \(place). A share of the parent will not include the record, and an app can't place it in a tree")
+                "Its parent '\(target)' is not \(place). A share of the parent will not include the record, and an app can't place it in a tree"
+            )
         }
         let consequence =
             switch link.action {
-            case .deleteSelf?: "A DELETE_SELF reference is deleted with its target, so the target was saved with another name, or never"
+            case .deleteSelf?:
+                "A DELETE_SELF reference is deleted with its target, so the target was saved with another name, or never"
             case .validate?: "Saves of this record are refused while the reference has the action VALIDATE"
             default: "The target was deleted, or is not saved yet. An app that follows the reference finds nothing"
             }
-        return finding(.danglingReference, field: link.field, target: link.target, "The reference points to '\(target)', which is not \(place). \(consequence)")
+        return finding(
+            .danglingReference, field: link.field, target: link.target,
+            "The reference points to '\(target)', which is not \(place). \(consequence)")
     }
 
     func missing(_ asset: Asset, in field: Name) -> RecordFinding {
         finding(
             .missingAsset, field: field,
-            "The file \(asset.fileChecksum) is not stored, so a download fails with NOT_FOUND. Upload the file again; run skylight assets verify for details")
+            "The file \(asset.fileChecksum) is not stored, so a download fails with NOT_FOUND. Upload the file again; run skylight assets verify for details"
+        )
     }
 
-    private func finding(_ kind: RecordFinding.Kind, field: Name? = nil, target: RecordID? = nil, _ explanation: String) -> RecordFinding {
+    private func finding(_ kind: RecordFinding.Kind, field: Name? = nil, target: RecordID? = nil, _ explanation: String)
+        -> RecordFinding
+    {
         RecordFinding(
-            kind: kind, recordID: record.recordID, recordType: record.recordType, fieldName: field, target: target, explanation: explanation)
+            kind: kind, recordID: record.recordID, recordType: record.recordType, fieldName: field, target: target,
+            explanation: explanation)
     }
 }
 
@@ -164,10 +176,14 @@ public enum ShareCheck {
     /// - Parameters:
     ///   - record: a record that holds a share. Others have no findings.
     ///   - isKnown: checks the addresses of invitations; `nil` skips them.
-    public static func findings(in record: StoredRecord, at now: Timestamp, isKnown: UserLookup?) async throws -> [RecordFinding] {
+    public static func findings(in record: StoredRecord, at now: Timestamp, isKnown: UserLookup?) async throws
+        -> [RecordFinding]
+    {
         guard let share = record.sharing?.share else { return [] }
         func finding(_ kind: RecordFinding.Kind, _ field: Name, _ explanation: String) -> RecordFinding {
-            RecordFinding(kind: kind, recordID: record.recordID, recordType: record.recordType, fieldName: field, explanation: explanation)
+            RecordFinding(
+                kind: kind, recordID: record.recordID, recordType: record.recordType, fieldName: field,
+                explanation: explanation)
         }
         let invited = share.participants.filter { $0.status == .invited }
         var findings: [RecordFinding] = []
@@ -175,10 +191,15 @@ public enum ShareCheck {
         if share.guests.isEmpty, age >= patience {
             let days = age / patience
             let reason =
-                if !invited.isEmpty { "\(invited.count) invited, nobody accepted" } else if share.publicPermission != .none {
+                if !invited.isEmpty {
+                    "\(invited.count) invited, nobody accepted"
+                } else if share.publicPermission != .none {
                     "Everybody with the link may join, nobody did"
                 } else { "Nobody is invited, and the link admits nobody" }
-            findings.append(finding(.unacceptedShare, "participants", "\(reason). The share was made \(days == 1 ? "a day" : "\(days) days") ago"))
+            findings.append(
+                finding(
+                    .unacceptedShare, "participants",
+                    "\(reason). The share was made \(days == 1 ? "a day" : "\(days) days") ago"))
         }
         guard let isKnown else { return findings }
         for participant in invited {
@@ -189,7 +210,8 @@ public enum ShareCheck {
             findings.append(
                 finding(
                     .unknownAddress, "participants",
-                    "The invitation of '\(name)' leads to nobody: no user of this server has this address. Add the user, or correct the address"))
+                    "The invitation of '\(name)' leads to nobody: no user of this server has this address. Add the user, or correct the address"
+                ))
         }
         return findings
     }
@@ -221,7 +243,8 @@ struct ZoneHierarchies {
             last = page.count == Self.pageSize ? page.last?.hierarchy : nil
         } while last != nil
         if living.isEmpty { return nil }
-        for node in try await database.tree(of: zoneID, limit: Self.treeLimit).nodes where node.parent != nil && node.hierarchy.map(living.contains) ?? false {
+        for node in try await database.tree(of: zoneID, limit: Self.treeLimit).nodes
+        where node.parent != nil && node.hierarchy.map(living.contains) ?? false {
             types.insert(node.recordType)
         }
     }
@@ -234,10 +257,14 @@ struct ZoneHierarchies {
 
     /// The finding for a record beside the hierarchies that looks as if it belonged below one of them.
     func finding(for record: StoredRecord) -> RecordFinding? {
-        guard record.parent == nil, types.contains(record.recordType), !(record.sharing?.hierarchy.map(living.contains) ?? false) else { return nil }
+        guard record.parent == nil, types.contains(record.recordType),
+            !(record.sharing?.hierarchy.map(living.contains) ?? false)
+        else { return nil }
         return RecordFinding(
-            kind: .besideHierarchies, recordID: record.recordID, recordType: record.recordType, fieldName: RecordRules.parentField,
-            explanation: "It has no parent, so that no guest sees it. Other records of the type \(record.recordType) are shared, below a root. "
+            kind: .besideHierarchies, recordID: record.recordID, recordType: record.recordType,
+            fieldName: RecordRules.parentField,
+            explanation:
+                "It has no parent, so that no guest sees it. Other records of the type \(record.recordType) are shared, below a root. "
                 + "Save it with a parent if guests should see it")
     }
 }

@@ -66,7 +66,10 @@ public struct TransactionZone: Sendable {
     /// True if the zone mirrors one of another container, which gives its records their change tags.
     public let isMirror: Bool
 
-    public init(key: Int64, zoneID: ZoneID, canWrite: Bool, guest: GuestRights? = nil, hasHierarchies: Bool = false, isMirror: Bool = false) {
+    public init(
+        key: Int64, zoneID: ZoneID, canWrite: Bool, guest: GuestRights? = nil, hasHierarchies: Bool = false,
+        isMirror: Bool = false
+    ) {
         self.key = key
         self.zoneID = zoneID
         self.canWrite = canWrite
@@ -96,13 +99,19 @@ extension RecordDraft {
     /// A draft that leaves the fields of a record as they are.
     /// - Parameter previous: the record that it replaces; `nil` for a copy to where none is.
     public init(
-        of record: StoredRecord, replacing previous: StoredRecord?, modified: Signature, recordChangeTag: String?, sharing: RecordSharing?
+        of record: StoredRecord, replacing previous: StoredRecord?, modified: Signature, recordChangeTag: String?,
+        sharing: RecordSharing?
     ) throws {
-        let decoded = Dictionary(try record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        let before = previous?.fields == record.fields
-            ? decoded : Dictionary(try previous?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
+        let decoded = Dictionary(
+            try record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let before =
+            previous?.fields == record.fields
+            ? decoded
+            : Dictionary(
+                try previous?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
         self.init(
-            recordID: record.recordID, recordType: record.recordType, created: record.created, modified: modified, parent: record.parent, fields: decoded,
+            recordID: record.recordID, recordType: record.recordType, created: record.created, modified: modified,
+            parent: record.parent, fields: decoded,
             text: record.fields, previousFields: before, recordChangeTag: recordChangeTag, sharing: sharing)
     }
 }

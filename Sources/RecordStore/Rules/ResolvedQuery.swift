@@ -48,7 +48,8 @@ public struct ResolvedQuery: Sendable {
     /// - Throws: the first problem as `RecordError`, in the order type, filters, sorts.
     public init(_ query: Query, in schema: Schema, building builds: [IndexBuildProgress] = []) throws {
         if query.filters.count > Self.clauseLimit || query.sorts.count > Self.clauseLimit {
-            throw RecordError(.badRequest, "Too many filters or sorts: a query may have up to \(Self.clauseLimit) of each")
+            throw RecordError(
+                .badRequest, "Too many filters or sorts: a query may have up to \(Self.clauseLimit) of each")
         }
         let (problems, filters) = IndexRules.examine(query, in: schema, building: builds)
         if let problem = problems.first { throw problem.error }
@@ -64,7 +65,8 @@ public struct ResolvedQuery: Sendable {
         comparedFields = Self.comparedFields(filters, sorts)
     }
 
-    /// The query of a subscription, whose order is of no matter. Filters need the same indexes as in a query; without filters none is needed.
+    /// The query of a subscription, whose order is of no matter. Filters need the same indexes as in a query; without
+    /// filters none is needed.
     /// - Throws: the first problem as `RecordError`.
     init(subscribing query: Query, in schema: Schema) throws {
         var query = query
@@ -98,7 +100,8 @@ public struct ResolvedQuery: Sendable {
     static func resolve(_ filter: Query.Filter, in type: RecordType) throws -> Filter {
         let key = type.key(named: filter.fieldName)
         guard let definition = type.definition(of: key) else { throw QueryProblem.unknownField(filter.fieldName).error }
-        return Filter(key: key, comparator: filter.comparator, operand: try OperandReader(filter, key, definition.type).operand())
+        return Filter(
+            key: key, comparator: filter.comparator, operand: try OperandReader(filter, key, definition.type).operand())
     }
 }
 
@@ -119,7 +122,9 @@ private struct OperandReader {
         switch filter.comparator {
         case .near:
             guard case .location(let location)? = filter.value.value(declared: .location) else { throw mismatch }
-            if let distance = filter.distance, !(distance >= 0) { throw unfit("needs a 'distance' of at least 0 metres") }
+            if let distance = filter.distance, !(distance >= 0) {
+                throw unfit("needs a 'distance' of at least 0 metres")
+            }
             return .near(location, metres: filter.distance ?? .infinity)
         case .containsAllTokens, .containsAnyTokens:
             guard case .string(let text)? = filter.value.value(declared: .string) else { throw mismatch }
@@ -143,7 +148,9 @@ private struct OperandReader {
             throw unfit("needs a STRING field")
         case .beginsWith where type.valueType != .string && !isName: throw unfit("needs a STRING field")
         case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals:
-            if type.valueType == .location || type.valueType == .reference && !isName { throw unfit("needs a field that can be ordered") }
+            if type.valueType == .location || type.valueType == .reference && !isName {
+                throw unfit("needs a field that can be ordered")
+            }
         default: break
         }
     }
@@ -168,7 +175,8 @@ private struct OperandReader {
         case .untagged(.list, _):
             // CloudKit refuses IN without a list tag. Accepting it would hide a mistake of the client.
             throw RecordError.unexpectedInput(
-                "The fieldValue of \(filter.comparator.rawValue) on '\(filter.fieldName)' needs a type, such as \(type.valueType.rawValue)_LIST")
+                "The fieldValue of \(filter.comparator.rawValue) on '\(filter.fieldName)' needs a type, such as \(type.valueType.rawValue)_LIST"
+            )
         case .cleared: throw mismatch
         default: throw unfit("needs a list of values, with a type such as \(type.valueType.rawValue)_LIST")
         }
@@ -176,7 +184,9 @@ private struct OperandReader {
     }
 
     private func scalar(_ input: FieldInput) throws -> FieldValue {
-        if isName, case .string(let name)? = input.value(declared: .string) { return .reference(Reference(recordName: Name(name))) }
+        if isName, case .string(let name)? = input.value(declared: .string) {
+            return .reference(Reference(recordName: Name(name)))
+        }
         guard let value = input.value(declared: FieldType(type.valueType)) ?? guessed(input) else { throw mismatch }
         return value
     }
@@ -197,7 +207,9 @@ private struct OperandReader {
     }
 
     private func unfit(_ rule: String) -> RecordError {
-        RecordError(.badRequest, "Comparator \(filter.comparator.rawValue) on field '\(key.errorName)' of type \(type.wireName) \(rule)")
+        RecordError(
+            .badRequest,
+            "Comparator \(filter.comparator.rawValue) on field '\(key.errorName)' of type \(type.wireName) \(rule)")
     }
 }
 
@@ -225,7 +237,8 @@ extension ResolvedQuery.Filter {
         case .value(let operand): affirms(comparator, value, operand)
         case .anyOf(let candidates):
             switch comparator {
-            case .listContainsAll: candidates.allSatisfy { candidate in value.elements.contains { ValueOrder.equal($0, candidate) } }
+            case .listContainsAll:
+                candidates.allSatisfy { candidate in value.elements.contains { ValueOrder.equal($0, candidate) } }
             default: candidates.contains { candidate in value.elements.contains { ValueOrder.equal($0, candidate) } }
             }
         case .tokens(let tokens):
@@ -252,7 +265,8 @@ extension ResolvedQuery.Filter {
     private func contains(_ tokens: [String], in text: String) -> Bool {
         if tokens.isEmpty { return false }
         let words = Set(Tokenizer.tokens(of: text).map { Name($0) })
-        return comparator == .containsAllTokens ? tokens.allSatisfy { words.contains(Name($0)) } : tokens.contains { words.contains(Name($0)) }
+        return comparator == .containsAllTokens
+            ? tokens.allSatisfy { words.contains(Name($0)) } : tokens.contains { words.contains(Name($0)) }
     }
 }
 
@@ -332,14 +346,16 @@ public struct QueryPosition: Sendable, Hashable {
 extension ResolvedQuery {
     public func place(of record: QueriedRecord) -> QueryPosition {
         QueryPosition(
-            values: sorts.map { $0.value(of: record) }, recordName: record.record.recordID.recordName, zoneID: record.record.recordID.zoneID)
+            values: sorts.map { $0.value(of: record) }, recordName: record.record.recordID.recordName,
+            zoneID: record.record.recordID.zoneID)
     }
 
     /// True if `left` sorts before `right`.
     public func precedes(_ left: QueryPosition, _ right: QueryPosition) -> Bool {
         for ((left, right), sort) in zip(zip(left.values, right.values), sorts) {
             // A record without a location is farther away than all others.
-            let order = sort.relativeLocation == nil ? ValueOrder.compare(left, right) : Self.compareDistances(left, right)
+            let order =
+                sort.relativeLocation == nil ? ValueOrder.compare(left, right) : Self.compareDistances(left, right)
             if order != 0 { return (order < 0) == sort.ascending }
         }
         if left.recordName != right.recordName { return left.recordName < right.recordName }

@@ -39,7 +39,8 @@ public enum ValueOrder {
     static func equal(_ left: FieldValue, _ right: FieldValue) -> Bool {
         switch (left, right) {
         case (.reference(let left), .reference(let right)):
-            left.recordName == right.recordName && (left.zoneID == nil || right.zoneID == nil || left.zoneID?.zoneName == right.zoneID?.zoneName)
+            left.recordName == right.recordName
+                && (left.zoneID == nil || right.zoneID == nil || left.zoneID?.zoneName == right.zoneID?.zoneName)
         case (.location(let left), .location(let right)): left.isSamePlace(as: right)
         case (.asset, _), (.list, _): false
         default: left.type == right.type && compare(left, right) == 0
@@ -65,7 +66,8 @@ extension Location {
 
     /// True if both denote the same place, however it is written.
     public func isSamePlace(as other: Location) -> Bool {
-        latitude == other.latitude && (longitude == other.longitude || (equalLongitudes?.contains(other.longitude) ?? true))
+        latitude == other.latitude
+            && (longitude == other.longitude || (equalLongitudes?.contains(other.longitude) ?? true))
     }
 
     /// Distance in metres along the great circle on a sphere of the Earth's mean radius (haversine formula). Equal
@@ -126,10 +128,13 @@ public enum Tokenizer {
             if isASCII {
                 // Between two characters that are not part of a word, an ASCII run is one word. Each of its
                 // characters folds to one lowercase character.
-                add(String(unsafeUninitializedCapacity: bytes.count) { buffer in
-                    for (index, byte) in bytes.enumerated() { buffer[index] = (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
-                    return bytes.count
-                })
+                add(
+                    String(unsafeUninitializedCapacity: bytes.count) { buffer in
+                        for (index, byte) in bytes.enumerated() {
+                            buffer[index] = (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
+                        }
+                        return bytes.count
+                    })
             } else {
                 addFolded(String(decoding: bytes, as: UTF8.self))
             }
@@ -140,8 +145,10 @@ public enum Tokenizer {
         }
 
         private mutating func addFolded(_ text: String) {
-            let folded = text.folding(options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil)
-                .precomposedStringWithCanonicalMapping
+            let folded = text.folding(
+                options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil
+            )
+            .precomposedStringWithCanonicalMapping
             var word = String.UnicodeScalarView()
             func finish(_ word: inout String.UnicodeScalarView, _ words: inout Self) {
                 words.add(String(word))
@@ -171,7 +178,8 @@ public enum Tokenizer {
 
     private static func isWordPart(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
-        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber, .letterNumber,
+        case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
+            .letterNumber,
             .otherNumber, .nonspacingMark, .spacingMark, .enclosingMark:
             true
         default: false

@@ -15,7 +15,10 @@ public struct QueryExplanation: Sendable, Hashable {
         /// True if counting stopped early, so that there are at least `entries`.
         public var isCutOff: Bool
 
-        public init(index: QueryIndex, clause: String, standing: Standing, reason: String, entries: Int? = nil, isCutOff: Bool = false) {
+        public init(
+            index: QueryIndex, clause: String, standing: Standing, reason: String, entries: Int? = nil,
+            isCutOff: Bool = false
+        ) {
             self.index = index
             self.clause = clause
             self.standing = standing
@@ -67,8 +70,10 @@ public struct QueryExplanation: Sendable, Hashable {
     }
 
     public init(
-        problems: [QueryProblem] = [], candidates: [Candidate] = [], summary: String = "", entriesRead: Int = 0, recordsRead: Int = 0,
-        recordsReturned: Int = 0, hasMore: Bool = false, milliseconds: Double = 0, statements: [Statement] = [], advice: [CompositeIndex] = []
+        problems: [QueryProblem] = [], candidates: [Candidate] = [], summary: String = "", entriesRead: Int = 0,
+        recordsRead: Int = 0,
+        recordsReturned: Int = 0, hasMore: Bool = false, milliseconds: Double = 0, statements: [Statement] = [],
+        advice: [CompositeIndex] = []
     ) {
         self.problems = problems
         self.candidates = candidates
@@ -150,22 +155,32 @@ public struct IndexCandidate: Sendable, Hashable {
     public static func all(for query: Query, in type: RecordType, problems: [QueryProblem]) -> [IndexCandidate] {
         var candidates: [IndexCandidate] = []
         if query.filters.isEmpty {
-            candidates += of(.system(.recordID), needing: .queryable, in: type, for: .records, problems, unfit: { _ in nil })
+            candidates += of(
+                .system(.recordID), needing: .queryable, in: type, for: .records, problems, unfit: { _ in nil })
         }
         for (number, filter) in query.filters.enumerated() {
             let needed = filter.comparator.requiredIndexes
-            candidates += of(type.key(named: filter.fieldName), needing: needed, in: type, for: .filter(number), problems) { index in
+            candidates += of(
+                type.key(named: filter.fieldName), needing: needed, in: type, for: .filter(number), problems
+            ) { index in
                 needed.contains(index) ? nil : "\(filter.comparator.rawValue) can't use \(index.names.joined())"
             }
         }
         for (number, sort) in query.sorts.enumerated() {
             let needed: Indexes = sort.relativeLocation == nil ? .sortable : .queryable
-            candidates += of(type.key(named: sort.fieldName), needing: needed, in: type, for: .sort(number), problems) { index in
-                if !needed.contains(index) { return "Only \(needed.names.joined()) indexes \(needed == .sortable ? "sort" : "sort by distance")" }
-                return number == 0 ? nil : "Only the first sort uses an index; this one orders records that are equal in the earlier sorts"
+            candidates += of(type.key(named: sort.fieldName), needing: needed, in: type, for: .sort(number), problems) {
+                index in
+                if !needed.contains(index) {
+                    return "Only \(needed.names.joined()) indexes \(needed == .sortable ? "sort" : "sort by distance")"
+                }
+                return number == 0
+                    ? nil
+                    : "Only the first sort uses an index; this one orders records that are equal in the earlier sorts"
             }
         }
-        let composites = type.compositeIndexes.sorted { QueryIndex.composite($0).description < QueryIndex.composite($1).description }
+        let composites = type.compositeIndexes.sorted {
+            QueryIndex.composite($0).description < QueryIndex.composite($1).description
+        }
         for composite in composites { candidates.append(of(composite, in: type, for: query)) }
         return candidates + [IndexCandidate(index: .recordNames, clause: .records, fitness: .fits)]
     }
@@ -186,17 +201,23 @@ public struct IndexCandidate: Sendable, Hashable {
             }
             candidates.append(IndexCandidate(index: .field(key, index), clause: clause, fitness: fitness))
         }
-        let lacking = definition.indexes.isDisjoint(with: needed) ? needed.intersection(definition.allowedIndexes(of: key)) : []
+        let lacking =
+            definition.indexes.isDisjoint(with: needed) ? needed.intersection(definition.allowedIndexes(of: key)) : []
         if let first = Indexes.named.first(where: { lacking.contains($0.index) }) {
             let reason = "Field '\(key.errorName)' has no index \(lacking.names.joined(separator: " or "))"
-            candidates.append(IndexCandidate(index: .field(key, first.index), clause: clause, fitness: .missing(reason)))
+            candidates.append(
+                IndexCandidate(index: .field(key, first.index), clause: clause, fitness: .missing(reason)))
         }
         return candidates
     }
 
     private static func of(_ composite: CompositeIndex, in type: RecordType, for query: Query) -> IndexCandidate {
-        let filter = query.filters.firstIndex { $0.comparator == .equals && type.key(named: $0.fieldName) == composite.filter }
-        let sort = query.sorts.first.map { $0.relativeLocation == nil && type.key(named: $0.fieldName) == composite.sort } ?? false
+        let filter = query.filters.firstIndex {
+            $0.comparator == .equals && type.key(named: $0.fieldName) == composite.filter
+        }
+        let sort =
+            query.sorts.first.map { $0.relativeLocation == nil && type.key(named: $0.fieldName) == composite.sort }
+            ?? false
         let fitness: Fitness =
             if filter == nil {
                 .unfit("The query has no EQUALS filter on '\(composite.filter.errorName)'")
@@ -205,7 +226,8 @@ public struct IndexCandidate: Sendable, Hashable {
             } else {
                 .fits
             }
-        return IndexCandidate(index: .composite(composite), clause: filter.map { .filterAndSort($0) } ?? .sort(0), fitness: fitness)
+        return IndexCandidate(
+            index: .composite(composite), clause: filter.map { .filterAndSort($0) } ?? .sort(0), fitness: fitness)
     }
 
     /// Describes the clause: `filter author EQUALS`, `sort year descending`.
@@ -214,7 +236,8 @@ public struct IndexCandidate: Sendable, Hashable {
         case .records: "all records"
         case .filter(let number): Self.words(of: query.filters[number])
         case .sort(let number): query.sorts.indices.contains(number) ? Self.words(of: query.sorts[number]) : "no sort"
-        case .filterAndSort(let number): Self.words(of: query.filters[number]) + (query.sorts.first.map { ", " + Self.words(of: $0) } ?? "")
+        case .filterAndSort(let number):
+            Self.words(of: query.filters[number]) + (query.sorts.first.map { ", " + Self.words(of: $0) } ?? "")
         }
     }
 
@@ -224,13 +247,15 @@ public struct IndexCandidate: Sendable, Hashable {
 
     private static func words(of sort: Query.Sort) -> String {
         let direction = sort.ascending ? "ascending" : "descending"
-        return sort.relativeLocation == nil ? "sort \(sort.fieldName) \(direction)" : "sort \(sort.fieldName) by distance, \(direction)"
+        return sort.relativeLocation == nil
+            ? "sort \(sort.fieldName) \(direction)" : "sort \(sort.fieldName) by distance, \(direction)"
     }
 
     /// The candidate for an explanation. The parameters apply only if the index fits the clause; otherwise the reason
     /// is known.
     public func explained(
-        in query: Query, _ standing: QueryExplanation.Standing, because reason: String, entries: Int? = nil, isCutOff: Bool = false
+        in query: Query, _ standing: QueryExplanation.Standing, because reason: String, entries: Int? = nil,
+        isCutOff: Bool = false
     ) -> QueryExplanation.Candidate {
         let (standing, reason): (QueryExplanation.Standing, String) =
             switch fitness {
@@ -240,7 +265,8 @@ public struct IndexCandidate: Sendable, Hashable {
             case .beingBuilt(let reason): (.beingBuilt, reason)
             }
         return QueryExplanation.Candidate(
-            index: index, clause: words(in: query), standing: standing, reason: reason, entries: fitness == .fits ? entries : nil,
+            index: index, clause: words(in: query), standing: standing, reason: reason,
+            entries: fitness == .fits ? entries : nil,
             isCutOff: fitness == .fits && isCutOff)
     }
 }
@@ -254,13 +280,16 @@ extension QueryProblem {
 extension QueryExplanation {
     /// Explains a query that can't run.
     public init(of query: Query, in schema: Schema, problems: [QueryProblem]) {
-        let all = schema.types[query.recordType].map { IndexCandidate.all(for: query, in: $0, problems: problems) } ?? []
+        let all =
+            schema.types[query.recordType].map { IndexCandidate.all(for: query, in: $0, problems: problems) } ?? []
         // A type without any index is reported as one problem, which hides others.
         let lacking = IndexNeeds(problems, of: query, type: schema.types[query.recordType]).problems.count
         let problem = lacking == 1 ? "it has one problem" : "it has \(lacking) problems"
         self.init(
             problems: problems,
-            candidates: all.map { $0.explained(in: query, .passedOver, because: "The query can't run, so nothing was read") },
+            candidates: all.map {
+                $0.explained(in: query, .passedOver, because: "The query can't run, so nothing was read")
+            },
             summary: "The query can't run: \(problem).")
     }
 }

@@ -156,7 +156,9 @@ public final class QueryLog: Sendable {
     /// Counts a successful query for each index it required, and for the composite index that served it.
     ///
     /// If either of two indexes is sufficient, both count, because dropping both would make the query fail.
-    public func note(_ query: ResolvedQuery, in type: RecordType, servedBy composite: CompositeIndex? = nil, at now: Timestamp) {
+    public func note(
+        _ query: ResolvedQuery, in type: RecordType, servedBy composite: CompositeIndex? = nil, at now: Timestamp
+    ) {
         var used: Set<QueryIndex> = []
         func use(_ indexes: Indexes, of key: FieldKey) {
             let declared = type.definition(of: key)?.indexes.intersection(indexes) ?? []
@@ -186,10 +188,13 @@ public final class QueryLog: Sendable {
         let shape = QueryShape(query)
         state.withLock { state in
             let count = (state.refusals[shape]?.refusal.count ?? 0) + 1
-            let refusal = QueryStatistics.Refusal(query: query, problems: problems, count: count, last: now, userRecordName: user)
+            let refusal = QueryStatistics.Refusal(
+                query: query, problems: problems, count: count, last: now, userRecordName: user)
             state.refusalCount += 1
             state.refusals[shape] = Refused(refusal: refusal, order: state.refusalCount)
-            if state.refusals.count > QueryStatistics.refusalLimit, let oldest = state.refusals.min(by: { $0.value.order < $1.value.order }) {
+            if state.refusals.count > QueryStatistics.refusalLimit,
+                let oldest = state.refusals.min(by: { $0.value.order < $1.value.order })
+            {
                 state.refusals[oldest.key] = nil
             }
         }
@@ -202,7 +207,9 @@ public final class QueryLog: Sendable {
             state.uses = state.uses.filter { $0.key.isDeclared(in: schema) }
             return state
         }
-        let uses = state.uses.map { QueryStatistics.Use(recordType: $0.recordType, index: $0.index, count: $1.count, last: $1.last) }
+        let uses = state.uses.map {
+            QueryStatistics.Use(recordType: $0.recordType, index: $0.index, count: $1.count, last: $1.last)
+        }
         let refusals = state.refusals.values.sorted { $0.order > $1.order }.compactMap { refused in
             var refusal = refused.refusal
             refusal.problems = IndexRules.problems(of: refusal.query, in: schema, building: builds)
@@ -242,7 +249,9 @@ private struct QueryShape: Hashable {
     init(_ query: Query) {
         recordType = query.recordType
         filters = query.filters.map { Filter(fieldName: $0.fieldName, comparator: $0.comparator) }
-        sorts = query.sorts.map { Sort(fieldName: $0.fieldName, ascending: $0.ascending, isByDistance: $0.relativeLocation != nil) }
+        sorts = query.sorts.map {
+            Sort(fieldName: $0.fieldName, ascending: $0.ascending, isByDistance: $0.relativeLocation != nil)
+        }
     }
 }
 

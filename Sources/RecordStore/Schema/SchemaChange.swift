@@ -31,10 +31,13 @@ public struct SchemaChange: Sendable, Hashable {
     /// One line per change, for the history.
     public var lines: [String] {
         var lines = SchemaDifference(from: before, to: after).lines
-        for type in removedTypes.sorted() where after.types[type] != nil { lines.append("\(type): deleted with its records, and created again") }
+        for type in removedTypes.sorted() where after.types[type] != nil {
+            lines.append("\(type): deleted with its records, and created again")
+        }
         for (type, fields) in removedFields.sorted(by: { $0.key < $1.key }) {
             for field in fields.sorted() {
-                guard let was = before.types[type]?.fields[field]?.type, after.types[type]?.fields[field]?.type.holdsSameValues(as: was) == true
+                guard let was = before.types[type]?.fields[field]?.type,
+                    after.types[type]?.fields[field]?.type.holdsSameValues(as: was) == true
                 else { continue }
                 lines.append("\(type): field '\(field)' deleted with its values, and added again")
             }
@@ -45,8 +48,10 @@ public struct SchemaChange: Sendable, Hashable {
             lines += now.subtracting(was).map { "\(name): \($0.phrase) added" }.sorted { Name($0) < Name($1) }
             // Composite indexes removed with their type or field get no line of their own.
             guard let type = after.types[name] else { continue }
-            lines += was.subtracting(now).filter { type.definition(of: $0.filter) != nil && type.definition(of: $0.sort) != nil }
-                .map { "\(name): \($0.phrase) deleted" }.sorted { Name($0) < Name($1) }
+            lines += was.subtracting(now).filter {
+                type.definition(of: $0.filter) != nil && type.definition(of: $0.sort) != nil
+            }
+            .map { "\(name): \($0.phrase) deleted" }.sorted { Name($0) < Name($1) }
         }
         return lines
     }
@@ -93,7 +98,9 @@ extension Schema {
                 if schema.types[added.name] == nil { grantedTypes.insert(added.name) }
                 try schema.add(added)
             case .removeType(let name):
-                if name == Schema.usersType { throw RecordError(.badRequest, "The type 'Users' belongs to the system and can't be deleted") }
+                if name == Schema.usersType {
+                    throw RecordError(.badRequest, "The type 'Users' belongs to the system and can't be deleted")
+                }
                 _ = try schema.type(name)
                 schema.types[name] = nil
                 removedFields[name] = nil
@@ -121,7 +128,9 @@ extension Schema {
                 schema.roles.insert(role)
                 removedRoles.remove(role)
             case .removeRole(let role):
-                guard schema.roles.remove(role) != nil else { throw RecordError(.badRequest, "Did not find role: \(role)") }
+                guard schema.roles.remove(role) != nil else {
+                    throw RecordError(.badRequest, "Did not find role: \(role)")
+                }
                 removedRoles.insert(role)
             case .addCompositeIndex(let index, let typeName):
                 try schema.change(typeName) { try $0.add(index) }
@@ -136,18 +145,24 @@ extension Schema {
 
         private mutating func remove(_ field: Name, from typeName: Name) throws {
             if typeName == Schema.usersType, field == "roles" {
-                throw RecordError(.badRequest, "The field 'roles' of 'Users' belongs to the system and can't be deleted")
+                throw RecordError(
+                    .badRequest, "The field 'roles' of 'Users' belongs to the system and can't be deleted")
             }
             if typeName == Share.recordType, Share.type.fields[field] != nil {
-                throw RecordError(.badRequest, "The field '\(field)' of '\(typeName)' belongs to CloudKit and can't be deleted")
+                throw RecordError(
+                    .badRequest, "The field '\(field)' of '\(typeName)' belongs to CloudKit and can't be deleted")
             }
             try schema.change(typeName) { type in
                 guard type.fields.removeValue(forKey: field) != nil else {
                     throw RecordError(known: .fieldNotFound, field, typeName)
                 }
-                type.compositeIndexes = type.compositeIndexes.filter { $0.filter != .custom(field) && $0.sort != .custom(field) }
+                type.compositeIndexes = type.compositeIndexes.filter {
+                    $0.filter != .custom(field) && $0.sort != .custom(field)
+                }
             }
-            if !removedTypes.contains(typeName), before.types[typeName]?.fields[field] != nil { removedFields[typeName, default: []].insert(field) }
+            if !removedTypes.contains(typeName), before.types[typeName]?.fields[field] != nil {
+                removedFields[typeName, default: []].insert(field)
+            }
         }
 
         /// Checks roles at the end, so that the order of edits does not matter.
@@ -155,10 +170,16 @@ extension Schema {
             for type in schema.sortedTypes {
                 for grant in type.grants where !SchemaRules.isKnown(grant.role, in: schema) {
                     if removedRoles.contains(grant.role) {
-                        throw RecordError(.badRequest, "The role '\(grant.role)' can't be deleted: the type '\(type.name)' grants it a permission; remove the grant first")
+                        throw RecordError(
+                            .badRequest,
+                            "The role '\(grant.role)' can't be deleted: the type '\(type.name)' grants it a permission; remove the grant first"
+                        )
                     }
                     if grantedTypes.contains(type.name) {
-                        throw RecordError(.badRequest, "The type '\(type.name)' has a grant for the role '\(grant.role)', which does not exist; add the role first")
+                        throw RecordError(
+                            .badRequest,
+                            "The type '\(type.name)' has a grant for the role '\(grant.role)', which does not exist; add the role first"
+                        )
                     }
                 }
             }
@@ -193,17 +214,21 @@ extension Schema {
                 guard existing.type.holdsSameValues(as: definition.type) else {
                     throw RecordError(
                         .badRequest,
-                        "Field '\(name)' of type '\(type.name)' has type \(existing.type.schemaName), which can't be changed to \(definition.type.schemaName)")
+                        "Field '\(name)' of type '\(type.name)' has type \(existing.type.schemaName), which can't be changed to \(definition.type.schemaName)"
+                    )
                 }
                 // The spelling of the type may change, because the values stay the same.
                 type.fields[name]?.type = definition.type
-                type.fields[name]?.idleIndexes = definition.idleIndexes.intersection(definition.type.possibleIdleIndexes)
+                type.fields[name]?.idleIndexes = definition.idleIndexes.intersection(
+                    definition.type.possibleIdleIndexes)
                 try type.set(existing.indexes.union(definition.indexes), of: .custom(name))
             } else {
                 try type.add(name, definition)
             }
         }
-        for (field, indexes) in added.systemIndexes { try type.set(indexes.union(type.systemIndexes[field] ?? []), of: .system(field)) }
+        for (field, indexes) in added.systemIndexes {
+            try type.set(indexes.union(type.systemIndexes[field] ?? []), of: .system(field))
+        }
         for index in added.compositeIndexes { try type.add(index) }
         types[type.name] = type
     }
@@ -213,9 +238,12 @@ extension RecordType {
     fileprivate mutating func add(_ name: Name, _ definition: FieldDefinition) throws {
         try NameRules.checkFieldName(name, from: .schema)
         if definition.type.isEncrypted, !definition.type.canBeEncrypted {
-            throw RecordError(.badRequest, "Field '\(name)' of type \(definition.type.valueType.rawValue) can't be encrypted")
+            throw RecordError(
+                .badRequest, "Field '\(name)' of type \(definition.type.valueType.rawValue) can't be encrypted")
         }
-        fields[name] = FieldDefinition(type: definition.type, idleIndexes: definition.idleIndexes.intersection(definition.type.possibleIdleIndexes))
+        fields[name] = FieldDefinition(
+            type: definition.type, idleIndexes: definition.idleIndexes.intersection(definition.type.possibleIdleIndexes)
+        )
         try set(definition.indexes, of: .custom(name))
     }
 
@@ -242,7 +270,9 @@ extension RecordType {
     fileprivate mutating func set(_ grants: [Grant]) throws {
         let canonical = Grant.canonical(grants)
         if canonical.isEmpty {
-            throw RecordError(.badRequest, "The type '\(name)' needs at least one grant; without grants it would get CloudKit's default grants")
+            throw RecordError(
+                .badRequest,
+                "The type '\(name)' needs at least one grant; without grants it would get CloudKit's default grants")
         }
         self.grants = canonical
     }
@@ -252,14 +282,19 @@ extension RecordType {
         if index.filter == index.sort { throw RecordError(.badRequest, "A composite index needs two different fields") }
         for key in [index.filter, index.sort] where key == .system(.recordID) {
             throw RecordError(
-                .badRequest, "A composite index can't have 'recordName': the index of the other field already orders its records by name")
+                .badRequest,
+                "A composite index can't have 'recordName': the index of the other field already orders its records by name"
+            )
         }
         let (filter, sort) = (try existing(index.filter), try existing(index.sort))
         if filter.type.isList || !filter.allowedIndexes(of: index.filter).contains(.queryable) {
-            throw RecordError(.badRequest, "Field '\(index.filter.errorName)' of type \(filter.type.schemaName) can't be compared with EQUALS")
+            throw RecordError(
+                .badRequest,
+                "Field '\(index.filter.errorName)' of type \(filter.type.schemaName) can't be compared with EQUALS")
         }
         if !sort.allowedIndexes(of: index.sort).contains(.sortable) {
-            throw RecordError(.badRequest, "Field '\(index.sort.errorName)' of type \(sort.type.schemaName) can't be sorted by")
+            throw RecordError(
+                .badRequest, "Field '\(index.sort.errorName)' of type \(sort.type.schemaName) can't be sorted by")
         }
         compositeIndexes.insert(index)
     }

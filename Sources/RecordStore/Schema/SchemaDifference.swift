@@ -4,7 +4,8 @@ public import Records
 ///
 /// Ignores composite indexes, which are not exported or deployed, the order of grants, and whether a number is
 /// spelled NUMBER or as its stored type. A schema without the `Users` type, which every container has, leaves that
-/// type unchanged; so does one without the type of shares, which begins with the first share, or without CloudKit's own fields of that type.
+/// type unchanged; so does one without the type of shares, which begins with the first share, or without CloudKit's own
+/// fields of that type.
 public struct SchemaDifference: Sendable, Hashable {
     public enum Change: Sendable, Hashable {
         case addRole(Name)
@@ -49,7 +50,8 @@ public struct SchemaDifference: Sendable, Hashable {
 
     /// Edits that turn the first schema into the second, in a valid order.
     public var edits: [SchemaEdit] {
-        var (first, removals, additions, settings, last): ([SchemaEdit], [SchemaEdit], [SchemaEdit], [SchemaEdit], [SchemaEdit]) = ([], [], [], [], [])
+        var (first, removals, additions, settings, last):
+            ([SchemaEdit], [SchemaEdit], [SchemaEdit], [SchemaEdit], [SchemaEdit]) = ([], [], [], [], [])
         /// Additions to existing types, so that each type is extended by one edit.
         var grown: [Name: RecordType] = [:]
         func grow(_ typeName: Name, by key: FieldKey, _ definition: FieldDefinition) {
@@ -69,7 +71,8 @@ public struct SchemaDifference: Sendable, Hashable {
             case .changeField(let key, _, let definition, let type):
                 removals.append(.removeField(key.schemaName, in: type))
                 grow(type, by: key, definition)
-            case .setIndexes(let key, _, let indexes, let type): settings.append(.setIndexes(indexes, of: key, in: type))
+            case .setIndexes(let key, _, let indexes, let type):
+                settings.append(.setIndexes(indexes, of: key, in: type))
             case .setGrants(_, let grants, let type): settings.append(.setGrants(grants, of: type))
             }
         }
@@ -88,12 +91,17 @@ public struct SchemaDifference: Sendable, Hashable {
                 return gained.isEmpty ? nil : .addIndexes(gained, of: key, in: type)
             case .setGrants(let grants, let type):
                 let before = changes.reduce(into: [Name: Set<Grant.Permission>]()) { before, change in
-                    if case .setGrants(let grants, _, type) = change { for grant in grants { before[grant.role] = grant.permissions } }
+                    if case .setGrants(let grants, _, type) = change {
+                        for grant in grants { before[grant.role] = grant.permissions }
+                    }
                 }
-                let gained = grants.map { Grant(role: $0.role, permissions: $0.permissions.subtracting(before[$0.role] ?? [])) }.filter { !$0.permissions.isEmpty }
+                let gained = grants.map {
+                    Grant(role: $0.role, permissions: $0.permissions.subtracting(before[$0.role] ?? []))
+                }.filter { !$0.permissions.isEmpty }
                 return gained.isEmpty ? nil : .addGrants(gained, of: type)
             case .removeType, .removeField, .removeRole: return nil
-            case .addType, .addIndexes, .dropIndexes, .addGrants, .addRole, .addCompositeIndex, .removeCompositeIndex: return edit
+            case .addType, .addIndexes, .dropIndexes, .addGrants, .addRole, .addCompositeIndex, .removeCompositeIndex:
+                return edit
             }
         }
     }
@@ -111,7 +119,9 @@ public struct SchemaDifference: Sendable, Hashable {
             case (let before?, let after?) where !before.type.holdsSameValues(as: after.type):
                 changes.append(.changeField(key, from: before, to: after, in: new.name))
             case (let before?, let after?):
-                if before.indexes != after.indexes { changes.append(.setIndexes(key, from: before.indexes, to: after.indexes, in: new.name)) }
+                if before.indexes != after.indexes {
+                    changes.append(.setIndexes(key, from: before.indexes, to: after.indexes, in: new.name))
+                }
             case (_?, nil) where new.name == Share.recordType && Share.type.fields[key.schemaName] != nil: break
             case (let before?, nil): changes.append(.removeField(key, before, in: new.name))
             case (nil, let after?): changes.append(.addField(key, after, in: new.name))
@@ -130,7 +140,8 @@ extension SchemaDifference.Change {
         switch self {
         case .addRole, .removeRole: nil
         case .addType(let type), .removeType(let type): type.name
-        case .addField(_, _, let name), .removeField(_, _, let name), .changeField(_, _, _, let name), .setIndexes(_, _, _, let name),
+        case .addField(_, _, let name), .removeField(_, _, let name), .changeField(_, _, _, let name),
+            .setIndexes(_, _, _, let name),
             .setGrants(_, _, let name):
             name
         }
@@ -139,7 +150,9 @@ extension SchemaDifference.Change {
     /// The changed field; `nil` for other changes.
     public var field: FieldKey? {
         switch self {
-        case .addField(let key, _, _), .removeField(let key, _, _), .changeField(let key, _, _, _), .setIndexes(let key, _, _, _): key
+        case .addField(let key, _, _), .removeField(let key, _, _), .changeField(let key, _, _, _),
+            .setIndexes(let key, _, _, _):
+            key
         case .addRole, .removeRole, .addType, .removeType, .setGrants: nil
         }
     }
@@ -164,13 +177,17 @@ extension SchemaDifference.Change {
         case .removeRole(let role): "Role '\(role)' deleted"
         case .addType(let type): "\(type.name): type added\(Self.fields(of: type))"
         case .removeType(let type): "\(type.name): type deleted\(Self.fields(of: type))"
-        case .addField(let key, let definition, let type): "\(type): field '\(key.schemaName)' \(definition.schemaText) added"
-        case .removeField(let key, let definition, let type): "\(type): field '\(key.schemaName)' \(definition.schemaText) deleted"
+        case .addField(let key, let definition, let type):
+            "\(type): field '\(key.schemaName)' \(definition.schemaText) added"
+        case .removeField(let key, let definition, let type):
+            "\(type): field '\(key.schemaName)' \(definition.schemaText) deleted"
         case .changeField(let key, let before, let after, let type):
             "\(type): field '\(key.schemaName)' becomes \(after.schemaText), was \(before.schemaText)"
         case .setIndexes(let key, let before, let after, let type):
             "\(type): field '\(key.schemaName)': "
-                + [(after.subtracting(before), "added"), (before.subtracting(after), "deleted")].filter { !$0.0.isEmpty }
+                + [(after.subtracting(before), "added"), (before.subtracting(after), "deleted")].filter {
+                    !$0.0.isEmpty
+                }
                 .map { "\($0.0.names.joined(separator: " ")) \($0.1)" }.joined(separator: ", ")
         case .setGrants(let before, let after, let type):
             "\(type): grants " + (after.isEmpty ? "none" : after.map(Self.words).joined(separator: "; ")) + ", were "
@@ -183,8 +200,11 @@ extension SchemaDifference.Change {
 
     private static func fields(of type: RecordType) -> String {
         if type.fields.isEmpty { return " without fields" }
-        let names = type.fields.sorted { $0.key < $1.key }.prefix(fieldsShown).map { "'\($0.key)' \($0.value.schemaText)" }
-        return " with \(type.fields.count == 1 ? "1 field" : "\(type.fields.count) fields"): " + names.joined(separator: ", ")
+        let names = type.fields.sorted { $0.key < $1.key }.prefix(fieldsShown).map {
+            "'\($0.key)' \($0.value.schemaText)"
+        }
+        return " with \(type.fields.count == 1 ? "1 field" : "\(type.fields.count) fields"): "
+            + names.joined(separator: ", ")
             + (type.fields.count > fieldsShown ? " and \(type.fields.count - fieldsShown) more" : "")
     }
 
@@ -213,8 +233,10 @@ public struct SchemaRespelling: Sendable, Hashable {
     public static func all(from before: Schema, to after: Schema) -> [SchemaRespelling] {
         after.sortedTypes.flatMap { type in
             type.fields.sorted { $0.key < $1.key }.compactMap { name, definition in
-                guard let was = before.types[type.name]?.fields[name], was.type.holdsSameValues(as: definition.type) else { return nil }
-                let respelling = SchemaRespelling(recordType: type.name, field: name, from: was.spelling, to: definition.spelling)
+                guard let was = before.types[type.name]?.fields[name], was.type.holdsSameValues(as: definition.type)
+                else { return nil }
+                let respelling = SchemaRespelling(
+                    recordType: type.name, field: name, from: was.spelling, to: definition.spelling)
                 return respelling.from == respelling.to ? nil : respelling
             }
         }
@@ -253,7 +275,9 @@ public struct SchemaLoss: Sendable, Hashable {
     }
 
     /// Counts the losses of changes, by type.
-    static func losses(of changes: [SchemaDifference.Change], measuredBy database: any RecordDatabase) async throws -> [SchemaLoss] {
+    static func losses(of changes: [SchemaDifference.Change], measuredBy database: any RecordDatabase) async throws
+        -> [SchemaLoss]
+    {
         let changes = changes.filter(\.losesSomething)
         guard database.can(.measureTypes) else { return changes.map { SchemaLoss(change: $0, records: nil) } }
         var fields: [Name: Set<Name>] = [:]
@@ -265,7 +289,8 @@ public struct SchemaLoss: Sendable, Hashable {
         for (type, fields) in fields { counts[type] = try await database.valueCounts(of: fields, in: type) }
         return changes.map { change in
             let counts = change.recordType.flatMap { counts[$0] }
-            return SchemaLoss(change: change, records: change.field.map { counts?.values[$0.schemaName] ?? 0 } ?? counts?.records)
+            return SchemaLoss(
+                change: change, records: change.field.map { counts?.values[$0.schemaName] ?? 0 } ?? counts?.records)
         }
     }
 }

@@ -33,7 +33,9 @@ extension Schema {
     public func resolvingNames(in edits: [SchemaEdit]) -> [SchemaEdit] {
         var own = types.mapValues { Set($0.fields.keys) }
         func key(_ key: FieldKey, in typeName: Name) -> FieldKey {
-            guard case .custom(let name) = key, own[typeName]?.contains(name) != true, let field = SystemField(named: name) else { return key }
+            guard case .custom(let name) = key, own[typeName]?.contains(name) != true,
+                let field = SystemField(named: name)
+            else { return key }
             return .system(field)
         }
         func resolved(_ index: CompositeIndex, in typeName: Name) -> CompositeIndex {
@@ -50,11 +52,16 @@ extension Schema {
             case .removeField(let name, let typeName):
                 own[typeName]?.remove(name)
                 return edit
-            case .setIndexes(let indexes, let field, let typeName): return .setIndexes(indexes, of: key(field, in: typeName), in: typeName)
-            case .addIndexes(let indexes, let field, let typeName): return .addIndexes(indexes, of: key(field, in: typeName), in: typeName)
-            case .dropIndexes(let indexes, let field, let typeName): return .dropIndexes(indexes, of: key(field, in: typeName), in: typeName)
-            case .addCompositeIndex(let index, let typeName): return .addCompositeIndex(resolved(index, in: typeName), in: typeName)
-            case .removeCompositeIndex(let index, let typeName): return .removeCompositeIndex(resolved(index, in: typeName), in: typeName)
+            case .setIndexes(let indexes, let field, let typeName):
+                return .setIndexes(indexes, of: key(field, in: typeName), in: typeName)
+            case .addIndexes(let indexes, let field, let typeName):
+                return .addIndexes(indexes, of: key(field, in: typeName), in: typeName)
+            case .dropIndexes(let indexes, let field, let typeName):
+                return .dropIndexes(indexes, of: key(field, in: typeName), in: typeName)
+            case .addCompositeIndex(let index, let typeName):
+                return .addCompositeIndex(resolved(index, in: typeName), in: typeName)
+            case .removeCompositeIndex(let index, let typeName):
+                return .removeCompositeIndex(resolved(index, in: typeName), in: typeName)
             case .setGrants, .addGrants, .addRole, .removeRole: return edit
             }
         }
@@ -76,9 +83,12 @@ extension JSONWriter {
             case .removeField(let name, let recordType):
                 writer.member("removeField", name)
                 writer.member("recordType", recordType)
-            case .setIndexes(let indexes, let field, let recordType): writer.members("setIndexes", indexes, of: field, in: recordType)
-            case .addIndexes(let indexes, let field, let recordType): writer.members("addIndexes", indexes, of: field, in: recordType)
-            case .dropIndexes(let indexes, let field, let recordType): writer.members("dropIndexes", indexes, of: field, in: recordType)
+            case .setIndexes(let indexes, let field, let recordType):
+                writer.members("setIndexes", indexes, of: field, in: recordType)
+            case .addIndexes(let indexes, let field, let recordType):
+                writer.members("addIndexes", indexes, of: field, in: recordType)
+            case .dropIndexes(let indexes, let field, let recordType):
+                writer.members("dropIndexes", indexes, of: field, in: recordType)
             case .setGrants(let grants, let recordType): writer.members("setGrants", grants, of: recordType)
             case .addGrants(let grants, let recordType): writer.members("addGrants", grants, of: recordType)
             case .addRole(let name):

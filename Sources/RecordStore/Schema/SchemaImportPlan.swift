@@ -67,7 +67,9 @@ public struct SchemaImportPlan: Sendable, Hashable {
             }
             target.types[name]?.compositeIndexes = old.compositeIndexes.filter { index in
                 [index.filter, index.sort].allSatisfy { key in
-                    guard let before = old.definition(of: key), let after = type.definition(of: key) else { return false }
+                    guard let before = old.definition(of: key), let after = type.definition(of: key) else {
+                        return false
+                    }
                     return before.type.holdsSameValues(as: after.type)
                 }
             }
@@ -94,7 +96,8 @@ public struct SchemaImportPlan: Sendable, Hashable {
                     merged.fields[name]?.indexes.formUnion(definition.indexes)
                 } else {
                     conflicts.append(
-                        "field '\(name)' of type '\(type.name)' is \(existing.type.schemaName), and \(definition.type.schemaName) in the file")
+                        "field '\(name)' of type '\(type.name)' is \(existing.type.schemaName), and \(definition.type.schemaName) in the file"
+                    )
                 }
             }
             for (field, indexes) in type.systemIndexes { merged.systemIndexes[field, default: []].formUnion(indexes) }
@@ -121,11 +124,15 @@ public struct SchemaImportPlan: Sendable, Hashable {
             guard let deployed = change.recordType.flatMap({ production.types[$0] }) else { return nil }
             switch change {
             case .removeType(let type): return "type '\(type.name)' would be deleted"
-            case .removeField(let key, _, _): return deployed.definition(of: key) == nil ? nil : "field '\(key.schemaName)' of type '\(deployed.name)' would be deleted"
+            case .removeField(let key, _, _):
+                return deployed.definition(of: key) == nil
+                    ? nil : "field '\(key.schemaName)' of type '\(deployed.name)' would be deleted"
             case .changeField(let key, _, let definition, _), .addField(let key, let definition, _):
                 return otherwise(key, definition, than: deployed)
             case .addType(let type):
-                let reasons = type.fields.sorted { $0.key < $1.key }.compactMap { otherwise(.custom($0.key), $0.value, than: deployed) }
+                let reasons = type.fields.sorted { $0.key < $1.key }.compactMap {
+                    otherwise(.custom($0.key), $0.value, than: deployed)
+                }
                 return reasons.isEmpty ? nil : reasons.joined(separator: "; ")
             case .addRole, .removeRole, .setIndexes, .setGrants: return nil
             }
@@ -138,9 +145,13 @@ public struct SchemaImportPlan: Sendable, Hashable {
         }
     }
     /// Describes a field that production has with another type; `nil` if there is no conflict.
-    private static func otherwise(_ key: FieldKey, _ definition: FieldDefinition, than deployed: RecordType) -> String? {
-        guard let type = deployed.definition(of: key)?.type, !type.holdsSameValues(as: definition.type) else { return nil }
-        return "field '\(key.schemaName)' of type '\(deployed.name)' is \(type.schemaName) there, and \(definition.type.schemaName) in the file"
+    private static func otherwise(_ key: FieldKey, _ definition: FieldDefinition, than deployed: RecordType) -> String?
+    {
+        guard let type = deployed.definition(of: key)?.type, !type.holdsSameValues(as: definition.type) else {
+            return nil
+        }
+        return
+            "field '\(key.schemaName)' of type '\(deployed.name)' is \(type.schemaName) there, and \(definition.type.schemaName) in the file"
     }
 }
 
@@ -155,8 +166,12 @@ extension SchemaText {
     ///   add, don't count.
     public static func checkSize(of text: String) throws {
         let size = text.utf8.count
-        guard size > serverLimit, size - text.utf8.count(where: { $0 == UInt8(ascii: "\r") }) > serverLimit else { return }
-        throw RecordError(.badRequest, "The limit of a schema's text is \(serverLimit >> 20) MiB here, and this one has \(size) bytes")
+        guard size > serverLimit, size - text.utf8.count(where: { $0 == UInt8(ascii: "\r") }) > serverLimit else {
+            return
+        }
+        throw RecordError(
+            .badRequest, "The limit of a schema's text is \(serverLimit >> 20) MiB here, and this one has \(size) bytes"
+        )
     }
 }
 
@@ -212,6 +227,7 @@ public struct SchemaDeploymentPlan: Sendable, Hashable {
         }
         return RecordError(
             .badRequest,
-            "The schema can't be deployed, because production never loses or changes types and fields: \(reasons.joined(separator: "; ")). Correct development first")
+            "The schema can't be deployed, because production never loses or changes types and fields: \(reasons.joined(separator: "; ")). Correct development first"
+        )
     }
 }

@@ -9,7 +9,9 @@ public enum SchemaRules {
         for edit in edits {
             switch edit {
             case .addCompositeIndex, .removeCompositeIndex: continue
-            default: throw RecordError(.accessDenied, "The production schema can't be edited; change the development schema and deploy it")
+            default:
+                throw RecordError(
+                    .accessDenied, "The production schema can't be edited; change the development schema and deploy it")
             }
         }
     }
@@ -23,7 +25,9 @@ public enum SchemaRules {
 
     /// - Throws: `RecordError` ACCESS_DENIED in production.
     public static func checkResetting(in address: DatabaseAddress) throws {
-        if address.environment == .production { throw RecordError(.accessDenied, "Production can't be reset; only development can") }
+        if address.environment == .production {
+            throw RecordError(.accessDenied, "Production can't be reset; only development can")
+        }
     }
 
     /// The error for deleting the type of a record that holds a share, or is the root of one.
@@ -50,12 +54,13 @@ public enum SchemaRules {
     public static func deploy(_ development: Schema, over production: Schema) throws -> SchemaChange {
         let plan = SchemaDeploymentPlan(from: development, to: production)
         if let refusal = plan.refusal { throw refusal }
-        return try production.changed(by: plan.edits.map { edit in
-            guard case .addType(var type) = edit else { return edit }
-            // Each environment has its own composite indexes.
-            type.compositeIndexes = []
-            return .addType(type)
-        })
+        return try production.changed(
+            by: plan.edits.map { edit in
+                guard case .addType(var type) = edit else { return edit }
+                // Each environment has its own composite indexes.
+                type.compositeIndexes = []
+                return .addType(type)
+            })
     }
 
     /// First line of the history entry of a reset.
@@ -71,7 +76,8 @@ public enum SchemaRules {
 
 // MARK: - Schema changes by saves
 
-/// Schema changes by saves: in development unknown types and fields are created, in production they are refused. The type of shares is made in both.
+/// Schema changes by saves: in development unknown types and fields are created, in production they are refused. The
+/// type of shares is made in both.
 public struct JustInTimeSchema {
     public private(set) var schema: Schema
     private let environment: Environment
@@ -98,8 +104,8 @@ public struct JustInTimeSchema {
 public enum ValueOrigin: Sendable, Hashable {
     /// A client, which saves to a database of this scope.
     case client(DatabaseScope)
-    /// A store that accepted them: records that are restored or copied, and earlier versions. They are encrypted if the declared field is, also in
-    /// the public database, where earlier versions of Skylight accepted that.
+    /// A store that accepted them: records that are restored or copied, and earlier versions. They are encrypted if the
+    /// declared field is, also in the public database, where earlier versions of Skylight accepted that.
     case store
 }
 
@@ -134,7 +140,9 @@ struct JustInTimeType {
     }
 
     /// Resolves the fields of an operation with the type.
-    mutating func resolve(_ inputs: [Name: FieldInput], from origin: ValueOrigin) throws -> (values: [Name: Field], cleared: Set<Name>) {
+    mutating func resolve(_ inputs: [Name: FieldInput], from origin: ValueOrigin) throws -> (
+        values: [Name: Field], cleared: Set<Name>
+    ) {
         var values: [Name: Field] = [:]
         var cleared: Set<Name> = []
         for (name, input) in inputs.sorted(by: { $0.key < $1.key }) {
@@ -147,8 +155,10 @@ struct JustInTimeType {
             // Measured on iCloud, in this order.
             if declared.isEncrypted, origin == .client(.public) { throw RecordError(known: .encryptedInPublic) }
             if input.isEncrypted, !declared.isEncrypted { throw RecordError(known: .encryptedIntoPlain, name) }
-            guard origin == .store || !input.isTakenForBytes(in: declared), let value = input.value(declared: declared) else {
-                throw RecordError(known: .wrongValueType, input.typeName(in: declared), name, type.name, declared.wireName)
+            guard origin == .store || !input.isTakenForBytes(in: declared), let value = input.value(declared: declared)
+            else {
+                throw RecordError(
+                    known: .wrongValueType, input.typeName(in: declared), name, type.name, declared.wireName)
             }
             values[name] = Field(name: name, value: value, isEncrypted: declared.isEncrypted)
         }
@@ -169,9 +179,15 @@ struct JustInTimeType {
         }
         if input.isEncrypted {
             if origin == .client(.public) { throw RecordError(known: .encryptedInPublic) }
-            if !fieldType.canBeEncrypted { throw RecordError(.badRequest, "Field '\(name)' of type \(fieldType.valueType.rawValue) can't be encrypted") }
+            if !fieldType.canBeEncrypted {
+                throw RecordError(
+                    .badRequest, "Field '\(name)' of type \(fieldType.valueType.rawValue) can't be encrypted")
+            }
             if !input.isMarkedEncrypted {
-                throw RecordError(.badRequest, "Field '\(name)' is new and its encrypted value has no type; send a type such as STRING beside isEncrypted")
+                throw RecordError(
+                    .badRequest,
+                    "Field '\(name)' is new and its encrypted value has no type; send a type such as STRING beside isEncrypted"
+                )
             }
             fieldType.isEncrypted = true
         }
@@ -197,12 +213,15 @@ extension FieldInput {
         }
     }
 
-    /// True for a value that says that it is encrypted, and with which type. iCloud takes other values of encrypted fields for ENCRYPTED_BYTES.
+    /// True for a value that says that it is encrypted, and with which type. iCloud takes other values of encrypted
+    /// fields for ENCRYPTED_BYTES.
     fileprivate var isMarkedEncrypted: Bool {
         if case .tagged(_, _, let isEncrypted) = self { isEncrypted } else { false }
     }
 
-    fileprivate func isTakenForBytes(in declared: FieldType) -> Bool { declared.isEncrypted && declared.valueType != .bytes && !isMarkedEncrypted }
+    fileprivate func isTakenForBytes(in declared: FieldType) -> Bool {
+        declared.isEncrypted && declared.valueType != .bytes && !isMarkedEncrypted
+    }
 
     /// The type name for error messages about a declared field.
     fileprivate func typeName(in declared: FieldType) -> String {

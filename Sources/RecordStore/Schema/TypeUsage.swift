@@ -32,7 +32,8 @@ public struct TypeUsage: Sendable, Hashable {
         public var tokenBytes: Int
 
         public init(
-            key: FieldKey, records: Int = 0, distinctValues: Int = 0, isCutOff: Bool = false, largestBytes: Int = 0, largestRecord: RecordID? = nil,
+            key: FieldKey, records: Int = 0, distinctValues: Int = 0, isCutOff: Bool = false, largestBytes: Int = 0,
+            largestRecord: RecordID? = nil,
             entryBytes: Int = 0, tokenBytes: Int = 0
         ) {
             self.key = key
@@ -109,7 +110,9 @@ public struct UsageMeter: Sendable {
     public mutating func add(_ record: StoredRecord) throws {
         records += 1
         for (name, text) in try record.fields.valueTexts() { add(text, to: .custom(name), of: record.recordID) }
-        for field in SystemField.implicit { add(Self.text(of: field, in: record), to: .system(field), of: record.recordID) }
+        for field in SystemField.implicit {
+            add(Self.text(of: field, in: record), to: .system(field), of: record.recordID)
+        }
     }
 
     private mutating func add(_ text: some Collection<UInt8>, to key: FieldKey, of recordID: RecordID) {
@@ -121,7 +124,8 @@ public struct UsageMeter: Sendable {
         }
         if gauges.values[slot].usage.isCutOff { return }
         var hasher = Hasher()
-        text.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) } ?? text.forEach { hasher.combine($0) }
+        text.withContiguousStorageIfAvailable { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+            ?? text.forEach { hasher.combine($0) }
         let hash = hasher.finalize()
         if gauges.values[slot].values.contains(hash) { return }
         if gauges.values[slot].values.count < TypeUsage.distinctLimit, rememberedValues < valueLimit {
@@ -183,7 +187,9 @@ extension JSONWriter {
             writer.name("compositeIndexes")
             writer.array { writer in
                 let indexes = usage.compositeBytes.sorted {
-                    ($0.key.filter.schemaName, $0.key.sort.schemaName) < ($1.key.filter.schemaName, $1.key.sort.schemaName)
+                    ($0.key.filter.schemaName, $0.key.sort.schemaName) < (
+                        $1.key.filter.schemaName, $1.key.sort.schemaName
+                    )
                 }
                 for (index, bytes) in indexes {
                     writer.object { writer in

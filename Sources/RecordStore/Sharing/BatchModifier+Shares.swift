@@ -7,7 +7,8 @@ extension BatchModifier {
 
     /// The record that an operation finds: that of the transaction, unless the caller is a guest who does not see it.
     /// - Throws: `RecordError` ACCESS_DENIED for what the guest must not do; CONFLICT for a name that is taken.
-    func seen(_ record: StoredRecord?, by operation: RecordOperation, in zone: TransactionZone) throws -> StoredRecord? {
+    func seen(_ record: StoredRecord?, by operation: RecordOperation, in zone: TransactionZone) throws -> StoredRecord?
+    {
         let isShare = record?.sharing?.share != nil
         guard let guest = zone.guest else {
             if !zone.canWrite, !isShare { throw ShareRules.writingRefused }
@@ -15,7 +16,9 @@ extension BatchModifier {
         }
         guard let record else {
             if operation.recordType == Share.recordType, !operation.kind.isDeletion { throw ShareRules.creatingRefused }
-            if !guest.canWrite { throw operation.kind.isDeletion ? ShareRules.writingRefused : ShareRules.creatingRefused }
+            if !guest.canWrite {
+                throw operation.kind.isDeletion ? ShareRules.writingRefused : ShareRules.creatingRefused
+            }
             return nil
         }
         guard let permission = guest.permission(for: record) else {
@@ -40,13 +43,18 @@ extension BatchModifier {
         return record
     }
 
-    /// - Throws: `RecordError` ACCESS_DENIED if a guest makes a root depend on another record: the share would end with that one.
+    /// - Throws: `RecordError` ACCESS_DENIED if a guest makes a root depend on another record: the share would end with
+    ///   that one.
     func checkDependence(of fields: some Sequence<Field>, before: [Name: Field]) throws {
-        func targets(_ field: Field) -> [Name] { field.value.references.filter { $0.action == .deleteSelf }.map(\.recordName) }
+        func targets(_ field: Field) -> [Name] {
+            field.value.references.filter { $0.action == .deleteSelf }.map(\.recordName)
+        }
         let known = Set(before.values.flatMap(targets))
         for field in fields where !known.isSuperset(of: targets(field)) {
             throw RecordError(
-                .accessDenied, "The reference in field '\(field.name)' has action DELETE_SELF; in the root of a share, only its owner may save that. Use NONE")
+                .accessDenied,
+                "The reference in field '\(field.name)' has action DELETE_SELF; in the root of a share, only its owner may save that. Use NONE"
+            )
         }
     }
 
@@ -54,12 +62,18 @@ extension BatchModifier {
 
     /// Sharing's part of a record after a save.
     mutating func sharing(
-        after operation: RecordOperation, of name: Name, _ typeName: Name, parent: Name?, replacing existing: StoredRecord?, in zone: TransactionZone
+        after operation: RecordOperation, of name: Name, _ typeName: Name, parent: Name?,
+        replacing existing: StoredRecord?, in zone: TransactionZone
     ) throws -> RecordSharing? {
         if typeName == Share.recordType { return try share(after: operation, of: name, replacing: existing, in: zone) }
         let before = existing?.sharing
-        guard zone.hasHierarchies || hasBegunHierarchy || before != nil || operation.createsShortGUID || operation.provenance?.shortGUID != nil else { return nil }
-        let shortGUID = try before?.shortGUID ?? free(operation.provenance?.shortGUID) ?? (operation.createsShortGUID ? ShareRules.newShortGUID() : nil)
+        guard
+            zone.hasHierarchies || hasBegunHierarchy || before != nil || operation.createsShortGUID
+                || operation.provenance?.shortGUID != nil
+        else { return nil }
+        let shortGUID =
+            try before?.shortGUID ?? free(operation.provenance?.shortGUID)
+            ?? (operation.createsShortGUID ? ShareRules.newShortGUID() : nil)
         let hierarchy: Int64? =
             if let existing, try transaction.isRoot(existing) {
                 before?.hierarchy
@@ -74,9 +88,12 @@ extension BatchModifier {
 
     /// Follows the save of a record.
     mutating func followSave(
-        of saved: StoredRecord, replacing existing: StoredRecord?, by operation: RecordOperation, in zone: TransactionZone, at index: Int
+        of saved: StoredRecord, replacing existing: StoredRecord?, by operation: RecordOperation,
+        in zone: TransactionZone, at index: Int
     ) throws {
-        if zone.guest != nil { deferred.add(.reach(isNew: existing == nil), saved.recordID.recordName, in: zone, at: index) }
+        if zone.guest != nil {
+            deferred.add(.reach(isNew: existing == nil), saved.recordID.recordName, in: zone, at: index)
+        }
         let (before, after) = (existing?.sharing?.hierarchy, saved.sharing?.hierarchy)
         if before == nil, after == nil { return }
         if let share = saved.sharing?.share, let after {
@@ -85,7 +102,9 @@ extension BatchModifier {
             } else {
                 // A restored share has guests at once, and they come before the records that they see.
                 if let hierarchy = try transaction.hierarchy(after) {
-                    for user in share.guests { _ = try transaction.admit(user, to: hierarchy, share.permission(of: user)) }
+                    for user in share.guests {
+                        _ = try transaction.admit(user, to: hierarchy, share.permission(of: user))
+                    }
                 }
                 if let root = share.rootName {
                     try begin(after, at: root, for: saved, in: zone)
@@ -94,7 +113,9 @@ extension BatchModifier {
             }
         }
         // Other saves are refused in the end. No version put a restored record below itself within a hierarchy.
-        if operation.provenance != nil, after != nil, saved.parent != existing?.parent, try isCutOff(saved, in: zone.key) {
+        if operation.provenance != nil, after != nil, saved.parent != existing?.parent,
+            try isCutOff(saved, in: zone.key)
+        {
             throw ParentOrder.cycle(saved.recordID.recordName)
         }
         let isMoved = before != after || saved.parent != existing?.parent
@@ -103,19 +124,29 @@ extension BatchModifier {
         let name = saved.recordID.recordName
         // The children of most new records are not there yet.
         if existing == nil, try transaction.children(of: name, in: zone.key, after: nil, limit: 1).isEmpty { return }
-        // A guest may have come or gone while a walk to or from the record's place was not finished. The records below it follow the record then.
-        if before != after || change.isOfMembers { walk.add(HierarchyWalk.Item(zone: zone.key, name: name, view: nil, hides: before != nil, signature: signature)) }
+        // A guest may have come or gone while a walk to or from the record's place was not finished. The records below
+        // it follow the record then.
+        if before != after || change.isOfMembers {
+            walk.add(
+                HierarchyWalk.Item(zone: zone.key, name: name, view: nil, hides: before != nil, signature: signature))
+        }
         if !isMoved { return }
         // Walks that have passed the record's place, or come to it no more, have to come to the records below it.
-        for view in try transaction.unfinishedViews(ofZone: zone.key).union(walk.items.lazy.filter { $0.zone == zone.key }.compactMap(\.view)).sorted() {
+        for view in try transaction.unfinishedViews(ofZone: zone.key).union(
+            walk.items.lazy.filter { $0.zone == zone.key }.compactMap(\.view)
+        ).sorted() {
             walk.add(HierarchyWalk.Item(zone: zone.key, name: name, view: view, hides: true, signature: signature))
         }
     }
 
     // MARK: Parents
 
-    /// Notes what must be true in the end of a record that was saved with another parent. A restored record may be as it was, in any order.
-    mutating func checkPlace(of saved: StoredRecord, replacing existing: StoredRecord?, by operation: RecordOperation, in zone: TransactionZone, at index: Int) {
+    /// Notes what must be true in the end of a record that was saved with another parent. A restored record may be as
+    /// it was, in any order.
+    mutating func checkPlace(
+        of saved: StoredRecord, replacing existing: StoredRecord?, by operation: RecordOperation,
+        in zone: TransactionZone, at index: Int
+    ) {
         guard operation.provenance == nil, case .record(let parent) = operation.parent else { return }
         let name = saved.recordID.recordName
         if existing?.parent != parent {
@@ -125,9 +156,9 @@ extension BatchModifier {
         deferred.add(.parent, parent, in: zone, at: index)
     }
 
-    /// True for a record that is about to get its first child. Apple's page of `CKRecord.recordChangeTag` says that "in some situations" a parent gets a
-    /// new tag when a child is saved; users report it of the first child, not of later ones. Nothing is shared in the public database, and a mirror has
-    /// the tags of its origin.
+    /// True for a record that is about to get its first child. Apple's page of `CKRecord.recordChangeTag` says that "in
+    /// some situations" a parent gets a new tag when a child is saved; users report it of the first child, not of later
+    /// ones. Nothing is shared in the public database, and a mirror has the tags of its origin.
     func isNewParent(_ parent: Name, in zone: TransactionZone) throws -> Bool {
         if database == .public || zone.isMirror { return false }
         return try transaction.children(of: parent, in: zone.key, after: nil, limit: 1).isEmpty
@@ -138,8 +169,11 @@ extension BatchModifier {
         defer { newParents = [] }
         for (name, zone) in newParents where renewed[zone.key, default: []].insert(name).inserted {
             guard let record = try transaction.record(named: name, in: zone.key) else { continue }
-            let draft = try RecordDraft(of: record, replacing: record, modified: signature, recordChangeTag: nil, sharing: record.sharing)
-            try transaction.update(transaction.save(draft, replacing: record, in: zone.key), in: zone.key, wasElsewhere: false, by: signature)
+            let draft = try RecordDraft(
+                of: record, replacing: record, modified: signature, recordChangeTag: nil, sharing: record.sharing)
+            try transaction.update(
+                transaction.save(draft, replacing: record, in: zone.key), in: zone.key, wasElsewhere: false,
+                by: signature)
         }
     }
 
@@ -159,16 +193,20 @@ extension BatchModifier {
     private func isCutOff(_ record: StoredRecord, in zone: Int64) throws -> Bool {
         let name = record.recordID.recordName
         if try transaction.isRoot(record) { return false }
-        return try ancestor(of: name, in: zone) { try $0.recordID.recordName == name || isRootOfOthers($0) }?.recordID.recordName == name
+        return try ancestor(of: name, in: zone) { try $0.recordID.recordName == name || isRootOfOthers($0) }?.recordID
+            .recordName == name
     }
 
-    func isRoot(_ name: Name, in zone: Int64) throws -> Bool { try transaction.record(named: name, in: zone).map(isRootOfOthers) ?? false }
+    func isRoot(_ name: Name, in zone: Int64) throws -> Bool {
+        try transaction.record(named: name, in: zone).map(isRootOfOthers) ?? false
+    }
 
     func isBelowRoot(_ name: Name, in zone: Int64) throws -> Bool {
         try ancestor(of: name, in: zone, isRootOfOthers) != nil
     }
 
-    /// True if a record below this one is the root of a share. Looks up from the roots, which are fewer than the records below.
+    /// True if a record below this one is the root of a share. Looks up from the roots, which are fewer than the
+    /// records below.
     func isAboveRoot(_ name: Name, in zone: Int64) throws -> Bool {
         if try transaction.children(of: name, in: zone, after: nil, limit: 1).isEmpty { return false }
         return try transaction.hierarchies(in: zone).contains { hierarchy in
@@ -178,13 +216,19 @@ extension BatchModifier {
     }
 
     /// True for the root of a hierarchy. The record of a share shares nothing with those that have it as their parent.
-    private func isRootOfOthers(_ record: StoredRecord) throws -> Bool { try record.sharing?.share == nil && transaction.isRoot(record) }
+    private func isRootOfOthers(_ record: StoredRecord) throws -> Bool {
+        try record.sharing?.share == nil && transaction.isRoot(record)
+    }
 
     /// The nearest ancestor that meets a condition. Parents that were saved by an earlier version may form a circle.
-    private func ancestor(of name: Name, in zone: Int64, _ isMeant: (StoredRecord) throws -> Bool) throws -> StoredRecord? {
+    private func ancestor(of name: Name, in zone: Int64, _ isMeant: (StoredRecord) throws -> Bool) throws
+        -> StoredRecord?
+    {
         var next = try transaction.record(named: name, in: zone)?.parent
         var passed: Set<Name> = []
-        while let name = next, passed.insert(name).inserted, let ancestor = try transaction.record(named: name, in: zone) {
+        while let name = next, passed.insert(name).inserted,
+            let ancestor = try transaction.record(named: name, in: zone)
+        {
             if try isMeant(ancestor) { return ancestor }
             next = ancestor.parent
         }
@@ -198,7 +242,9 @@ extension BatchModifier {
     /// Walks the trees below the records of the operations as far as a request may.
     mutating func finishWalk() throws {
         if walk.items.isEmpty { return }
-        let isFinished = try walk.run(in: transaction) { [transaction, walkLimit] in $0 < walkLimit && !transaction.hasWorkedLong }
+        let isFinished = try walk.run(in: transaction) { [transaction, walkLimit] in
+            $0 < walkLimit && !transaction.hasWorkedLong
+        }
         if !isFinished { try transaction.enqueue(walk.items) }
         walk = HierarchyWalk()
     }
@@ -209,28 +255,40 @@ extension BatchModifier {
     private mutating func share(
         after operation: RecordOperation, of name: Name, replacing existing: StoredRecord?, in zone: TransactionZone
     ) throws -> RecordSharing {
-        if let sharing = existing?.sharing, let share = sharing.share { return try changed(share, sharing, by: operation, replacing: existing) }
+        if let sharing = existing?.sharing, let share = sharing.share {
+            return try changed(share, sharing, by: operation, replacing: existing)
+        }
         guard database == .private else { throw ShareRules.creatingRefused }
         let others = try transaction.hierarchies(in: zone.key)
         if others.contains(where: { $0.rootName == nil }) { throw ShareRules.zoneAlreadyShared }
         var shortGUID = operation.provenance?.shortGUID
         var rootName: Name?
         if name == Share.zoneWideName {
-            if operation.share.root != nil { throw RecordError(.badRequest, "The record '\(name)' shares its zone; leave out 'forRecord'") }
+            if operation.share.root != nil {
+                throw RecordError(.badRequest, "The record '\(name)' shares its zone; leave out 'forRecord'")
+            }
             if !others.isEmpty { throw ShareRules.zoneAlreadyShared }
         } else {
             guard let given = operation.share.root else {
-                throw RecordError.unexpectedInput("Expected 'forRecord' in the share '\(name)'; without it, '\(Share.zoneWideName)' shares the zone")
+                throw RecordError.unexpectedInput(
+                    "Expected 'forRecord' in the share '\(name)'; without it, '\(Share.zoneWideName)' shares the zone")
             }
-            guard let root = try transaction.record(named: given.recordName, in: zone.key), root.recordType != Share.recordType else { throw ShareRules.noRoot }
-            if let tag = given.recordChangeTag, Name(tag) != Name(root.recordChangeTag) { throw RecordError(known: .staleTag) }
+            guard let root = try transaction.record(named: given.recordName, in: zone.key),
+                root.recordType != Share.recordType
+            else { throw ShareRules.noRoot }
+            if let tag = given.recordChangeTag, Name(tag) != Name(root.recordChangeTag) {
+                throw RecordError(known: .staleTag)
+            }
             if try transaction.isRoot(root) { throw ShareRules.alreadyShared }
             rootName = given.recordName
             shortGUID = root.sharing?.shortGUID ?? shortGUID
         }
         let link = try free(shortGUID) ?? ShareRules.newShortGUID()
-        let empty = Share(rootName: rootName, shortGUID: link, participants: [ShareRules.owner(caller.userRecordName, at: now)])
-        let share = operation.provenance == nil ? try ShareRules.apply(operation.share, to: empty) : try ShareRules.restore(operation.share, over: empty)
+        let empty = Share(
+            rootName: rootName, shortGUID: link, participants: [ShareRules.owner(caller.userRecordName, at: now)])
+        let share =
+            operation.provenance == nil
+            ? try ShareRules.apply(operation.share, to: empty) : try ShareRules.restore(operation.share, over: empty)
         let number = try transaction.makeHierarchy(in: zone.key, rootName: rootName, shareName: name, shortGUID: link)
         hasBegunHierarchy = true
         return RecordSharing(shortGUID: link, share: share, hierarchy: number)
@@ -242,40 +300,60 @@ extension BatchModifier {
         return shortGUID
     }
 
-    private func changed(_ share: Share, _ sharing: RecordSharing, by operation: RecordOperation, replacing existing: StoredRecord?) throws -> RecordSharing {
+    private func changed(
+        _ share: Share, _ sharing: RecordSharing, by operation: RecordOperation, replacing existing: StoredRecord?
+    ) throws -> RecordSharing {
         if operation.provenance != nil, database == .private {
             if let root = operation.share.root, root.recordName != share.rootName { throw ShareRules.otherRoot }
-            return RecordSharing(shortGUID: share.shortGUID, share: try ShareRules.restore(operation.share, over: share), hierarchy: sharing.hierarchy)
+            return RecordSharing(
+                shortGUID: share.shortGUID, share: try ShareRules.restore(operation.share, over: share),
+                hierarchy: sharing.hierarchy)
         }
         if operation.share.participants != nil {
             // Whatever the operation, so that nobody undoes an invitation or an acceptance without having seen it.
             guard let tag = operation.recordChangeTag else {
-                throw RecordError.unexpectedInput("Expected 'recordChangeTag' in a save of a share with 'participants', which are saved only if unchanged")
+                throw RecordError.unexpectedInput(
+                    "Expected 'recordChangeTag' in a save of a share with 'participants', which are saved only if unchanged"
+                )
             }
             if Name(tag) != existing.map({ Name($0.recordChangeTag) }) { throw RecordError(known: .staleTag) }
         }
-        let mayManage = share.owner?.userRecordName == caller.userRecordName || share.participant(caller.userRecordName)?.role == .administrator
+        let mayManage =
+            share.owner?.userRecordName == caller.userRecordName
+            || share.participant(caller.userRecordName)?.role == .administrator
         let after: Share
-        do { after = try ShareRules.apply(operation.share, to: share) } catch { throw mayManage ? error : ShareRules.ownersOnly }
+        do { after = try ShareRules.apply(operation.share, to: share) } catch {
+            throw mayManage ? error : ShareRules.ownersOnly
+        }
         if after != share, !mayManage { throw ShareRules.ownersOnly }
         return RecordSharing(shortGUID: share.shortGUID, share: after, hierarchy: sharing.hierarchy)
     }
 
     /// Makes a record the root of a hierarchy.
-    private mutating func begin(_ number: Int64, at rootName: Name, for share: StoredRecord, in zone: TransactionZone) throws {
+    private mutating func begin(_ number: Int64, at rootName: Name, for share: StoredRecord, in zone: TransactionZone)
+        throws
+    {
         guard let root = try transaction.record(named: rootName, in: zone.key) else { throw ShareRules.noRoot }
-        try resave(root, RecordSharing(shortGUID: share.sharing?.shortGUID, shareName: share.recordID.recordName, hierarchy: number), in: zone.key)
+        try resave(
+            root,
+            RecordSharing(shortGUID: share.sharing?.shortGUID, shareName: share.recordID.recordName, hierarchy: number),
+            in: zone.key)
     }
 
     /// Saves a record with nothing but its sharing changed, which gives it a new change tag.
     private mutating func resave(_ record: StoredRecord, _ sharing: RecordSharing?, in zone: Int64) throws {
-        let draft = try RecordDraft(of: record, replacing: record, modified: record.modified, recordChangeTag: nil, sharing: sharing)
+        let draft = try RecordDraft(
+            of: record, replacing: record, modified: record.modified, recordChangeTag: nil, sharing: sharing)
         let saved = try transaction.save(draft, replacing: record, in: zone)
         renewed[zone, default: []].insert(record.recordID.recordName)
         let isElsewhere = record.sharing?.hierarchy != sharing?.hierarchy
-        try transaction.update(saved, in: zone, wasElsewhere: isElsewhere && record.sharing?.hierarchy != nil, by: signature)
+        try transaction.update(
+            saved, in: zone, wasElsewhere: isElsewhere && record.sharing?.hierarchy != nil, by: signature)
         if isElsewhere {
-            walk.add(HierarchyWalk.Item(zone: zone, name: record.recordID.recordName, view: nil, hides: record.sharing?.hierarchy != nil, signature: signature))
+            walk.add(
+                HierarchyWalk.Item(
+                    zone: zone, name: record.recordID.recordName, view: nil, hides: record.sharing?.hierarchy != nil,
+                    signature: signature))
         }
     }
 
@@ -287,8 +365,12 @@ extension BatchModifier {
             let view = try transaction.admit(user, to: hierarchy, share.permission(of: user))
             // The user came with a restored share, or had accepted and had no right.
             guard !former.guests.contains(user), let rootName = hierarchy.rootName else { continue }
-            if let root = try transaction.record(named: rootName, in: hierarchy.zone) { try transaction.show(root, in: view) }
-            walk.add(HierarchyWalk.Item(zone: hierarchy.zone, name: rootName, view: view, hides: false, signature: signature))
+            if let root = try transaction.record(named: rootName, in: hierarchy.zone) {
+                try transaction.show(root, in: view)
+            }
+            walk.add(
+                HierarchyWalk.Item(zone: hierarchy.zone, name: rootName, view: view, hides: false, signature: signature)
+            )
         }
     }
 
@@ -304,8 +386,11 @@ extension BatchModifier {
             for item in try transaction.endShare(hierarchy, by: signature) { walk.add(item) }
         }
         _ = try transaction.delete(share, in: zone.key, by: signature)
-        guard let rootName = hierarchy?.rootName, let root = try transaction.record(named: rootName, in: zone.key) else { return }
-        let outer = try root.parent.flatMap { try transaction.hierarchy(below: transaction.record(named: $0, in: zone.key)) }
+        guard let rootName = hierarchy?.rootName, let root = try transaction.record(named: rootName, in: zone.key)
+        else { return }
+        let outer = try root.parent.flatMap {
+            try transaction.hierarchy(below: transaction.record(named: $0, in: zone.key))
+        }
         try resave(root, RecordSharing(shortGUID: root.sharing?.shortGUID, hierarchy: outer), in: zone.key)
     }
 
@@ -313,8 +398,10 @@ extension BatchModifier {
     /// - Throws: `RecordError` ACCESS_DENIED if the guest has no part in a share.
     public mutating func leave(_ zoneID: ZoneID) throws -> ZoneID {
         let zone = try transaction.zone(zoneID)
-        let shares = try transaction.hierarchies(in: zone.key).compactMap { try transaction.record(named: $0.shareName, in: zone.key) }
-            .filter { $0.sharing?.share?.members.contains(caller.userRecordName) ?? false }
+        let shares = try transaction.hierarchies(in: zone.key).compactMap {
+            try transaction.record(named: $0.shareName, in: zone.key)
+        }
+        .filter { $0.sharing?.share?.members.contains(caller.userRecordName) ?? false }
         if shares.isEmpty { throw ZoneRules.ownersOnly }
         for share in shares { try leaveShare(share, in: zone) }
         try finishWalk()
@@ -323,7 +410,8 @@ extension BatchModifier {
 
     /// Ends the part of a user who accepted, also without a right now. The entry stays as REMOVED.
     mutating func leaveShare(_ record: StoredRecord, in zone: TransactionZone) throws {
-        guard var share = record.sharing?.share, let number = record.sharing?.hierarchy, let hierarchy = try transaction.hierarchy(number),
+        guard var share = record.sharing?.share, let number = record.sharing?.hierarchy,
+            let hierarchy = try transaction.hierarchy(number),
             share.members.contains(caller.userRecordName)
         else { throw RecordError.recordNotFound }
         for index in share.participants.indices where share.participants[index].user == caller.userRecordName {

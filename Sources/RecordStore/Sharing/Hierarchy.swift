@@ -11,7 +11,8 @@ public struct Hierarchy: Sendable, Hashable {
     public let shareName: Name
 
     /// The error for a share in a zone that mirrors one of another container, which has the shares.
-    public static let inMirror = RecordError(.badRequest, "Records of a mirror are shared in the container that it mirrors")
+    public static let inMirror = RecordError(
+        .badRequest, "Records of a mirror are shared in the container that it mirrors")
 
     public init(number: Int64, zone: Int64, rootName: Name?, shareName: Name) {
         self.number = number
@@ -23,9 +24,10 @@ public struct Hierarchy: Sendable, Hashable {
 
 /// The operations of an engine's open transaction that sharing needs.
 ///
-/// A guest sees a zone of the guest's own, the *view*: a copy of the records of all hierarchies that one owner's zone shares with the guest.
-/// So a guest's feed, queries and tokens are those of a zone, and cost what the guest sees. Each record of a hierarchy
-/// carries the hierarchy's number (``Records/RecordSharing/hierarchy``), so nobody walks up to its root.
+/// A guest sees a zone of the guest's own, the *view*: a copy of the records of all hierarchies that one owner's zone
+/// shares with the guest. So a guest's feed, queries and tokens are those of a zone, and cost what the guest sees. Each
+/// record of a hierarchy carries the hierarchy's number (``Records/RecordSharing/hierarchy``), so nobody walks up to
+/// its root.
 public protocol HierarchyTransaction: AnyObject {
     /// The record with the name; `nil` if it does not exist.
     func record(named name: Name, in zone: Int64) throws -> StoredRecord?
@@ -63,7 +65,8 @@ public protocol HierarchyTransaction: AnyObject {
     /// The views of a zone that a walk left for later brings up to date.
     func unfinishedViews(ofZone zone: Int64) throws -> Set<Int64>
 
-    /// Leaves a walk to be finished after the commit. Until a walk that hides records is finished, guests of the zone can't read.
+    /// Leaves a walk to be finished after the commit. Until a walk that hides records is finished, guests of the zone
+    /// can't read.
     func enqueue(_ walks: [HierarchyWalk.Item]) throws
 }
 
@@ -83,7 +86,8 @@ public protocol SharingTransaction: HierarchyTransaction {
     /// - Returns: the user's view; the zone itself if all of it is shared.
     func admit(_ user: Name, to hierarchy: Hierarchy, _ permission: SharePermission) throws -> Int64
 
-    /// Removes a user from a hierarchy. The view of a user without any other hierarchy of the zone ends. Does nothing if the user is no guest.
+    /// Removes a user from a hierarchy. The view of a user without any other hierarchy of the zone ends. Does nothing
+    /// if the user is no guest.
     /// - Returns: the view if it goes on.
     func dismiss(_ user: Name, from hierarchy: Hierarchy) throws -> Int64?
 }
@@ -109,8 +113,8 @@ public struct GuestRights: Sendable, Hashable {
 
 // MARK: - Walks
 
-/// Walks down trees of parents after something changed at their top, so that each record is in the hierarchy of its parent, and each view shows
-/// what its guest may see. It works in steps: the rest of a long walk is left for later.
+/// Walks down trees of parents after something changed at their top, so that each record is in the hierarchy of its
+/// parent, and each view shows what its guest may see. It works in steps: the rest of a long walk is left for later.
 public struct HierarchyWalk: Sendable {
     /// A record whose children are to be looked at.
     public struct Item: Sendable, Hashable {
@@ -127,7 +131,10 @@ public struct HierarchyWalk: Sendable {
         /// User and time of the change.
         public let signature: Signature
 
-        public init(zone: Int64, name: Name, top: Name? = nil, view: Int64?, hides: Bool, after: Name? = nil, signature: Signature) {
+        public init(
+            zone: Int64, name: Name, top: Name? = nil, view: Int64?, hides: Bool, after: Name? = nil,
+            signature: Signature
+        ) {
             self.zone = zone
             self.name = name
             self.top = top ?? name
@@ -162,8 +169,11 @@ public struct HierarchyWalk: Sendable {
     /// - Returns: `true` if nothing is left.
     public mutating func run(in transaction: any HierarchyTransaction, while mayGoOn: (Int) -> Bool) throws -> Bool {
         while let item = items.last {
-            let children = try transaction.children(of: item.name, in: item.zone, after: item.after, limit: Self.pageSize)
-            let target = try item.view == nil ? transaction.hierarchy(below: transaction.record(named: item.name, in: item.zone)) : nil
+            let children = try transaction.children(
+                of: item.name, in: item.zone, after: item.after, limit: Self.pageSize)
+            let target =
+                try item.view == nil
+                ? transaction.hierarchy(below: transaction.record(named: item.name, in: item.zone)) : nil
             items.removeLast()
             let place = items.count
             var last: Name?
@@ -173,7 +183,9 @@ public struct HierarchyWalk: Sendable {
                     return false
                 }
                 work += 1
-                if let hides = try look(at: child, of: item, target, in: transaction) { items.append(item.below(child, hides: hides)) }
+                if let hides = try look(at: child, of: item, target, in: transaction) {
+                    items.append(item.below(child, hides: hides))
+                }
                 last = child
             }
             if let last, children.count == Self.pageSize { items.insert(item.going(on: last), at: place) }
@@ -182,20 +194,27 @@ public struct HierarchyWalk: Sendable {
     }
 
     /// - Returns: whether records below it may have to be hidden; `nil` if nothing changes below it.
-    private mutating func look(at child: Name, of item: Item, _ target: Int64?, in transaction: any HierarchyTransaction) throws -> Bool? {
+    private mutating func look(
+        at child: Name, of item: Item, _ target: Int64?, in transaction: any HierarchyTransaction
+    ) throws -> Bool? {
         // The root of a share has its own hierarchy, whatever its parent is.
-        guard let record = try transaction.record(named: child, in: item.zone), try !transaction.isRoot(record) else { return nil }
+        guard let record = try transaction.record(named: child, in: item.zone), try !transaction.isRoot(record) else {
+            return nil
+        }
         if child == item.top { return nil }
         if let view = item.view {
             let hierarchy = try transaction.hierarchy(of: record)
             let isSeen = try hierarchy.map { try transaction.views(of: $0).contains(view) } ?? false
-            let isNews = try isSeen ? transaction.show(record, in: view) : transaction.hide(child, in: view, by: item.signature)
-            // Records in no hierarchy may be among their own ancestors. If one below them is in a hierarchy, another walk comes to it.
+            let isNews =
+                try isSeen ? transaction.show(record, in: view) : transaction.hide(child, in: view, by: item.signature)
+            // Records in no hierarchy may be among their own ancestors. If one below them is in a hierarchy, another
+            // walk comes to it.
             return hierarchy == nil && !isNews ? nil : item.hides
         }
         let before = record.sharing?.hierarchy
         if before == target {
-            // Guests may have come or gone while its parent was elsewhere and a walk had not come to it. Then this is true of the records below it, too.
+            // Guests may have come or gone while its parent was elsewhere and a walk had not come to it. Then this is
+            // true of the records below it, too.
             let change = try transaction.update(record, in: item.zone, wasElsewhere: true, by: item.signature)
             work += change.views
             return change.isOfMembers ? true : nil
@@ -212,18 +231,25 @@ extension HierarchyTransaction {
         return try hierarchy(number)?.number
     }
 
-    /// The number of the hierarchy of a record's children. Nothing belongs to a hierarchy through the record that holds its share.
-    func hierarchy(below parent: StoredRecord?) throws -> Int64? { parent?.sharing?.share == nil ? try hierarchy(of: parent) : nil }
+    /// The number of the hierarchy of a record's children. Nothing belongs to a hierarchy through the record that holds
+    /// its share.
+    func hierarchy(below parent: StoredRecord?) throws -> Int64? {
+        parent?.sharing?.share == nil ? try hierarchy(of: parent) : nil
+    }
 
     /// True for the root of a share that has not ended, and for the share itself.
     func isRoot(_ record: StoredRecord) throws -> Bool {
-        guard let sharing = record.sharing, let number = sharing.hierarchy, sharing.shareName != nil || sharing.share != nil else { return false }
+        guard let sharing = record.sharing, let number = sharing.hierarchy,
+            sharing.shareName != nil || sharing.share != nil
+        else { return false }
         return try hierarchy(number) != nil
     }
 
     /// Moves a record, which is otherwise unchanged, to another hierarchy.
     /// - Returns: the number of views that were brought up to date.
-    fileprivate func move(_ record: StoredRecord, to hierarchy: Int64?, in zone: Int64, by signature: Signature) throws -> Int {
+    fileprivate func move(_ record: StoredRecord, to hierarchy: Int64?, in zone: Int64, by signature: Signature) throws
+        -> Int
+    {
         try place(record, in: zone, under: hierarchy)
         var moved = record
         moved.sharing = RecordSharing.placing(record.sharing, in: hierarchy)
@@ -241,23 +267,29 @@ extension HierarchyTransaction {
         // A view may show the record for a share that has ended just now.
         let others = try wasElsewhere ? self.views(ofZone: zone).subtracting(views) : []
         var isOfMembers = false
-        for view in others.sorted() where try hide(record.recordID.recordName, in: view, by: signature) { isOfMembers = true }
+        for view in others.sorted() where try hide(record.recordID.recordName, in: view, by: signature) {
+            isOfMembers = true
+        }
         for view in views.sorted() where try show(record, in: view) { isOfMembers = true }
         return (views.count + others.count, isOfMembers)
     }
 }
 
 extension CascadeTransaction {
-    /// Follows the deletion of a record: it leaves all views, and the records below it leave its hierarchy. The share of a root ends with it.
+    /// Follows the deletion of a record: it leaves all views, and the records below it leave its hierarchy. The share
+    /// of a root ends with it.
     /// - Returns: the walks that this takes.
-    func followDeletion(of record: StoredRecord, in zone: Int64, by signature: Signature) throws -> [HierarchyWalk.Item] {
+    func followDeletion(of record: StoredRecord, in zone: Int64, by signature: Signature) throws -> [HierarchyWalk.Item]
+    {
         guard let sharing = record.sharing, let number = sharing.hierarchy else { return [] }
         let name = record.recordID.recordName
         var items: [HierarchyWalk.Item] = []
         for view in try views(ofZone: zone).sorted() { try hide(name, in: view, by: signature) }
         if let hierarchy = try hierarchy(number), name == hierarchy.rootName || name == hierarchy.shareName {
             items = try endShare(hierarchy, by: signature)
-            if name == hierarchy.rootName, let share = try self.record(named: hierarchy.shareName, in: zone) { _ = try delete(share, in: zone, by: signature) }
+            if name == hierarchy.rootName, let share = try self.record(named: hierarchy.shareName, in: zone) {
+                _ = try delete(share, in: zone, by: signature)
+            }
         }
         return items + [HierarchyWalk.Item(zone: zone, name: name, view: nil, hides: true, signature: signature)]
     }
@@ -270,7 +302,9 @@ extension CascadeTransaction {
 
     /// Hides the top of a hierarchy in the view of a user who is no guest of it any more.
     /// - Returns: the walk that hides the rest.
-    public func dismissal(of view: Int64, from hierarchy: Hierarchy, by signature: Signature) throws -> [HierarchyWalk.Item] {
+    public func dismissal(of view: Int64, from hierarchy: Hierarchy, by signature: Signature) throws -> [HierarchyWalk
+        .Item]
+    {
         guard let root = hierarchy.rootName else { return [] }
         for name in [root, hierarchy.shareName] { try hide(name, in: view, by: signature) }
         return [HierarchyWalk.Item(zone: hierarchy.zone, name: root, view: view, hides: true, signature: signature)]
@@ -280,10 +314,13 @@ extension CascadeTransaction {
 // MARK: - Removal of types
 
 extension CascadeTransaction {
-    /// Follows the deletion of a record that was deleted with its type: it leaves all views, and the records below it leave its hierarchy.
+    /// Follows the deletion of a record that was deleted with its type: it leaves all views, and the records below it
+    /// leave its hierarchy.
     /// - Returns: the walks that this takes.
     /// - Throws: `RecordError` BAD_REQUEST if a share needs the record: then the type must stay.
-    public func followRemoval(of record: StoredRecord, in zone: Int64, by signature: Signature) throws -> [HierarchyWalk.Item] {
+    public func followRemoval(of record: StoredRecord, in zone: Int64, by signature: Signature) throws -> [HierarchyWalk
+        .Item]
+    {
         if try isRoot(record), let number = record.sharing?.hierarchy, let hierarchy = try hierarchy(number) {
             throw SchemaRules.needed(record.recordID, of: record.recordType, by: hierarchy.shareName)
         }

@@ -10,7 +10,10 @@ public struct ShareAcceptance {
     private let walkLimit: Int
 
     /// - Parameter walkLimit: maximum number of records that one acceptance shows at once.
-    public init(_ transaction: any RecordTransaction, caller: Caller, addresses: LookupInfo, now: Timestamp, walkLimit: Int = BatchModifier.cascadeLimit) {
+    public init(
+        _ transaction: any RecordTransaction, caller: Caller, addresses: LookupInfo, now: Timestamp,
+        walkLimit: Int = BatchModifier.cascadeLimit
+    ) {
         self.transaction = transaction
         self.caller = caller
         self.addresses = addresses
@@ -27,7 +30,8 @@ public struct ShareAcceptance {
 
     /// The share that a link leads to.
     /// - Returns: for users who are not invited, of the participants only the owner.
-    /// - Throws: `RecordError` NOT_FOUND; ACCESS_DENIED for users who are not invited to a share that is not open to everybody.
+    /// - Throws: `RecordError` NOT_FOUND; ACCESS_DENIED for users who are not invited to a share that is not open to
+    ///   everybody.
     public func resolve(_ shortGUID: String) throws -> ResolvedShare {
         let (hierarchy, record, share) = try find(shortGUID)
         var resolved = try resolved(record, share, hierarchy)
@@ -37,13 +41,15 @@ public struct ShareAcceptance {
         if resolved.participant == nil {
             var shown = share
             shown.participants.removeAll { $0.role != .owner }
-            resolved.share.sharing = RecordSharing(shortGUID: share.shortGUID, share: shown, hierarchy: hierarchy.number)
+            resolved.share.sharing = RecordSharing(
+                shortGUID: share.shortGUID, share: shown, hierarchy: hierarchy.number)
         }
         return resolved
     }
 
     /// Lets the caller take part in a share. A second acceptance changes nothing, unless another invitation gives more.
-    /// - Throws: as ``resolve(_:)``; BAD_REQUEST for the owner of the share, or too many participants; AUTHENTICATION_REQUIRED for an anonymous caller.
+    /// - Throws: as ``resolve(_:)``; BAD_REQUEST for the owner of the share, or too many participants;
+    ///   AUTHENTICATION_REQUIRED for an anonymous caller.
     public func accept(_ shortGUID: String) throws -> ResolvedShare {
         if caller.access == .anonymous { throw GrantRules.signInNeeded }
         let (hierarchy, record, share) = try find(shortGUID)
@@ -52,13 +58,22 @@ public struct ShareAcceptance {
         let signature = Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID)
         let sharing = RecordSharing(shortGUID: share.shortGUID, share: accepted, hierarchy: hierarchy.number)
         let saved = try transaction.save(
-            RecordDraft(of: record, replacing: record, modified: record.modified, recordChangeTag: nil, sharing: sharing), replacing: record, in: hierarchy.zone)
-        let view = try transaction.admit(caller.userRecordName, to: hierarchy, accepted.permission(of: caller.userRecordName))
+            RecordDraft(
+                of: record, replacing: record, modified: record.modified, recordChangeTag: nil, sharing: sharing),
+            replacing: record, in: hierarchy.zone)
+        let view = try transaction.admit(
+            caller.userRecordName, to: hierarchy, accepted.permission(of: caller.userRecordName))
         if let rootName = hierarchy.rootName {
             try transaction.update(saved, in: hierarchy.zone, wasElsewhere: false, by: signature)
-            if let root = try transaction.record(named: rootName, in: hierarchy.zone) { try transaction.show(root, in: view) }
-            var walk = HierarchyWalk([HierarchyWalk.Item(zone: hierarchy.zone, name: rootName, view: view, hides: false, signature: signature)])
-            let isFinished = try walk.run(in: transaction) { [transaction, walkLimit] in $0 < walkLimit && !transaction.hasWorkedLong }
+            if let root = try transaction.record(named: rootName, in: hierarchy.zone) {
+                try transaction.show(root, in: view)
+            }
+            var walk = HierarchyWalk([
+                HierarchyWalk.Item(zone: hierarchy.zone, name: rootName, view: view, hides: false, signature: signature)
+            ])
+            let isFinished = try walk.run(in: transaction) { [transaction, walkLimit] in
+                $0 < walkLimit && !transaction.hasWorkedLong
+            }
             if !isFinished { try transaction.enqueue(walk.items) }
         }
         return try resolved(saved, accepted, hierarchy)
@@ -66,16 +81,19 @@ public struct ShareAcceptance {
 
     private func find(_ shortGUID: String) throws -> (Hierarchy, StoredRecord, Share) {
         guard let hierarchy = try transaction.hierarchy(shortGUID: shortGUID),
-            let record = try transaction.record(named: hierarchy.shareName, in: hierarchy.zone), let share = record.sharing?.share
+            let record = try transaction.record(named: hierarchy.shareName, in: hierarchy.zone),
+            let share = record.sharing?.share
         else { throw ShareRules.unknownLink }
         return (hierarchy, record, share)
     }
 
     private func resolved(_ record: StoredRecord, _ share: Share, _ hierarchy: Hierarchy) throws -> ResolvedShare {
         let user = caller.userRecordName
-        let participant = share.invitation(of: user, addresses).map { share.participants[$0] } ?? share.participant(user)
+        let participant =
+            share.invitation(of: user, addresses).map { share.participants[$0] } ?? share.participant(user)
         return ResolvedShare(
-            shortGUID: share.shortGUID, share: record, root: try hierarchy.rootName.flatMap { try transaction.record(named: $0, in: hierarchy.zone) },
+            shortGUID: share.shortGUID, share: record,
+            root: try hierarchy.rootName.flatMap { try transaction.record(named: $0, in: hierarchy.zone) },
             participant: participant, isOwner: share.owner?.userRecordName == user)
     }
 }
@@ -91,7 +109,9 @@ public struct ResolvedShare: Sendable, Hashable {
     public var participant: ShareParticipant?
     public var isOwner: Bool
 
-    public init(shortGUID: String, share: StoredRecord, root: StoredRecord?, participant: ShareParticipant?, isOwner: Bool) {
+    public init(
+        shortGUID: String, share: StoredRecord, root: StoredRecord?, participant: ShareParticipant?, isOwner: Bool
+    ) {
         self.shortGUID = shortGUID
         self.share = share
         self.root = root

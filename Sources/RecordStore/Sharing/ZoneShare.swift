@@ -6,8 +6,8 @@ public struct ZoneShare: Sendable, Hashable {
     /// The record that holds the share. Its zone is the one that is shared, or that has the shared records.
     public var record: StoredRecord
     public var share: Share
-    /// The number that the records carry which guests see through this share (``Records/RecordSharing/hierarchy``), in a zone that is shared as a
-    /// whole only the share itself. Later shares have higher numbers.
+    /// The number that the records carry which guests see through this share (``Records/RecordSharing/hierarchy``), in
+    /// a zone that is shared as a whole only the share itself. Later shares have higher numbers.
     public var hierarchy: Int64
 
     public var zoneID: ZoneID { record.recordID.zoneID }
@@ -21,7 +21,9 @@ public struct ZoneShare: Sendable, Hashable {
     public var givenType: String? { text(of: Share.typeField) }
 
     private func text(of field: Name) -> String? {
-        guard case .string(let text)? = (try? record.fields.values(of: [field]))?[field], !text.isEmpty else { return nil }
+        guard case .string(let text)? = (try? record.fields.values(of: [field]))?[field], !text.isEmpty else {
+            return nil
+        }
         return text
     }
 
@@ -62,10 +64,13 @@ public struct ZoneTree: Sendable, Hashable {
 }
 
 extension RecordDatabase {
-    /// The share through which guests see a record; `nil` for none. A share of the whole zone counts for all its records.
+    /// The share through which guests see a record; `nil` for none. A share of the whole zone counts for all its
+    /// records.
     public func share(showing record: StoredRecord) async throws -> ZoneShare? {
         let zoneID = record.recordID.zoneID
-        if let number = record.sharing?.hierarchy, let share = try await shares(in: zoneID, after: number - 1, limit: 1).first, share.hierarchy == number {
+        if let number = record.sharing?.hierarchy,
+            let share = try await shares(in: zoneID, after: number - 1, limit: 1).first, share.hierarchy == number
+        {
             return share
         }
         return try await shares(in: zoneID, after: nil, limit: 1).first { $0.rootName == nil }
@@ -103,15 +108,15 @@ extension ZoneParticipant.Permission {
     }
 }
 
-// Sharing a whole zone with one user, who needs no link. It is a short way to save the record `cloudkit.zoneshare`, and to accept the share
-// as that user.
+// Sharing a whole zone with one user, who needs no link. It is a short way to save the record `cloudkit.zoneshare`, and
+// to accept the share as that user.
 
 extension RecordDatabase {
     /// Number of times that a change of a share is tried, because others may save it at the same time.
     private var attempts: Int { 16 }
 
-    /// The users who see all of a zone because it is shared with them, without its owner and without those who have not accepted, by name.
-    /// ``Capability/shareRecords``.
+    /// The users who see all of a zone because it is shared with them, without its owner and without those who have not
+    /// accepted, by name. ``Capability/shareRecords``.
     public func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] {
         try require(.shareRecords)
         guard let share = try await zoneShare(of: zoneID)?.sharing?.share else { return [] }
@@ -120,10 +125,11 @@ extension RecordDatabase {
         }
     }
 
-    /// Shares a zone of a private database with a user. It appears in the user's shared database under its owner at once.
-    /// Sharing again changes the permission. ``Capability/shareRecords``.
+    /// Shares a zone of a private database with a user. It appears in the user's shared database under its owner at
+    /// once. Sharing again changes the permission. ``Capability/shareRecords``.
     /// - Parameter engine: opens the database in which the user accepts.
-    /// - Throws: `RecordError` BAD_REQUEST if hierarchies of the zone are shared; TRY_AGAIN_LATER if others keep changing the share.
+    /// - Throws: `RecordError` BAD_REQUEST if hierarchies of the zone are shared; TRY_AGAIN_LATER if others keep
+    ///   changing the share.
     public func share(_ zoneID: ZoneID, with participant: ZoneParticipant, on engine: any RecordEngine) async throws {
         let user = participant.userRecordName
         try ZoneRules.checkSharing(zoneID, in: address, with: user, as: caller)
@@ -131,13 +137,16 @@ extension RecordDatabase {
             let before = record?.sharing?.share
             let permission = SharePermission(participant.permission)
             var participants = before?.participants ?? []
-            if let index = participants.firstIndex(where: { $0.isGuest(user) && $0.status != .removed && $0.role != .publicUser }) {
+            if let index = participants.firstIndex(where: {
+                $0.isGuest(user) && $0.status != .removed && $0.role != .publicUser
+            }) {
                 participants[index].permission = permission
             } else {
                 participants.removeAll { $0.isGuest(user) }
                 participants.append(
                     ShareParticipant(
-                        participantID: UUID().uuidString, userRecordName: user, lookupInfo: LookupInfo(userRecordName: user),
+                        participantID: UUID().uuidString, userRecordName: user,
+                        lookupInfo: LookupInfo(userRecordName: user),
                         permission: permission))
             }
             return participants == before?.participants ? nil : .saving(participants, replacing: record)
@@ -146,12 +155,16 @@ extension RecordDatabase {
         var theirs = address
         theirs.scope = .public
         let database = try await engine.database(theirs, as: Caller(userRecordName: user))
-        for result in try await database.accept([share.shortGUID], by: LookupInfo(userRecordName: user)) { _ = try result.get() }
+        for result in try await database.accept([share.shortGUID], by: LookupInfo(userRecordName: user)) {
+            _ = try result.get()
+        }
     }
 
-    /// Stops sharing a zone with a user, whose shared database then reports the zone as deleted. The share ends with its last guest, unless
-    /// somebody is still invited or everybody with the link is let in. ``Capability/shareRecords``.
-    /// - Throws: `RecordError` NOT_FOUND if the zone is not shared with the user; TRY_AGAIN_LATER if others keep changing the share.
+    /// Stops sharing a zone with a user, whose shared database then reports the zone as deleted. The share ends with
+    /// its last guest, unless somebody is still invited or everybody with the link is let in.
+    /// ``Capability/shareRecords``.
+    /// - Throws: `RecordError` NOT_FOUND if the zone is not shared with the user; TRY_AGAIN_LATER if others keep
+    ///   changing the share.
     public func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws {
         try ZoneRules.checkSharing(zoneID, in: address, with: userRecordName, as: caller)
         try await changeShare(of: zoneID) { record in
@@ -159,7 +172,8 @@ extension RecordDatabase {
                 share.participants.contains(where: { $0.isGuest(userRecordName) && $0.status != .removed })
             else { throw ZoneRules.notShared }
             let rest = share.participants.filter { !$0.isGuest(userRecordName) }
-            let isOver = share.publicPermission == .none && rest.allSatisfy { $0.role == .owner || $0.status == .removed }
+            let isOver =
+                share.publicPermission == .none && rest.allSatisfy { $0.role == .owner || $0.status == .removed }
             return isOver ? .ending(record) : .saving(rest, replacing: record)
         }
     }
@@ -175,7 +189,9 @@ extension RecordDatabase {
     /// - Parameter change: the operation on the share as it is; `nil` to leave it.
     /// - Returns: the share after that; `nil` if there is none.
     @discardableResult
-    private func changeShare(of zoneID: ZoneID, _ change: (StoredRecord?) throws -> RecordOperation?) async throws -> StoredRecord? {
+    private func changeShare(of zoneID: ZoneID, _ change: (StoredRecord?) throws -> RecordOperation?) async throws
+        -> StoredRecord?
+    {
         try require(.shareRecords)
         for _ in 0..<attempts {
             let before = try await zoneShare(of: zoneID)
@@ -188,7 +204,8 @@ extension RecordDatabase {
                 if !hasChanged { throw error }
             }
         }
-        throw RecordError(.tryAgainLater, "Others are changing the share of the zone at the same time; try again", retryAfter: 1)
+        throw RecordError(
+            .tryAgainLater, "Others are changing the share of the zone at the same time; try again", retryAfter: 1)
     }
 }
 
@@ -201,9 +218,12 @@ extension ShareParticipant {
 
 extension RecordOperation {
     /// - Parameter record: the share as it was read; `nil` to create it.
-    fileprivate static func saving(_ participants: [ShareParticipant], replacing record: StoredRecord?) -> RecordOperation {
+    fileprivate static func saving(_ participants: [ShareParticipant], replacing record: StoredRecord?)
+        -> RecordOperation
+    {
         var operation = RecordOperation(
-            record == nil ? .create : .update, recordName: Share.zoneWideName, recordType: Share.recordType, recordChangeTag: record?.recordChangeTag)
+            record == nil ? .create : .update, recordName: Share.zoneWideName, recordType: Share.recordType,
+            recordChangeTag: record?.recordChangeTag)
         operation.share.participants = participants
         return operation
     }

@@ -15,7 +15,8 @@ public struct CommittedChange: Sendable, Hashable {
     public var position: Int64
     /// With its owner.
     public var zoneID: ZoneID
-    /// The user in whose private database the change is. `nil` for the public database, and if only guests see the change.
+    /// The user in whose private database the change is. `nil` for the public database, and if only guests see the
+    /// change.
     public var owner: Name?
     /// Users in whose shared databases the change is, as far as they have subscriptions there.
     public var guests: Set<Name>
@@ -44,7 +45,8 @@ public struct CommittedChange: Sendable, Hashable {
 
     /// The changes of a record after a position.
     /// - Parameters:
-    ///   - states: the record's states, latest first, up to the last one that is not after the position, as far as they are kept.
+    ///   - states: the record's states, latest first, up to the last one that is not after the position, as far as they
+    ///     are kept.
     ///   - zone: the zone, as in a change of the zone itself.
     public static func all(
         of record: StoredRecord, _ states: [RecordJournalEntry], after position: Int64, in zone: CommittedChange
@@ -63,8 +65,10 @@ public struct CommittedChange: Sendable, Hashable {
             change.record = OfRecord(
                 event: event,
                 record: StoredRecord(
-                    recordID: RecordID(recordName: record.recordID.recordName, zoneID: zone.zoneID), recordType: shown.recordType,
-                    recordChangeTag: shown.recordChangeTag, created: record.created, modified: shown.signature, parent: shown.parent,
+                    recordID: RecordID(recordName: record.recordID.recordName, zoneID: zone.zoneID),
+                    recordType: shown.recordType,
+                    recordChangeTag: shown.recordChangeTag, created: record.created, modified: shown.signature,
+                    parent: shown.parent,
                     fields: shown.fields),
                 isKnown: event != .delete || before != nil, signature: state.signature)
             return change
@@ -105,7 +109,10 @@ public struct Firing: Sendable, Hashable {
     }
 
     /// Approximate size in memory, in bytes.
-    public var size: Int { 500 + (change.record?.record.fields.bytes.count ?? 0) + subscriptions.count * MemoryLayout<OwnedSubscription>.stride }
+    public var size: Int {
+        500 + (change.record?.record.fields.bytes.count ?? 0) + subscriptions.count
+            * MemoryLayout<OwnedSubscription>.stride
+    }
 }
 
 /// The changes after a position that fire subscriptions, in commit order.

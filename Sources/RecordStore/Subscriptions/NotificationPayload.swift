@@ -16,9 +16,13 @@ public struct NotificationPayload: Sendable, Hashable {
     ///   - id: the same one for all notifications of a change.
     ///   - badge: the number on the app's icon, if the subscription sets it.
     /// - Returns: `nil` if the subscription has no ``Records/Subscription/notificationInfo``.
-    public init?(of standing: OwnedSubscription, for change: CommittedChange, in container: ContainerID, id: String, badge: Int) {
+    public init?(
+        of standing: OwnedSubscription, for change: CommittedChange, in container: ContainerID, id: String, badge: Int
+    ) {
         guard let info = standing.subscription.notificationInfo else { return nil }
-        var draft = NotificationDraft(standing: standing, change: change, container: container, id: id, info: info, badge: info.shouldBadge ? badge : nil)
+        var draft = NotificationDraft(
+            standing: standing, change: change, container: container, id: id, info: info,
+            badge: info.shouldBadge ? badge : nil)
         draft.readFields()
         var bytes = draft.bytes
         isPruned = bytes.count > Self.sizeLimit
@@ -49,13 +53,20 @@ private struct NotificationDraft {
     private var arguments: [Name: String] = [:]
     var isPruned = false
 
-    init(standing: OwnedSubscription, change: CommittedChange, container: ContainerID, id: String, info: NotificationInfo, badge: Int?) {
-        (self.standing, self.change, self.container, self.id, self.info, self.badge) = (standing, change, container, id, info, badge)
+    init(
+        standing: OwnedSubscription, change: CommittedChange, container: ContainerID, id: String,
+        info: NotificationInfo, badge: Int?
+    ) {
+        (self.standing, self.change, self.container, self.id, self.info, self.badge) = (
+            standing, change, container, id, info, badge
+        )
     }
 
     /// Damaged fields are left out.
     mutating func readFields() {
-        let named = Set(info.additionalFields + info.alertLocalizationArgs + info.titleLocalizationArgs + info.subtitleLocalizationArgs)
+        let named = Set(
+            info.additionalFields + info.alertLocalizationArgs + info.titleLocalizationArgs
+                + info.subtitleLocalizationArgs)
         guard !named.isEmpty, let decoded = try? change.record?.record.fields.decoded() else { return }
         // A field may have become encrypted, a list or a file since the user subscribed.
         let fields = decoded.filter { named.contains($0.name) && !$0.isEncrypted && $0.value.isSmall }
@@ -64,9 +75,10 @@ private struct NotificationDraft {
     }
 
     mutating func cutTexts(to limit: Int) {
-        for path in [\.alertBody, \.title, \.subtitle, \.soundName, \.category, \.alertLaunchImage, \.alertActionLocalizationKey,
-            \.alertLocalizationKey, \.titleLocalizationKey, \.subtitleLocalizationKey] as [WritableKeyPath<NotificationInfo, String?>]
-        {
+        for path in [
+            \.alertBody, \.title, \.subtitle, \.soundName, \.category, \.alertLaunchImage, \.alertActionLocalizationKey,
+            \.alertLocalizationKey, \.titleLocalizationKey, \.subtitleLocalizationKey,
+        ] as [WritableKeyPath<NotificationInfo, String?>] {
             info[keyPath: path] = info[keyPath: path].flatMap { limit == 0 ? nil : $0.cut(to: limit) }
         }
         arguments = arguments.mapValues { $0.cut(to: limit) }
@@ -87,14 +99,17 @@ private struct NotificationDraft {
         var alert = JSONWriter()
         alert.object { writer in
             for (name, text) in [
-                ("title", info.title), ("title-loc-key", info.titleLocalizationKey), ("subtitle", info.subtitle), ("subtitle-loc-key", info.subtitleLocalizationKey),
-                ("body", info.alertBody), ("loc-key", info.alertLocalizationKey), ("action-loc-key", info.alertActionLocalizationKey),
+                ("title", info.title), ("title-loc-key", info.titleLocalizationKey), ("subtitle", info.subtitle),
+                ("subtitle-loc-key", info.subtitleLocalizationKey),
+                ("body", info.alertBody), ("loc-key", info.alertLocalizationKey),
+                ("action-loc-key", info.alertActionLocalizationKey),
                 ("launch-image", info.alertLaunchImage),
             ] as [(Name, String?)] {
                 if let text { writer.member(name, text) }
             }
             for (name, fields) in [
-                ("title-loc-args", info.titleLocalizationArgs), ("subtitle-loc-args", info.subtitleLocalizationArgs), ("loc-args", info.alertLocalizationArgs),
+                ("title-loc-args", info.titleLocalizationArgs), ("subtitle-loc-args", info.subtitleLocalizationArgs),
+                ("loc-args", info.alertLocalizationArgs),
             ] as [(Name, [Name])] where !fields.isEmpty {
                 writer.name(name)
                 writer.array { writer in for field in fields { writer.value(arguments[field] ?? "") } }

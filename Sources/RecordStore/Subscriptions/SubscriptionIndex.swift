@@ -1,7 +1,7 @@
 public import Records
 
-/// Finds the subscriptions that a change fires, without a look at the others: by database, then by record type, then by the values that must be
-/// equal.
+/// Finds the subscriptions that a change fires, without a look at the others: by database, then by record type, then by
+/// the values that must be equal.
 public struct SubscriptionIndex: Sendable {
     /// Ordered by user, database and id.
     public let all: [OwnedSubscription]
@@ -17,7 +17,8 @@ public struct SubscriptionIndex: Sendable {
         all = subscriptions.sorted { left, right in
             if left.user != right.user { return left.user < right.user }
             return left.scope == right.scope
-                ? left.subscription.subscriptionID < right.subscription.subscriptionID : left.scope.rawValue < right.scope.rawValue
+                ? left.subscription.subscriptionID < right.subscription.subscriptionID
+                : left.scope.rawValue < right.scope.rawValue
         }
         for (number, standing) in all.enumerated() {
             switch standing.subscription.subject {
@@ -40,7 +41,9 @@ public struct SubscriptionIndex: Sendable {
     /// The subscriptions that a change fires. A record whose fields are damaged may have matched any query.
     public func subscriptions(firedBy change: CommittedChange) -> [OwnedSubscription] {
         var fired: Set<Int> = []
-        if let record = change.record, change.owner != nil || change.isPublic, let queries = queries[change.owner]?[record.record.recordType] {
+        if let record = change.record, change.owner != nil || change.isPublic,
+            let queries = queries[change.owner]?[record.record.recordType]
+        {
             fired.formUnion(queries.matches(record).filter { isAbout($0, change) })
         }
         if !change.zoneID.isDefault {
@@ -55,9 +58,11 @@ public struct SubscriptionIndex: Sendable {
         if change.position <= standing.position || change.position > standing.lastPosition ?? .max { return false }
         switch standing.subscription.subject {
         case .query(let subject):
-            return change.record.map { subject.firesOn.contains($0.event) } ?? false && subject.zoneID.map { $0 == change.zoneID } ?? true
+            return change.record.map { subject.firesOn.contains($0.event) } ?? false
+                && subject.zoneID.map { $0 == change.zoneID } ?? true
         case .zone(let zoneID, let recordType):
-            return zoneID == change.zoneID && change.record.map { record in recordType.map { $0 == record.record.recordType } ?? true } ?? false
+            return zoneID == change.zoneID
+                && change.record.map { record in recordType.map { $0 == record.record.recordType } ?? true } ?? false
         case .database(let recordType):
             return recordType == nil || change.record?.record.recordType == recordType
         }
@@ -86,7 +91,9 @@ private struct Queries: Sendable {
 
     func matches(_ change: CommittedChange.OfRecord) -> [Int] {
         // An error would keep all others from being told.
-        guard change.isKnown, let record = try? QueriedRecord(change.record, comparing: comparedFields) else { return Array(queries.keys) }
+        guard change.isKnown, let record = try? QueriedRecord(change.record, comparing: comparedFields) else {
+            return Array(queries.keys)
+        }
         var candidates = others
         for (key, numbers) in byValue {
             if let value = record.value(of: key).flatMap({ Sought($0) }) { candidates += numbers[value, default: []] }
@@ -95,7 +102,8 @@ private struct Queries: Sendable {
     }
 }
 
-/// A value that is equal to others exactly if it has the same text or number. References to one name in several zones have the same one.
+/// A value that is equal to others exactly if it has the same text or number. References to one name in several zones
+/// have the same one.
 private enum Sought: Hashable {
     case name(Name)
     case number(Int64)
@@ -127,7 +135,8 @@ private enum Sought: Hashable {
 
 // MARK: - Misses
 
-/// The first reason why a change does not fire a subscription, for those who wonder. ``SubscriptionIndex`` decides if it does.
+/// The first reason why a change does not fire a subscription, for those who wonder. ``SubscriptionIndex`` decides if
+/// it does.
 public enum SubscriptionMiss: Sendable, Hashable {
     /// The change is in a database that the subscriber does not see.
     case otherDatabase
@@ -165,7 +174,9 @@ public enum SubscriptionMiss: Sendable, Hashable {
         }
     }
 
-    private static func inSubject(of subscription: Subscription, _ change: CommittedChange, _ schema: Schema) -> SubscriptionMiss? {
+    private static func inSubject(of subscription: Subscription, _ change: CommittedChange, _ schema: Schema)
+        -> SubscriptionMiss?
+    {
         let type = change.record?.record.recordType
         switch subscription.subject {
         case .query(let subject):
@@ -185,7 +196,8 @@ public enum SubscriptionMiss: Sendable, Hashable {
         }
     }
 
-    private static func miss(of query: Query, _ record: CommittedChange.OfRecord, _ schema: Schema) -> SubscriptionMiss? {
+    private static func miss(of query: Query, _ record: CommittedChange.OfRecord, _ schema: Schema) -> SubscriptionMiss?
+    {
         let resolved: ResolvedQuery
         do {
             resolved = try ResolvedQuery(subscribing: query, in: schema)

@@ -27,13 +27,19 @@ public enum SubscriptionRules {
         if info.additionalFields.count > additionalFieldsLimit {
             throw RecordError(
                 .badRequest,
-                "Too many additionalFields: \(info.additionalFields.count), and the limit is \(additionalFieldsLimit); fetch the record instead")
+                "Too many additionalFields: \(info.additionalFields.count), and the limit is \(additionalFieldsLimit); fetch the record instead"
+            )
         }
         try checkSize(subscription, info)
         switch subscription.subject {
         case .query(let subject):
-            if address.scope == .shared { throw wrongPlace("query", "the public and the private database; a shared database has database subscriptions") }
-            if subject.firesOn.isEmpty { throw RecordError.unexpectedInput("Expected 'firesOn' to have at least one of create, update, delete") }
+            if address.scope == .shared {
+                throw wrongPlace(
+                    "query", "the public and the private database; a shared database has database subscriptions")
+            }
+            if subject.firesOn.isEmpty {
+                throw RecordError.unexpectedInput("Expected 'firesOn' to have at least one of create, update, delete")
+            }
             if !subject.query.filters.allSatisfy({ $0.value.isFinite && $0.distance?.isFinite ?? true }) {
                 throw RecordError.unexpectedInput("A filter has a number that is not finite")
             }
@@ -44,7 +50,10 @@ public enum SubscriptionRules {
             if zoneID.isDefault { throw ZoneRules.noFeed }
             try checkFeedInfo(info)
         case .database:
-            if address.scope == .public { throw wrongPlace("database", "private and shared databases; the public database has query subscriptions") }
+            if address.scope == .public {
+                throw wrongPlace(
+                    "database", "private and shared databases; the public database has query subscriptions")
+            }
             try checkFeedInfo(info)
         }
     }
@@ -53,18 +62,26 @@ public enum SubscriptionRules {
     private static func checkSize(_ subscription: Subscription, _ info: NotificationInfo) throws {
         for part in NotificationInfo.texts {
             let length = info[keyPath: part.path]?.utf8.count ?? 0
-            if length > textLimit { throw RecordError(.badRequest, "'\(part.name)' has \(length) bytes, and the limit is \(textLimit)") }
+            if length > textLimit {
+                throw RecordError(.badRequest, "'\(part.name)' has \(length) bytes, and the limit is \(textLimit)")
+            }
         }
         for part in NotificationInfo.lists where info[keyPath: part.path].count > argumentsLimit {
-            throw RecordError(.badRequest, "'\(part.name)' has \(info[keyPath: part.path].count) names, and the limit is \(argumentsLimit)")
+            throw RecordError(
+                .badRequest,
+                "'\(part.name)' has \(info[keyPath: part.path].count) names, and the limit is \(argumentsLimit)")
         }
         for name in NotificationInfo.lists.flatMap({ info[keyPath: $0.path] }) where name.utf8.count > Field.nameLimit {
-            throw RecordError(.badRequest, "The name of a field in 'notificationInfo' has \(name.utf8.count) bytes, and the limit is \(Field.nameLimit)")
+            throw RecordError(
+                .badRequest,
+                "The name of a field in 'notificationInfo' has \(name.utf8.count) bytes, and the limit is \(Field.nameLimit)"
+            )
         }
         var writer = JSONWriter(capacity: 512)
         writer.value(subscription)
         if writer.bytes.count > sizeLimit {
-            throw RecordError(.badRequest, "The subscription has \(writer.bytes.count) bytes, and the limit is \(sizeLimit)")
+            throw RecordError(
+                .badRequest, "The subscription has \(writer.bytes.count) bytes, and the limit is \(sizeLimit)")
         }
     }
 
@@ -75,7 +92,9 @@ public enum SubscriptionRules {
     private static func checkFeedInfo(_ info: NotificationInfo) throws {
         // CloudKit's own text.
         if info.collapseIDKey != nil { throw RecordError(known: .collapseIDRefused) }
-        if !info.additionalFields.isEmpty { throw RecordError(.badRequest, "Only notifications of query subscriptions carry additionalFields") }
+        if !info.additionalFields.isEmpty {
+            throw RecordError(.badRequest, "Only notifications of query subscriptions carry additionalFields")
+        }
     }
 
     /// Fields that the type does not have yet may come later, by a save.
@@ -112,7 +131,8 @@ public struct SubscriptionModifier {
     ///   - write: stores a change.
     /// - Returns: the operations as they were done.
     public mutating func apply(
-        _ operations: [SubscriptionOperation], zoneID: (ZoneID) throws -> ZoneID, write: (SubscriptionOperation) throws -> Void
+        _ operations: [SubscriptionOperation], zoneID: (ZoneID) throws -> ZoneID,
+        write: (SubscriptionOperation) throws -> Void
     ) throws -> [Result<SubscriptionOperation, RecordError>] {
         try operations.map { operation in
             do {
@@ -138,15 +158,20 @@ public struct SubscriptionModifier {
         let subscription = try subscription.zoneID.map { subscription.inZone(try zoneID($0)) } ?? subscription
         if case .query(let subject) = subscription.subject {
             let isDuplicate = present.values.contains { other in
-                guard other.subscriptionID != subscription.subscriptionID, case .query(let other) = other.subject else { return false }
-                return other.query.recordType == subject.query.recordType && other.query.filters == subject.query.filters
+                guard other.subscriptionID != subscription.subscriptionID, case .query(let other) = other.subject else {
+                    return false
+                }
+                return other.query.recordType == subject.query.recordType
+                    && other.query.filters == subject.query.filters
                     && other.firesOn == subject.firesOn && other.zoneID == subject.zoneID
             }
             if isDuplicate { throw SubscriptionRules.duplicate }
         }
         if present[subscription.subscriptionID] == nil, present.count >= SubscriptionRules.limit {
             throw RecordError(
-                .badRequest, "Too many subscriptions: a user may have \(SubscriptionRules.limit) in a database; delete those that are not needed")
+                .badRequest,
+                "Too many subscriptions: a user may have \(SubscriptionRules.limit) in a database; delete those that are not needed"
+            )
         }
         return subscription
     }

@@ -52,20 +52,25 @@ public struct AssetTickets: Sendable {
     public func openUpload(_ text: some StringProtocol) -> UploadTicket? {
         guard let bytes = open(text, .upload, length: 39) else { return nil }
         return UploadTicket(
-            number: Array(bytes[1..<17]), expires: Timestamp(milliseconds: Self.integer(bytes[17..<23])), slot: SlotDigest(bytes: Array(bytes[23..<39])))
+            number: Array(bytes[1..<17]), expires: Timestamp(milliseconds: Self.integer(bytes[17..<23])),
+            slot: SlotDigest(bytes: Array(bytes[23..<39])))
     }
 
     public func seal(_ receipt: AssetReceipt) -> String {
         seal(
-            [Kind.receipt.rawValue] + receipt.number + Self.bytes(receipt.expires.milliseconds) + receipt.slot.bytes + receipt.checksum.bytes
+            [Kind.receipt.rawValue] + receipt.number + Self.bytes(receipt.expires.milliseconds) + receipt.slot.bytes
+                + receipt.checksum.bytes
                 + Self.bytes(receipt.size))
     }
 
     /// - Returns: `nil` if the receipt was not sealed with this key. The receipt may have expired.
     public func openReceipt(_ text: some StringProtocol) -> AssetReceipt? {
-        guard let bytes = open(text, .receipt, length: 77), let checksum = FileChecksum(bytes: bytes[39..<71]) else { return nil }
+        guard let bytes = open(text, .receipt, length: 77), let checksum = FileChecksum(bytes: bytes[39..<71]) else {
+            return nil
+        }
         return AssetReceipt(
-            number: Array(bytes[1..<17]), expires: Timestamp(milliseconds: Self.integer(bytes[17..<23])), slot: SlotDigest(bytes: Array(bytes[23..<39])),
+            number: Array(bytes[1..<17]), expires: Timestamp(milliseconds: Self.integer(bytes[17..<23])),
+            slot: SlotDigest(bytes: Array(bytes[23..<39])),
             checksum: checksum, size: Self.integer(bytes[71..<77]))
     }
 
@@ -78,16 +83,21 @@ public struct AssetTickets: Sendable {
 
     /// - Parameter name: the file name of the download. The ticket is valid only with this name.
     public func seal(_ ticket: DownloadTicket, name: String) -> String {
-        seal([Kind.download.rawValue] + Self.bytes(ticket.expires.milliseconds) + ticket.checksum.bytes + Self.bytes(ticket.size), and: Array(name.utf8))
+        seal(
+            [Kind.download.rawValue] + Self.bytes(ticket.expires.milliseconds) + ticket.checksum.bytes
+                + Self.bytes(ticket.size), and: Array(name.utf8))
     }
 
     /// - Returns: `nil` if the ticket was not sealed with this key or for this name. The ticket may have expired.
     public func openDownload(_ text: some StringProtocol, name: String) -> DownloadTicket? {
-        guard let bytes = open(text, .download, length: 45, and: Array(name.utf8)), let checksum = FileChecksum(bytes: bytes[7..<39]) else {
+        guard let bytes = open(text, .download, length: 45, and: Array(name.utf8)),
+            let checksum = FileChecksum(bytes: bytes[7..<39])
+        else {
             return nil
         }
         return DownloadTicket(
-            checksum: checksum, size: Self.integer(bytes[39..<45]), expires: Timestamp(milliseconds: Self.integer(bytes[1..<7])))
+            checksum: checksum, size: Self.integer(bytes[39..<45]),
+            expires: Timestamp(milliseconds: Self.integer(bytes[1..<7])))
     }
 
     /// Expiry of a download URL issued now.
@@ -103,7 +113,9 @@ public struct AssetTickets: Sendable {
 
     private func open(_ text: some StringProtocol, _ kind: Kind, length: Int, and more: [UInt8] = []) -> [UInt8]? {
         let total = length + Self.sealLength
-        guard text.utf8.count == (total * 4 + 2) / 3, let data = Base64.bytes(of: text.utf8), data.count == total, data.first == kind.rawValue else { return nil }
+        guard text.utf8.count == (total * 4 + 2) / 3, let data = Base64.bytes(of: text.utf8), data.count == total,
+            data.first == kind.rawValue
+        else { return nil }
         let bytes = Array(data.prefix(length))
         // Compares all bytes, so that the time reveals nothing.
         let difference = zip(data.suffix(Self.sealLength), checksum(of: bytes + more)).reduce(0) { $0 | ($1.0 ^ $1.1) }
@@ -134,7 +146,9 @@ public struct UploadTicket: Sendable, Hashable {
 extension UploadTicket {
     /// A ticket for a file that comes from the origin of a mirror. No save by a client can use its receipt.
     public init(storingUntil expires: Timestamp) {
-        self.init(number: AssetTickets.makeNumber(), expires: expires, slot: SlotDigest(bytes: Array(repeating: 0, count: 16)))
+        self.init(
+            number: AssetTickets.makeNumber(), expires: expires, slot: SlotDigest(bytes: Array(repeating: 0, count: 16))
+        )
     }
 }
 
@@ -156,7 +170,9 @@ public struct AssetReceipt: Sendable, Hashable {
     }
 
     /// Until then the receipt's number is remembered as used. Later no receipt with this number can be valid.
-    public var rememberedUntil: Timestamp { Timestamp(milliseconds: expires.milliseconds + AssetTickets.spentReceiptMemory) }
+    public var rememberedUntil: Timestamp {
+        Timestamp(milliseconds: expires.milliseconds + AssetTickets.spentReceiptMemory)
+    }
 
     /// The receipt of a completed upload. Of several uploads with the same ticket only one receipt can be used.
     public init(for ticket: UploadTicket, of checksum: FileChecksum, size: Int64, expires: Timestamp) {

@@ -12,14 +12,18 @@ public struct ContinuationMarker: Sendable {
     /// - Throws: `RecordError` BAD_REQUEST if it is damaged or belongs to another query.
     public init(_ text: String, for query: ResolvedQuery, in area: QueryRequest.Area) throws {
         guard let parts = Self.parts(of: ChangeToken(text: text).bytes), parts.values.count == query.sorts.count else {
-            throw RecordError(.badRequest, "Invalid continuationMarker: it is damaged; run the query again from its first page")
+            throw RecordError(
+                .badRequest, "Invalid continuationMarker: it is damaged; run the query again from its first page")
         }
         guard parts.digest == .string(Self.digest(query, area)) else {
             throw RecordError(
-                .badRequest, "Invalid continuationMarker: it belongs to another query; send it with the same type, filters, sorts and zone")
+                .badRequest,
+                "Invalid continuationMarker: it belongs to another query; send it with the same type, filters, sorts and zone"
+            )
         }
         let fields = try parts.values.map { try FieldInput($0, field: "continuationMarker") }
-        place = QueryPosition(values: fields.map(\.taggedValue), recordName: parts.last.recordName, zoneID: parts.last.zoneID)
+        place = QueryPosition(
+            values: fields.map(\.taggedValue), recordName: parts.last.recordName, zoneID: parts.last.zoneID)
     }
 
     /// The last record of the page that a marker ends, of any query; `nil` for bytes that are no marker.
@@ -27,7 +31,8 @@ public struct ContinuationMarker: Sendable {
 
     private static func parts(of bytes: [UInt8]) -> (last: RecordID, values: [JSONValue], digest: JSONValue)? {
         // Any parse error means that the marker is damaged.
-        guard case .object(let object)? = try? JSONReader.value(of: bytes), case .string(let name)? = object["n"], case .array(let values)? = object["v"],
+        guard case .object(let object)? = try? JSONReader.value(of: bytes), case .string(let name)? = object["n"],
+            case .array(let values)? = object["v"],
             let digest = object["q"], let zone = object["z"], let zoneID = try? ZoneID(zone)
         else { return nil }
         return (RecordID(recordName: Name(name), zoneID: zoneID), values, digest)

@@ -13,7 +13,8 @@ public struct FeedState: Sendable {
     public var floor: Int64
 
     public init(
-        scope: DatabaseScope, databaseNumber: Int64, subject: TokenContent.Subject, position: Int64, moment: Timestamp, floor: Int64 = 0
+        scope: DatabaseScope, databaseNumber: Int64, subject: TokenContent.Subject, position: Int64, moment: Timestamp,
+        floor: Int64 = 0
     ) {
         self.scope = scope
         self.databaseNumber = databaseNumber
@@ -46,7 +47,11 @@ public struct PullPlan: Sendable {
     /// - Parameter content: the token's content, already validated for the feed; `nil` without a token.
     public init(_ content: TokenContent?, reverse: Bool, feed: FeedState) {
         self.feed = feed
-        if let content, case .reversePull = content.progress { beganMoment = content.moment } else { beganMoment = feed.moment }
+        if let content, case .reversePull = content.progress {
+            beganMoment = content.moment
+        } else {
+            beganMoment = feed.moment
+        }
         switch content?.progress {
         case .reversePull(let began, let since)?:
             (after, through, descending) = (since, (content?.position ?? 1) - 1, true)
@@ -84,7 +89,8 @@ public struct PullPlan: Sendable {
     /// The token of a page that is not the last one.
     public func token(at position: Int64, moment: Timestamp, from codec: TokenCodec) -> ChangeToken {
         if descending {
-            return codec.token(of: feed, at: position, moment: beganMoment, progress: .reversePull(began: began, since: base))
+            return codec.token(
+                of: feed, at: position, moment: beganMoment, progress: .reversePull(began: began, since: base))
         }
         let progress: TokenContent.Progress = isFirstPull ? .firstPull(began: began) : .pull(since: base)
         return codec.token(of: feed, at: position, moment: moment, progress: progress)

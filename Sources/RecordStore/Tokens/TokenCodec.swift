@@ -39,7 +39,8 @@ public struct TokenCodec: Sendable {
         of feed: FeedState, at position: Int64, moment: Timestamp, progress: TokenContent.Progress
     ) -> ChangeToken {
         var content = TokenContent(
-            scope: feed.scope, databaseNumber: feed.databaseNumber, subject: feed.subject, position: position, progress: progress,
+            scope: feed.scope, databaseNumber: feed.databaseNumber, subject: feed.subject, position: position,
+            progress: progress,
             epoch: 0, moment: moment)
         content.epoch = epochs.number(of: content.latestPosition)
         return seal.seal(content)
@@ -65,7 +66,9 @@ public struct TokenCodec: Sendable {
     /// The content of a token for a given feed.
     /// - Throws: `RecordError` BAD_REQUEST: 'Unknown sync continuation type' if the token is malformed or belongs to
     ///   another feed, 'client knowledge differs from server knowledge' if the changes since can't be reported.
-    public func content(of token: ChangeToken, for feed: FeedState, hasSameName: (Int64) throws -> Bool) throws -> TokenContent {
+    public func content(of token: ChangeToken, for feed: FeedState, hasSameName: (Int64) throws -> Bool) throws
+        -> TokenContent
+    {
         guard let opened = open(token) else { throw Self.foreign }
         let content = opened.content
         guard content.scope == feed.scope, content.databaseNumber == feed.databaseNumber else { throw Self.foreign }

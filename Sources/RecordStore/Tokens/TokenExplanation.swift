@@ -41,7 +41,8 @@ public struct TokenExplanation: Sendable, Hashable {
     public var changesAfter: Int?
 
     public init(
-        subject: Subject, scope: DatabaseScope, userRecordName: Name?, position: Int64, moment: Timestamp?, progress: Progress,
+        subject: Subject, scope: DatabaseScope, userRecordName: Name?, position: Int64, moment: Timestamp?,
+        progress: Progress,
         standing: Standing, changesAfter: Int?
     ) {
         self.subject = subject
@@ -62,13 +63,15 @@ extension TokenExplanation {
     /// - view: scope and number of the database being asked.
     /// - feed: the state of the feed; `nil` if the zone does not exist or is not visible.
     public init(
-        _ opened: TokenCodec.Opened, about subject: Subject, user: Name?, view: (scope: DatabaseScope, number: Int64), feed: FeedState?,
+        _ opened: TokenCodec.Opened, about subject: Subject, user: Name?, view: (scope: DatabaseScope, number: Int64),
+        feed: FeedState?,
         codec: TokenCodec, changesAfter: Int
     ) {
         let content = opened.content
         let standing: Standing
         if content.scope != view.scope || content.databaseNumber != view.number {
-            standing = .foreign(why: "it belongs to the \(content.scope.rawValue) database of \(user.map(\.string) ?? "everyone")")
+            standing = .foreign(
+                why: "it belongs to the \(content.scope.rawValue) database of \(user.map(\.string) ?? "everyone")")
         } else if let feed {
             standing = codec.reasonExpired(opened, feed).map { .expired(why: $0) } ?? .good
         } else {

@@ -36,7 +36,8 @@ public struct TokenContent: Sendable, Hashable {
     public var moment: Timestamp
 
     public init(
-        scope: DatabaseScope, databaseNumber: Int64, subject: Subject, position: Int64, progress: Progress = .complete, epoch: UInt32,
+        scope: DatabaseScope, databaseNumber: Int64, subject: Subject, position: Int64, progress: Progress = .complete,
+        epoch: UInt32,
         moment: Timestamp
     ) {
         self.scope = scope
@@ -139,12 +140,14 @@ public struct TokenSeal: Sendable {
         let ofZone: TokenContent.Subject = zoneNumber == 0 ? .keyValues : .zone(zoneNumber)
         return TokenContent(
             scope: DatabaseScope.allCases[Int(bytes[1])], databaseNumber: bytes.integer(at: 2, length: 4),
-            subject: bytes[0] & 1 == 1 ? ofZone : .database, position: bytes.integer(at: 14, length: 5), progress: progress,
+            subject: bytes[0] & 1 == 1 ? ofZone : .database, position: bytes.integer(at: 14, length: 5),
+            progress: progress,
             epoch: UInt32(truncatingIfNeeded: bytes.integer(at: 10, length: 4)),
             moment: Timestamp(milliseconds: bytes.integer(at: 24, length: 6)))
     }
 
-    /// The number of bytes of the whole token that begins like this; `nil` if none does. A beginning of fewer than 8 bytes tells too little.
+    /// The number of bytes of the whole token that begins like this; `nil` if none does. A beginning of fewer than 8
+    /// bytes tells too little.
     ///
     /// It needs no key, so it also knows the tokens of other stores, and those that were cut short or changed.
     public static func wholeLength(ofTokenBeginning bytes: [UInt8]) -> Int? {

@@ -1,7 +1,7 @@
 // The catalogue of errors. To add one: a case in `KnownReason`, and its row here.
 //
-// Texts have their parameters in braces; `{field}` is the name of a field in all of them. The texts are CloudKit's own, or Skylight's; cause and
-// remedy are in Skylight's words.
+// Texts have their parameters in braces; `{field}` is the name of a field in all of them. The texts are CloudKit's own,
+// or Skylight's; cause and remedy are in Skylight's words.
 extension KnownReason {
     var row: Row {
         switch self {
@@ -1017,7 +1017,8 @@ extension KnownReason {
                 "'{name}' is not a one-time event; start and stop it", "'{name}' needs a zone: {detail}",
                 "'{name}' takes no database and no zone: {detail}", "'{name}' takes no 'every' and no 'code': {detail}",
                 "'{name}' takes no '{part}': {detail}", "'every' is a whole number from {detail}",
-                "An item can't fail with '{code}'; choose one of {names}", "The {what} of '{name}' must be a whole number, {detail}",
+                "An item can't fail with '{code}'; choose one of {names}",
+                "The {what} of '{name}' must be a whole number, {detail}",
                 "The count of '{name}' {detail}", "There is no rehearsal '{name}'; choose one of {names}",
                 "X-Skylight-Rehearse affects only its own request: {detail}",
                 "'{name}' is about notifications, which belong to no request: {detail}",

@@ -1,7 +1,8 @@
-/// A text of an error, as CloudKit or Skylight sends it, with its cause and remedy. All cases together are the catalogue of errors.
+/// A text of an error, as CloudKit or Skylight sends it, with its cause and remedy. All cases together are the
+/// catalogue of errors.
 ///
-/// An error does not carry its case: its code and text say it, in an error made here as in the answer of another server, in a log and in a pasted
-/// text. So there is one way to tell errors apart, and it works for all of them:
+/// An error does not carry its case: its code and text say it, in an error made here as in the answer of another
+/// server, in a log and in a pasted text. So there is one way to tell errors apart, and it works for all of them:
 /// ```swift
 /// throw RecordError(known: .newFieldInProduction, field, type)
 /// if error.known == .expiredToken { … }
@@ -102,7 +103,8 @@ extension KnownReason {
         ///   - framework: the number of the `CKError`.
         ///   - texts: with parameters in braces. The first one is the text of errors that are made from the row.
         init(
-            _ codes: [ServerErrorCode], framework: Int? = nil, _ texts: String..., evidence: Evidence = .skylight, cause: String, remedy: String
+            _ codes: [ServerErrorCode], framework: Int? = nil, _ texts: String..., evidence: Evidence = .skylight,
+            cause: String, remedy: String
         ) {
             self.codes = codes
             self.framework = framework
@@ -138,11 +140,14 @@ extension KnownReason {
     /// - Returns: `nil` if the catalogue has no such text with this code.
     public init?(_ code: ServerErrorCode, _ reason: String) {
         let bytes = Array(reason.utf8)
-        guard let match = Self.texts.first(where: { $0.reason.codes.contains(code) && $0.text.ranges(in: bytes) != nil }) else { return nil }
+        guard
+            let match = Self.texts.first(where: { $0.reason.codes.contains(code) && $0.text.ranges(in: bytes) != nil })
+        else { return nil }
         self = match.reason
     }
 
-    /// The row of a text that another program quotes, whatever surrounds it there. Letters may be in either case, quotation marks typographic.
+    /// The row of a text that another program quotes, whatever surrounds it there. Letters may be in either case,
+    /// quotation marks typographic.
     /// - Returns: `nil` if no text of the catalogue is in it.
     public init?(quotedIn text: String) {
         let bytes = ReasonText.folded(text)
@@ -156,7 +161,9 @@ extension KnownReason {
         let bytes = Array(reason.utf8)
         for text in known.texts {
             guard let ranges = text.ranges(in: bytes) else { continue }
-            return Dictionary(zip(text.parameters, ranges.map { String(decoding: bytes[$0], as: UTF8.self) }), uniquingKeysWith: { first, _ in first })
+            return Dictionary(
+                zip(text.parameters, ranges.map { String(decoding: bytes[$0], as: UTF8.self) }),
+                uniquingKeysWith: { first, _ in first })
         }
         return nil
     }
@@ -171,10 +178,12 @@ extension RecordError {
     /// An error with a text of the catalogue.
     /// - Parameter values: of the text's parameters, in their order.
     public init(known: KnownReason, _ values: any CustomStringConvertible..., retryAfter: Int? = nil) {
-        self.init(known.codes.first ?? .internalError, known.text(with: values.map(\.description)), retryAfter: retryAfter)
+        self.init(
+            known.codes.first ?? .internalError, known.text(with: values.map(\.description)), retryAfter: retryAfter)
     }
 
-    /// The row of the catalogue that tells the error apart from others; `nil` for a text that is not in it, such as a new one of iCloud's.
+    /// The row of the catalogue that tells the error apart from others; `nil` for a text that is not in it, such as a
+    /// new one of iCloud's.
     public var known: KnownReason? { KnownReason(code, reason) }
 
     /// The field that the error names; `nil` if it names none.
@@ -256,7 +265,11 @@ struct ReasonText: Sendable {
     /// Small letters and straight quotation marks.
     static func folded(_ text: String) -> [UInt8] {
         text.utf8.contains { $0 > 0x7F }
-            ? Array(text.replacing("’", with: "'").replacing("‘", with: "'").replacing("“", with: "\"").replacing("”", with: "\"").utf8).map(lowered)
+            ? Array(
+                text.replacing("’", with: "'").replacing("‘", with: "'").replacing("“", with: "\"").replacing(
+                    "”", with: "\""
+                ).utf8
+            ).map(lowered)
             : text.utf8.map(lowered)
     }
 

@@ -30,14 +30,16 @@ extension RecordError {
     /// - Parameter member: the member of the request that holds them.
     public static func tooManyItems(in member: String, _ count: Int, limit: Int) -> RecordError {
         RecordError(
-            known: .arrayTooLong, member, "It has \(count) items, and the limit of a request is \(limit); send the others in another request")
+            known: .arrayTooLong, member,
+            "It has \(count) items, and the limit of a request is \(limit); send the others in another request")
     }
 
     /// NOT_FOUND in CloudKit's words.
     public static let recordNotFound = RecordError(known: .recordNotFound)
     /// ZONE_NOT_FOUND in CloudKit's words.
     public static let zoneNotFound = RecordError(known: .zoneNotFound)
-    /// The error for a record that does not fit into the response. Clients rely on its start, which is the same in all versions (docs/services.md).
+    /// The error for a record that does not fit into the response. Clients rely on its start, which is the same in all
+    /// versions (docs/services.md).
     public static let tooManyBytes = RecordError(
         known: .tooManyBytes, "; look it up in another request, or request fewer fields with 'desiredKeys'")
 

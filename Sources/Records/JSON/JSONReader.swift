@@ -162,7 +162,9 @@ private struct JSONScanner {
         if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
             isInteger = false
             position += 1
-            if position < bytes.count, bytes[position] == UInt8(ascii: "+") || bytes[position] == UInt8(ascii: "-") { position += 1 }
+            if position < bytes.count, bytes[position] == UInt8(ascii: "+") || bytes[position] == UInt8(ascii: "-") {
+                position += 1
+            }
             try digits()
         }
         if position < bytes.count, isDigit(bytes[position]) { throw failure(.invalidNumber) }
@@ -187,7 +189,9 @@ private struct JSONScanner {
         let start = position
         position += 1
         let first = position
-        while position < bytes.count, bytes[position] != UInt8(ascii: "\""), bytes[position] != UInt8(ascii: "\\"), bytes[position] >= 0x20 {
+        while position < bytes.count, bytes[position] != UInt8(ascii: "\""), bytes[position] != UInt8(ascii: "\\"),
+            bytes[position] >= 0x20
+        {
             position += 1
         }
         if try peek() == UInt8(ascii: "\"") {
@@ -201,9 +205,10 @@ private struct JSONScanner {
             let byte = try peek()
             position += 1
             switch byte {
-            case UInt8(ascii: "\""): return try decoded.withUnsafeBufferPointer { text in
-                Result { () throws(JSONError) in try validated(text, start: start) }
-            }.get()
+            case UInt8(ascii: "\""):
+                return try decoded.withUnsafeBufferPointer { text in
+                    Result { () throws(JSONError) in try validated(text, start: start) }
+                }.get()
             case UInt8(ascii: "\\"): try escape(into: &decoded, start: start)
             case 0..<0x20: throw JSONError(problem: .invalidString, offset: position - 1)
             default: decoded.append(byte)
@@ -276,7 +281,9 @@ private struct JSONScanner {
             let name = try name(among: names)
             // Stored names are in order, so few are compared with all before them.
             if let name, let last = highest, last >= name {
-                if ranges.contains(where: { $0.0 == name }) { throw JSONError(problem: .duplicateName(name), offset: nameStart) }
+                if ranges.contains(where: { $0.0 == name }) {
+                    throw JSONError(problem: .duplicateName(name), offset: nameStart)
+                }
             } else if let name {
                 highest = name
             }

@@ -103,8 +103,8 @@ public struct JSONWriter: Sendable {
         append(integer)
     }
 
-    /// Writes a float in its shortest exact form, always with a fraction or an exponent, so that it reads back as a float.
-    /// Infinities and NaN become `null`, because JSON does not support them.
+    /// Writes a float in its shortest exact form, always with a fraction or an exponent, so that it reads back as a
+    /// float. Infinities and NaN become `null`, because JSON does not support them.
     public mutating func value(_ double: Double) {
         separate()
         bytes.append(contentsOf: (double.isFinite ? double.description : "null").utf8)
@@ -233,7 +233,8 @@ public struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// The index of the next character that must be escaped. Examines eight bytes per step, because most text needs no escapes.
+    /// The index of the next character that must be escaped. Examines eight bytes per step, because most text needs no
+    /// escapes.
     private static func firstSpecial(in text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highBits: UInt64 = 0x8080_8080_8080_8080
@@ -243,8 +244,10 @@ public struct JSONWriter: Sendable {
             let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
             let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
             let backslashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
-            // The high bit of a byte is set if its subtraction borrowed, which means that the byte was smaller than the subtrahend.
-            let found = (word &- ones &* 0x20) & ~word | (quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes
+            // The high bit of a byte is set if its subtraction borrowed, which means that the byte was smaller than the
+            // subtrahend.
+            let found =
+                (word &- ones &* 0x20) & ~word | (quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes
             if found & highBits != 0 { break }
             index += 8
         }

@@ -42,7 +42,9 @@ public struct Name: Sendable, Hashable, Comparable {
     }
 
     /// Comparing contiguous bytes is faster than comparing UTF-8 views, and comparisons are very frequent.
-    private static func withBytes(_ left: Name, _ right: Name, _ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Bool) -> Bool {
+    private static func withBytes(
+        _ left: Name, _ right: Name, _ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<UInt8>) -> Bool
+    ) -> Bool {
         var (left, right) = (left.string, right.string)
         return left.withUTF8 { left in right.withUTF8 { body(left, $0) } }
     }

@@ -1,8 +1,10 @@
-/// Reads an object of a request member by member. Errors name the path of the member, such as `operations[3].record.fields`.
+/// Reads an object of a request member by member. Errors name the path of the member, such as
+/// `operations[3].record.fields`.
 ///
 /// `null` counts as absent, because clients send it for unset members. Unknown members are ignored.
 public struct RequestObject: Sendable {
-    /// The way to an object in the body. Its text is put together only for errors, because a batch has hundreds of objects.
+    /// The way to an object in the body. Its text is put together only for errors, because a batch has hundreds of
+    /// objects.
     private indirect enum Path: Sendable {
         case body
         case member(Name, of: Path)
@@ -132,7 +134,9 @@ public struct RequestObject: Sendable {
         try object(name).map { object in
             try object.members.map { member in
                 let path = Path.member(member.name, of: object.path)
-                guard case .object(let members) = member.value else { throw Self.unexpected(path.text, "an object", member.value) }
+                guard case .object(let members) = member.value else {
+                    throw Self.unexpected(path.text, "an object", member.value)
+                }
                 return (member.name, RequestObject(members, at: path))
             }
         }
@@ -160,7 +164,9 @@ public struct RequestObject: Sendable {
 
     /// Unwraps a required member, and names its expected kind in the error.
     public func required<Value>(_ name: Name, _ kind: String, _ value: Value?) throws -> Value {
-        guard let value else { throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be \(kind), found nothing") }
+        guard let value else {
+            throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be \(kind), found nothing")
+        }
         return value
     }
 

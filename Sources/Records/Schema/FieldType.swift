@@ -10,7 +10,9 @@ public struct FieldType: Sendable, Hashable {
     public var number: NumberPreference?
 
     /// A type; plain and single by default. It is not checked whether the type ``canBeEncrypted``.
-    public init(_ valueType: ValueType, isList: Bool = false, isEncrypted: Bool = false, number: NumberPreference? = nil) {
+    public init(
+        _ valueType: ValueType, isList: Bool = false, isEncrypted: Bool = false, number: NumberPreference? = nil
+    ) {
         self.valueType = valueType
         self.isList = isList
         self.isEncrypted = isEncrypted
@@ -77,9 +79,11 @@ public struct FieldType: Sendable, Hashable {
         self.init(valueType, isList: isList, isEncrypted: isEncrypted)
     }
 
-    /// Other names of types on the wire. Answers have `ASSETID`. Apple's sample CloudKit Catalog and the first clients name numbers as the first
-    /// version of CloudKit's answers did.
-    public static let spellings: [String: ValueType] = ["ASSETID": .asset, "NUMBER_INT64": .int64, "NUMBER_DOUBLE": .double]
+    /// Other names of types on the wire. Answers have `ASSETID`. Apple's sample CloudKit Catalog and the first clients
+    /// name numbers as the first version of CloudKit's answers did.
+    public static let spellings: [String: ValueType] = [
+        "ASSETID": .asset, "NUMBER_INT64": .int64, "NUMBER_DOUBLE": .double,
+    ]
 
     /// The indexes a field of this type can have: none for assets and encrypted fields, QUERYABLE for references,
     /// locations and lists, all three for strings, QUERYABLE and SORTABLE for other scalars.

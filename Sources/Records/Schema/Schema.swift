@@ -48,7 +48,8 @@ public struct RecordType: Sendable, Hashable {
 
     /// A type; without fields and indexes, and with CloudKit's own grants, unless it says otherwise.
     public init(
-        name: Name, fields: [Name: FieldDefinition] = [:], systemIndexes: [SystemField: Indexes] = [:], grants: [Grant] = Grant.defaults,
+        name: Name, fields: [Name: FieldDefinition] = [:], systemIndexes: [SystemField: Indexes] = [:],
+        grants: [Grant] = Grant.defaults,
         compositeIndexes: Set<CompositeIndex> = []
     ) {
         self.name = name
@@ -190,7 +191,9 @@ public struct Grant: Sendable, Hashable {
     /// Equivalent grants with one grant per role, ordered by role, as in exports.
     public static func canonical(_ grants: some Sequence<Grant>) -> [Grant] {
         Dictionary(grants.map { ($0.role, $0.permissions) }, uniquingKeysWith: { $0.union($1) })
-            .filter { !$0.value.isEmpty }.map { Grant(role: $0.key, permissions: $0.value) }.sorted { $0.role < $1.role }
+            .filter { !$0.value.isEmpty }.map { Grant(role: $0.key, permissions: $0.value) }.sorted {
+                $0.role < $1.role
+            }
     }
 }
 
@@ -231,7 +234,8 @@ extension JSONWriter {
             }
             writer.name("systemIndexes")
             writer.object { writer in
-                for (field, indexes) in type.systemIndexes.sorted(by: { $0.key.schemaName < $1.key.schemaName }) where !indexes.isEmpty {
+                for (field, indexes) in type.systemIndexes.sorted(by: { $0.key.schemaName < $1.key.schemaName })
+                where !indexes.isEmpty {
                     writer.name(field.schemaName)
                     writer.value(indexes)
                 }
@@ -284,7 +288,9 @@ extension JSONWriter {
             writer.member("role", grant.role)
             writer.name("permissions")
             writer.array { writer in
-                for permission in Grant.Permission.allCases where grant.permissions.contains(permission) { writer.value(permission.rawValue) }
+                for permission in Grant.Permission.allCases where grant.permissions.contains(permission) {
+                    writer.value(permission.rawValue)
+                }
             }
         }
     }
@@ -313,10 +319,12 @@ extension RecordType {
         for member in try object["fields"]?.object("fields") ?? JSONObject() {
             let definition = try member.value.object(member.name.string)
             guard case .string(let typeName)? = definition["type"], let type = FieldType(wireName: typeName) else {
-                throw RecordError.unexpectedInput("Expected the 'type' of the field '\(member.name)' to be a field type such as STRING or INT64_LIST")
+                throw RecordError.unexpectedInput(
+                    "Expected the 'type' of the field '\(member.name)' to be a field type such as STRING or INT64_LIST")
             }
             fields[member.name] = FieldDefinition(
-                type: try type.declared(as: definition["number"], field: member.name), indexes: try definition["indexes"].map { try Indexes($0) } ?? [],
+                type: try type.declared(as: definition["number"], field: member.name),
+                indexes: try definition["indexes"].map { try Indexes($0) } ?? [],
                 idleIndexes: try definition["idleIndexes"].map { try Indexes($0) } ?? [])
         }
         for member in try object["systemIndexes"]?.object("systemIndexes") ?? JSONObject() {
@@ -327,7 +335,8 @@ extension RecordType {
         }
         if object["grants"] != nil { grants = try object.array("grants", of: "a record type").map { try Grant($0) } }
         if object["compositeIndexes"] != nil {
-            compositeIndexes = Set(try object.array("compositeIndexes", of: "a record type").map { try CompositeIndex($0) })
+            compositeIndexes = Set(
+                try object.array("compositeIndexes", of: "a record type").map { try CompositeIndex($0) })
         }
     }
 }
@@ -335,7 +344,9 @@ extension RecordType {
 extension RecordType {
     /// Composite indexes, ordered by their field names.
     public var sortedCompositeIndexes: [CompositeIndex] {
-        compositeIndexes.sorted { ($0.filter.schemaName, $0.sort.schemaName) < ($1.filter.schemaName, $1.sort.schemaName) }
+        compositeIndexes.sorted {
+            ($0.filter.schemaName, $0.sort.schemaName) < ($1.filter.schemaName, $1.sort.schemaName)
+        }
     }
 }
 
@@ -360,7 +371,8 @@ extension CompositeIndex {
     public init(_ json: JSONValue) throws {
         let object = try json.object("a composite index")
         guard case .string(let filter)? = object["filter"], case .string(let sort)? = object["sort"] else {
-            throw RecordError.unexpectedInput("Expected a composite index to have 'filter' and 'sort', the names of fields")
+            throw RecordError.unexpectedInput(
+                "Expected a composite index to have 'filter' and 'sort', the names of fields")
         }
         self.init(filter: FieldKey(schemaName: Name(filter)), sort: FieldKey(schemaName: Name(sort)))
     }
@@ -372,14 +384,17 @@ extension Indexes {
         self = []
         for name in names {
             guard let index = Indexes(name: name.string) else {
-                throw RecordError.unexpectedInput("Unknown index '\(name)'; known are \(Self.named.map(\.name).joined(separator: ", "))")
+                throw RecordError.unexpectedInput(
+                    "Unknown index '\(name)'; known are \(Self.named.map(\.name).joined(separator: ", "))")
             }
             insert(index)
         }
     }
 
     fileprivate init(_ json: JSONValue) throws {
-        guard case .array(let elements) = json else { throw RecordError.unexpectedInput("Expected 'indexes' to be an array, found \(json.kind)") }
+        guard case .array(let elements) = json else {
+            throw RecordError.unexpectedInput("Expected 'indexes' to be an array, found \(json.kind)")
+        }
         try self.init(names: elements.map { Name(try $0.string("indexes")) })
     }
 }
@@ -389,10 +404,14 @@ extension Grant {
     /// - Throws: `RecordError` BAD_REQUEST with the unexpected part.
     public init(_ json: JSONValue) throws {
         let object = try json.object("a grant")
-        guard case .string(let role)? = object["role"] else { throw RecordError.unexpectedInput("Expected the 'role' of a grant to be a string") }
+        guard case .string(let role)? = object["role"] else {
+            throw RecordError.unexpectedInput("Expected the 'role' of a grant to be a string")
+        }
         let permissions = try object.array("permissions", of: "a grant").map { json in
             let name = try json.string("permissions")
-            guard let permission = Permission(rawValue: name) else { throw RecordError.unexpectedInput("Unknown permission '\(name)' of a grant") }
+            guard let permission = Permission(rawValue: name) else {
+                throw RecordError.unexpectedInput("Unknown permission '\(name)' of a grant")
+            }
             return permission
         }
         self.init(role: Name(role), permissions: Set(permissions))
@@ -401,19 +420,25 @@ extension Grant {
 
 extension JSONValue {
     fileprivate func object(_ what: String) throws -> JSONObject {
-        guard case .object(let object) = self else { throw RecordError.unexpectedInput("Expected \(what) to be an object, found \(kind)") }
+        guard case .object(let object) = self else {
+            throw RecordError.unexpectedInput("Expected \(what) to be an object, found \(kind)")
+        }
         return object
     }
 
     fileprivate func string(_ place: String) throws -> String {
-        guard case .string(let string) = self else { throw RecordError.unexpectedInput("Expected '\(place)' to contain strings, found \(kind)") }
+        guard case .string(let string) = self else {
+            throw RecordError.unexpectedInput("Expected '\(place)' to contain strings, found \(kind)")
+        }
         return string
     }
 }
 
 extension JSONObject {
     fileprivate func array(_ name: Name, of what: String) throws -> [JSONValue] {
-        guard case .array(let elements)? = self[name] else { throw RecordError.unexpectedInput("Expected the '\(name)' of \(what) to be an array") }
+        guard case .array(let elements)? = self[name] else {
+            throw RecordError.unexpectedInput("Expected the '\(name)' of \(what) to be an array")
+        }
         return elements
     }
 }

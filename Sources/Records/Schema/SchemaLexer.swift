@@ -39,7 +39,9 @@ struct SchemaLexer {
         case UInt8(ascii: "\""):
             position += 1
             while position < text.count, !Self.endsQuote(text[position]) { position += 1 }
-            guard position < text.count, text[position] == UInt8(ascii: "\"") else { return Token(kind: .unclosedQuote, range: start..<position) }
+            guard position < text.count, text[position] == UInt8(ascii: "\"") else {
+                return Token(kind: .unclosedQuote, range: start..<position)
+            }
             position += 1
             return Token(kind: .quoted, range: start..<position)
         case let byte where Self.isWord(byte):
@@ -107,7 +109,8 @@ struct SchemaLexer {
 
     private static func isWord(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"),
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"),
             UInt8(ascii: "."):
             true
         default: false
@@ -121,9 +124,12 @@ struct SchemaLexer {
 enum Spelling {
     /// Names of the types in other systems.
     private static let types: [String: String] = [
-        "BOOL": "INT64", "BOOLEAN": "INT64", "INT": "INT64", "INTEGER": "INT64", "INT32": "INT64", "LONG": "INT64", "FLOAT": "DOUBLE", "REAL": "DOUBLE",
-        "DECIMAL": "DOUBLE", "TEXT": "STRING", "VARCHAR": "STRING", "CHAR": "STRING", "UUID": "STRING", "URL": "STRING", "DATE": "TIMESTAMP",
-        "DATETIME": "TIMESTAMP", "TIME": "TIMESTAMP", "DATA": "BYTES", "BLOB": "BYTES", "BYTE": "BYTES", "FILE": "ASSET", "ASSETID": "ASSET",
+        "BOOL": "INT64", "BOOLEAN": "INT64", "INT": "INT64", "INTEGER": "INT64", "INT32": "INT64", "LONG": "INT64",
+        "FLOAT": "DOUBLE", "REAL": "DOUBLE",
+        "DECIMAL": "DOUBLE", "TEXT": "STRING", "VARCHAR": "STRING", "CHAR": "STRING", "UUID": "STRING", "URL": "STRING",
+        "DATE": "TIMESTAMP",
+        "DATETIME": "TIMESTAMP", "TIME": "TIMESTAMP", "DATA": "BYTES", "BLOB": "BYTES", "BYTE": "BYTES",
+        "FILE": "ASSET", "ASSETID": "ASSET",
         "RECORD": "REFERENCE", "REF": "REFERENCE", "GEOPOINT": "LOCATION", "ARRAY": "LIST<STRING>",
     ]
 
@@ -131,13 +137,17 @@ enum Spelling {
         let word = word.uppercased()
         if word.hasSuffix("_LIST"), let type = FieldType(wireName: word) { return "did you mean \(type.schemaName)?" }
         if let type = types[word] { return "CloudKit's type for that is \(type)" }
-        return guess(word, among: ValueType.allCases.map(\.rawValue) + ["NUMBER", "ENCRYPTED", "LIST"]).map { "did you mean \($0)?" }
+        return guess(word, among: ValueType.allCases.map(\.rawValue) + ["NUMBER", "ENCRYPTED", "LIST"]).map {
+            "did you mean \($0)?"
+        }
     }
 
     /// The known word with an edit distance of at most two; `nil` if there is none.
     static func guess(_ word: String, among known: [String]) -> String? {
         let letters = Array(word.utf8.prefix(80))
-        let near = known.map { (word: $0, distance: distance(letters, Array($0.utf8))) }.min { $0.distance < $1.distance }
+        let near = known.map { (word: $0, distance: distance(letters, Array($0.utf8))) }.min {
+            $0.distance < $1.distance
+        }
         guard let near, near.distance <= min(2, letters.count / 2) else { return nil }
         return near.word
     }

@@ -57,7 +57,8 @@ extension SchemaParser {
                     $0.error(
                         at: place, expected: "',' or ')'", found: "'\(word)'",
                         problem: "the field '\(name)' of type \(type.schemaName) can't be \(word): "
-                            + (allowed.isEmpty ? "it can't have an index" : "it can be \(allowed.names.joined(separator: ", "))"))
+                            + (allowed.isEmpty
+                                ? "it can't have an index" : "it can be \(allowed.names.joined(separator: ", "))"))
                 }
             } else {
                 let fate = system == nil ? "is kept only for exports" : "is left out"
@@ -69,7 +70,9 @@ extension SchemaParser {
 
     private func hintAfterField() -> String? {
         guard token.kind == .word || token.kind == .quoted else { return nil }
-        if let word = Spelling.guess(tokenText.uppercased(), among: Indexes.named.map(\.name)) { return "did you mean \(word)?" }
+        if let word = Spelling.guess(tokenText.uppercased(), among: Indexes.named.map(\.name)) {
+            return "did you mean \(word)?"
+        }
         return startsLine ? "a comma may be missing at the end of the field before" : nil
     }
 
@@ -152,7 +155,9 @@ extension SchemaParser {
         var permissions: Set<Grant.Permission> = []
         while true {
             guard token.kind == .word, let permission = Grant.Permission(rawValue: tokenText.uppercased()) else {
-                let guess = token.kind == .word ? Spelling.guess(tokenText.uppercased(), among: Grant.Permission.allCases.map(\.rawValue)) : nil
+                let guess =
+                    token.kind == .word
+                    ? Spelling.guess(tokenText.uppercased(), among: Grant.Permission.allCases.map(\.rawValue)) : nil
                 throw unexpected("READ, CREATE or WRITE", hint: guess.map { "did you mean \($0)?" })
             }
             permissions.insert(permission)
@@ -166,7 +171,8 @@ extension SchemaParser {
         noteGrant(to: role, at: place)
         draft.grants.append(Grant(role: role, permissions: permissions))
         if token.kind != .comma, token.kind != .closeParenthesis {
-            throw unexpected("',' or ')'", hint: startsLine ? "a comma may be missing at the end of the line before" : nil)
+            throw unexpected(
+                "',' or ')'", hint: startsLine ? "a comma may be missing at the end of the line before" : nil)
         }
     }
 }

@@ -78,7 +78,9 @@ struct SchemaParser {
         let place = token.range.lowerBound
         let role = try readName(of: .role)
         if Grant.systemRoles.contains(role) {
-            throw error(at: place, expected: "a name of your own", found: "'\(role)'", problem: "the role '\(role)' is built into CloudKit")
+            throw error(
+                at: place, expected: "a name of your own", found: "'\(role)'",
+                problem: "the role '\(role)' is built into CloudKit")
         }
         if let first = rolePlaces[role] { throw twice("role", role, at: place, first: first) }
         rolePlaces[role] = place
@@ -118,7 +120,9 @@ struct SchemaParser {
             case .comma:
                 var ahead = lexer
                 let next = ahead.next()
-                if lexer.text[token.range.lowerBound..<next.range.lowerBound].contains(where: SchemaLexer.endsLine) { return }
+                if lexer.text[token.range.lowerBound..<next.range.lowerBound].contains(where: SchemaLexer.endsLine) {
+                    return
+                }
                 advance()
             default: advance()
             }
@@ -130,8 +134,14 @@ struct SchemaParser {
         for (role, place) in grantedRoles.sorted(by: { $0.value < $1.value })
         where canGoOn && !schema.roles.contains(role) && !Grant.systemRoles.contains(role) {
             let known = Grant.systemRoles.map(\.string) + schema.roles.sorted().map(\.string)
-            let hint = Spelling.guess(role.string, among: known).map { "did you mean \"\($0)\"?" } ?? "add CREATE ROLE \(Schema.quoted(role)); above"
-            fail { $0.error(at: place, expected: "a role", found: "'\(role)'", hint: hint, problem: "there is no role '\(role)'") }
+            let hint =
+                Spelling.guess(role.string, among: known).map { "did you mean \"\($0)\"?" }
+                ?? "add CREATE ROLE \(Schema.quoted(role)); above"
+            fail {
+                $0.error(
+                    at: place, expected: "a role", found: "'\(role)'", hint: hint, problem: "there is no role '\(role)'"
+                )
+            }
         }
     }
 
@@ -154,7 +164,10 @@ struct SchemaParser {
 
     /// True if the token is this keyword, ignoring case.
     func isWord(_ keyword: String) -> Bool {
-        token.kind == .word && lexer.text[token.range].elementsEqual(keyword.utf8) { $0 == $1 || $0 ^ 0x20 == $1 && $1 >= UInt8(ascii: "A") }
+        token.kind == .word
+            && lexer.text[token.range].elementsEqual(keyword.utf8) {
+                $0 == $1 || $0 ^ 0x20 == $1 && $1 >= UInt8(ascii: "A")
+            }
     }
 
     mutating func read(_ keyword: String, expected: String) throws(SchemaTextError) {
@@ -196,7 +209,8 @@ struct SchemaParser {
     func twice(_ what: String, _ name: Name, at place: Int, first: Int) -> SchemaTextError {
         let line = SchemaLexer.line(of: first, in: lexer.text)
         return error(
-            at: place, expected: "another name", found: "'\(name)'", problem: "the \(what) '\(name)' is declared twice, first in line \(line)")
+            at: place, expected: "another name", found: "'\(name)'",
+            problem: "the \(what) '\(name)' is declared twice, first in line \(line)")
     }
 
     /// The error for a token that does not match any expectation.
@@ -204,19 +218,27 @@ struct SchemaParser {
         let place = token.range.lowerBound
         switch token.kind {
         case .end: return error(at: previousEnd, expected: expected, found: "the end of the text", hint: hint)
-        case .unclosedQuote: return error(at: place, expected: "a quote at the end of the name", found: "the end of the line")
-        case .unclosedComment: return error(at: place, expected: "*/ at the end of the comment", found: "the end of the text")
+        case .unclosedQuote:
+            return error(at: place, expected: "a quote at the end of the name", found: "the end of the line")
+        case .unclosedComment:
+            return error(at: place, expected: "*/ at the end of the comment", found: "the end of the text")
         case .stray:
             // Uses the first scalar, since a character can have any number of them.
             let character = tokenText
             let scalar = character.unicodeScalars.first ?? "?"
-            let isShown = scalar.properties.generalCategory != .control && scalar.properties.generalCategory != .format && !scalar.properties.isWhitespace
-            let found = (isShown ? "'\(character)' (" : "(") + "U+" + String(scalar.value, digits: 4, radix: 16, uppercase: true) + ")"
+            let isShown =
+                scalar.properties.generalCategory != .control && scalar.properties.generalCategory != .format
+                && !scalar.properties.isWhitespace
+            let found =
+                (isShown ? "'\(character)' (" : "(") + "U+"
+                + String(scalar.value, digits: 4, radix: 16, uppercase: true) + ")"
             let hint = scalar.value < 0x80 ? hint : "only comments may contain non-ASCII characters"
             return error(at: place, expected: expected, found: found, hint: hint)
         case .word, .quoted, .openParenthesis, .closeParenthesis, .less, .greater, .comma, .semicolon:
             let text = SchemaTextError.printable(tokenText)
-            return error(at: place, expected: expected, found: token.kind == .quoted ? text : "'\(text.prefix(80))\(text.count > 80 ? "…" : "")'", hint: hint)
+            return error(
+                at: place, expected: expected,
+                found: token.kind == .quoted ? text : "'\(text.prefix(80))\(text.count > 80 ? "…" : "")'", hint: hint)
         }
     }
 }
@@ -274,7 +296,9 @@ extension SchemaParser {
                 at: place, expected: "the name of a \(named.rawValue)", found: name.isEmpty ? "\"\"" : "'\(shown)'",
                 problem: "'\(shown)' can't be the name of a \(named.rawValue): \(rule)")
         }
-        if kind == .word, Schema.quoted(name) != text { note("Apple's tools want the name \(name) in double quotes", at: place) }
+        if kind == .word, Schema.quoted(name) != text {
+            note("Apple's tools want the name \(name) in double quotes", at: place)
+        }
         advance()
         return name
     }
@@ -282,11 +306,15 @@ extension SchemaParser {
     /// The rule that a name violates; `nil` if it is valid.
     private func broken(_ name: Name, of named: Named) -> String? {
         if named == .role, name.hasPrefix("_") {
-            return Grant.systemRoles.contains(name) ? nil : "the roles that begin with _ are \(Grant.systemRoles.sorted().map(\.string).joined(separator: ", "))"
+            return Grant.systemRoles.contains(name)
+                ? nil
+                : "the roles that begin with _ are \(Grant.systemRoles.sorted().map(\.string).joined(separator: ", "))"
         }
         if named == .field, name.hasPrefix("___") {
             if SystemField(rawValue: name.string) != nil { return nil }
-            let hint = Spelling.guess(name.string, among: SystemField.allCases.map(\.rawValue)).map { ", did you mean \($0)?" } ?? ""
+            let hint =
+                Spelling.guess(name.string, among: SystemField.allCases.map(\.rawValue)).map { ", did you mean \($0)?" }
+                ?? ""
             return "names that begin with ___ are reserved by CloudKit" + hint
         }
         if name.utf8.count > named.limit { return "it is longer than \(named.limit) bytes" }
@@ -302,6 +330,7 @@ extension SchemaParser {
 
     /// Includes dots, which names of system types and fields contain.
     private static func isNamePart(_ byte: UInt8) -> Bool {
-        isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
+        isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "_")
+            || byte == UInt8(ascii: ".")
     }
 }

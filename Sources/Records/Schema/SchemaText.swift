@@ -91,7 +91,8 @@ public struct SchemaTextError: Error, Sendable, Hashable, CustomStringConvertibl
     static let excerptLimit = 160
 
     /// - Parameter offset: offset of the error in the text, in bytes.
-    init(at offset: Int, of text: [UInt8], expected: String, found: String, hint: String? = nil, problem: String? = nil) {
+    init(at offset: Int, of text: [UInt8], expected: String, found: String, hint: String? = nil, problem: String? = nil)
+    {
         let offset = min(offset, text.count)
         let markEnd = SchemaLexer.byteOrderMarkEnd(text)
         let start = (0..<offset).last { SchemaLexer.endsLine(text, at: $0) }.map { $0 + 1 } ?? min(markEnd, offset)
@@ -118,7 +119,9 @@ public struct SchemaTextError: Error, Sendable, Hashable, CustomStringConvertibl
     static func printable(_ text: some StringProtocol) -> String {
         var scalars = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
-            let isHarmless = scalar == "\t" || ![.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
+            let isHarmless =
+                scalar == "\t"
+                || ![.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
             scalars.append(isHarmless ? scalar : "\u{FFFD}")
         }
         return String(scalars)
@@ -157,7 +160,9 @@ extension Schema {
     public var text: String {
         var statements = roles.sorted().map { "    CREATE ROLE \(Self.quoted($0));\n" }
         if !statements.isEmpty { statements = [statements.joined()] }
-        let types = self.types[Self.usersType] == nil ? self.types.merging([Self.usersType: Self.users]) { own, _ in own } : self.types
+        let types =
+            self.types[Self.usersType] == nil
+            ? self.types.merging([Self.usersType: Self.users]) { own, _ in own } : self.types
         for type in types.values.sorted(by: { $0.name < $1.name }) {
             let items = type.itemLines.map { "        \($0)" }.joined(separator: ",\n")
             statements.append("    RECORD TYPE \(Self.quoted(type.name)) (\n\(items)\n    );\n")
@@ -177,7 +182,8 @@ extension Schema {
             default: false
             }
         }
-        return isPlain && !name.isEmpty && !reservedWords.contains(name.string.lowercased()) ? name.string : "\"\(name)\""
+        return isPlain && !name.isEmpty && !reservedWords.contains(name.string.lowercased())
+            ? name.string : "\"\(name)\""
     }
 }
 
@@ -201,11 +207,17 @@ extension RecordType {
         let shown = Set(SystemField.implicit).union(systemIndexes.filter { !$0.value.isEmpty }.keys)
         let rows =
             fields.map { (name: $0.key, definition: $0.value) }
-            + shown.compactMap { field in definition(of: .system(field)).map { (name: field.schemaName, definition: $0) } }
+            + shown.compactMap { field in
+                definition(of: .system(field)).map { (name: field.schemaName, definition: $0) }
+            }
         // Quotes don't affect the order, as in Apple's export: quoted `___` names are sorted like the others.
-        let cells = rows.sorted { $0.name < $1.name }.map { (name: Schema.quoted($0.name), declaration: $0.definition.schemaText) }
+        let cells = rows.sorted { $0.name < $1.name }.map {
+            (name: Schema.quoted($0.name), declaration: $0.definition.schemaText)
+        }
         let width = cells.map(\.name.utf8.count).max() ?? 0
-        let fieldLines = cells.map { $0.name + String(repeating: " ", count: width - $0.name.utf8.count + 1) + $0.declaration }
+        let fieldLines = cells.map {
+            $0.name + String(repeating: " ", count: width - $0.name.utf8.count + 1) + $0.declaration
+        }
         return fieldLines + Grant.canonical(grants).map(\.schemaText)
     }
 }

@@ -12,14 +12,16 @@ public struct CivilDate: Sendable, Hashable {
 
     /// - Returns: `nil` if there is no such date, or the year is beyond ±25,000,000,000,000,000.
     public init?(year: Int64, month: Int64, day: Int64) {
-        guard (-Self.lastYear...Self.lastYear).contains(year), (1...12).contains(month), day >= 1, day <= Self.days(in: month, of: year) else { return nil }
+        guard (-Self.lastYear...Self.lastYear).contains(year), (1...12).contains(month), day >= 1,
+            day <= Self.days(in: month, of: year)
+        else { return nil }
         self.year = year
         self.month = month
         self.day = day
     }
 
-    // Both conversions use eras of 400 years that begin on 1 March, so that the leap day is the last day of its year (Howard Hinnant,
-    // "chrono-Compatible Low-Level Date Algorithms"). 1 January 1970 is day 135,080 of the fourth era.
+    // Both conversions use eras of 400 years that begin on 1 March, so that the leap day is the last day of its year
+    // (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"). 1 January 1970 is day 135,080 of the fourth era.
 
     /// - Parameter daysSince1970: days since 1 January 1970; negative before it.
     public init(daysSince1970: Int64) {
@@ -94,7 +96,9 @@ public struct UTCTime: Sendable, Hashable {
     /// `2026-11-20`. Years beyond four digits have a sign and at least six digits, as in ISO 8601.
     public var dateText: String {
         let isShort = (0...9999).contains(date.year)
-        let year = isShort ? String(date.year, digits: 4) : (date.year < 0 ? "-" : "+") + String(date.year.magnitude, digits: 6)
+        let year =
+            isShort
+            ? String(date.year, digits: 4) : (date.year < 0 ? "-" : "+") + String(date.year.magnitude, digits: 6)
         return "\(year)-\(String(date.month, digits: 2))-\(String(date.day, digits: 2))"
     }
 
@@ -122,7 +126,9 @@ public enum HTTPDate {
         let time = UTCTime(seconds: seconds)
         // 1 January 1970 was a Thursday.
         let weekday = weekdays[Int((time.date.daysSince1970 + 4).floorDivided(by: 7).remainder)]
-        let (day, month, year) = (String(time.date.day, digits: 2), months[Int(time.date.month) - 1], String(time.date.year, digits: 4))
+        let (day, month, year) = (
+            String(time.date.day, digits: 2), months[Int(time.date.month) - 1], String(time.date.year, digits: 4)
+        )
         return "\(weekday), \(day) \(month) \(year) \(time.timeText) GMT"
     }
 
@@ -138,7 +144,9 @@ public enum HTTPDate {
         case 4 where words[3] == "GMT" && words[0].hasSuffix(","):
             // Sunday, 06-Nov-94 08:49:37 GMT
             let date = words[1].split(separator: "-", omittingEmptySubsequences: false)
-            guard isWeekday(words[0].prefix(3)), date.count == 3, date[0].utf8.count == 2, date[2].utf8.count == 2, let year = number(date[2]) else {
+            guard isWeekday(words[0].prefix(3)), date.count == 3, date[0].utf8.count == 2, date[2].utf8.count == 2,
+                let year = number(date[2])
+            else {
                 return nil
             }
             // Two-digit years from 70 on belong to the 20th century.
@@ -157,15 +165,21 @@ public enum HTTPDate {
     }
 
     private static func number(_ text: Substring) -> Int64? {
-        guard (1...4).contains(text.utf8.count), text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+        guard (1...4).contains(text.utf8.count),
+            text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
         return Int64(text)
     }
 
-    private static func seconds(_ year: Int64?, _ monthName: Substring, _ dayOfMonth: Int64?, _ time: Substring) -> Int64? {
+    private static func seconds(_ year: Int64?, _ monthName: Substring, _ dayOfMonth: Int64?, _ time: Substring)
+        -> Int64?
+    {
         let parts = time.split(separator: ":", omittingEmptySubsequences: false)
         guard let year, let dayOfMonth, let month = months.firstIndex(where: { $0 == monthName }), parts.count == 3,
-            parts.allSatisfy({ $0.utf8.count == 2 }), let hour = number(parts[0]), let minute = number(parts[1]), let second = number(parts[2]),
-            hour < 24, minute < 60, second <= 60, let date = CivilDate(year: year, month: Int64(month) + 1, day: dayOfMonth)
+            parts.allSatisfy({ $0.utf8.count == 2 }), let hour = number(parts[0]), let minute = number(parts[1]),
+            let second = number(parts[2]),
+            hour < 24, minute < 60, second <= 60,
+            let date = CivilDate(year: year, month: Int64(month) + 1, day: dayOfMonth)
         else { return nil }
         return date.daysSince1970 * 86_400 + hour * 3600 + minute * 60 + second
     }

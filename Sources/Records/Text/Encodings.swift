@@ -3,7 +3,8 @@ public enum Base64 {
     private static let standardDigits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
     private static let urlDigits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// - Parameter forURLs: true for the alphabet with `-` and `_`, without padding. This text needs no escaping in URLs, forms and shells.
+    /// - Parameter forURLs: true for the alphabet with `-` and `_`, without padding. This text needs no escaping in
+    ///   URLs, forms and shells.
     public static func text(of bytes: some Collection<UInt8>, forURLs: Bool = false) -> String {
         // A loop over another module's collection takes many times as long as the copy.
         let bytes = Array(bytes)
@@ -64,7 +65,8 @@ public enum Base64 {
 
     /// Decodes only canonical text: with complete padding or, for URLs, none, and with unused bits set to zero.
     public static func canonicalBytes(of text: String, forURLs: Bool = false) -> [UInt8]? {
-        guard let bytes = bytes(of: text.utf8), Self.text(of: bytes, forURLs: forURLs).utf8.elementsEqual(text.utf8) else { return nil }
+        guard let bytes = bytes(of: text.utf8), Self.text(of: bytes, forURLs: forURLs).utf8.elementsEqual(text.utf8)
+        else { return nil }
         return bytes
     }
 
@@ -143,7 +145,8 @@ public enum PercentEncoding {
         bytes.reserveCapacity(text.utf8.count)
         for byte in text.utf8 {
             switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
                 bytes.append(byte)
             case _ where byte < 0x80 && kept.utf8.contains(byte):
                 bytes.append(byte)
@@ -167,7 +170,9 @@ public enum PercentEncoding {
     /// Decodes leniently: a percent sign without its two digits stays as it is.
     /// - Parameter plusIsSpace: true for the fields of a form. Base64 in URLs has plus signs that mean themselves.
     /// - Returns: the bytes, and true if each percent sign had its digits.
-    public static func bytes(of text: some Collection<UInt8>, plusIsSpace: Bool = false) -> (bytes: [UInt8], isWellFormed: Bool) {
+    public static func bytes(of text: some Collection<UInt8>, plusIsSpace: Bool = false) -> (
+        bytes: [UInt8], isWellFormed: Bool
+    ) {
         // Over another module's collection, a generic loop takes some fifty times as long as the copy.
         let text = Array(text)
         var bytes: [UInt8] = []
@@ -179,7 +184,9 @@ public enum PercentEncoding {
             index += 1
             switch byte {
             case UInt8(ascii: "%"):
-                if index + 1 < text.count, let high = Hexadecimal.value(of: text[index]), let low = Hexadecimal.value(of: text[index + 1]) {
+                if index + 1 < text.count, let high = Hexadecimal.value(of: text[index]),
+                    let low = Hexadecimal.value(of: text[index + 1])
+                {
                     bytes.append(high << 4 | low)
                     index += 2
                 } else {
@@ -196,7 +203,8 @@ public enum PercentEncoding {
 
 // MARK: - Hashes
 
-/// The 64-bit hash FNV-1a (Fowler, Noll and Vo). It is fast and the same in each process, but not cryptographic: it detects changes, not attacks.
+/// The 64-bit hash FNV-1a (Fowler, Noll and Vo). It is fast and the same in each process, but not cryptographic: it
+/// detects changes, not attacks.
 public struct FNV1a: Sendable {
     public private(set) var value: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -208,7 +216,9 @@ public struct FNV1a: Sendable {
 
     public mutating func add(_ bytes: some Sequence<UInt8>) {
         // A loop over any sequence asks it for every byte, which takes much longer.
-        value = bytes.withContiguousStorageIfAvailable { [value] in Self.sum($0, after: value) } ?? Self.sum(bytes, after: value)
+        value =
+            bytes.withContiguousStorageIfAvailable { [value] in Self.sum($0, after: value) }
+            ?? Self.sum(bytes, after: value)
     }
 
     private static func sum(_ bytes: some Sequence<UInt8>, after value: UInt64) -> UInt64 {

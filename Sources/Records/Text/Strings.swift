@@ -3,7 +3,8 @@ extension String {
     ///
     /// Swift's own search and replacement work on characters. To them, a quotation mark with a combining
     /// accent is a different character, and so is the LF in CR LF. They would not find these bytes.
-    /// - Parameter written: the replacement for an ASCII byte; `nil` to keep it. Not called for other bytes, which are parts of multibyte scalars.
+    /// - Parameter written: the replacement for an ASCII byte; `nil` to keep it. Not called for other bytes, which are
+    ///   parts of multibyte scalars.
     public func writingBytes(_ written: (UInt8) -> String?) -> String {
         guard utf8.contains(where: { $0 < 0x80 && written($0) != nil }) else { return self }
         var bytes: [UInt8] = []
@@ -38,7 +39,8 @@ extension String {
         }
     }
 
-    /// The text in quotation marks for a comma-separated list. Each mark in it is doubled, also one with a combining accent, which readers by bytes see.
+    /// The text in quotation marks for a comma-separated list. Each mark in it is doubled, also one with a combining
+    /// accent, which readers by bytes see.
     public var csvQuoted: String {
         "\"" + writingBytes { $0 == UInt8(ascii: "\"") ? "\"\"" : nil } + "\""
     }
@@ -48,7 +50,8 @@ extension String {
 
 /// Shell quoting. All shell commands on pages use these functions.
 extension String {
-    /// The text for insertion between single quotes. Replaces each single quote by a closing quote, an escaped quote and an opening quote.
+    /// The text for insertion between single quotes. Replaces each single quote by a closing quote, an escaped quote
+    /// and an opening quote.
     public var shellEscaped: String {
         writingBytes { $0 == UInt8(ascii: "'") ? #"'\''"# : nil }
     }
@@ -58,14 +61,17 @@ extension String {
 
     /// The text, in single quotes unless the shell reads it unchanged without them.
     public var shellWord: String {
-        let isPlain = !utf8.isEmpty && utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-                true
-            default: false
+        let isPlain =
+            !utf8.isEmpty
+            && utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
             }
-        }
         return isPlain ? self : shellQuoted
     }
 }
@@ -83,7 +89,9 @@ extension StringProtocol {
 
     private func trimming(_ isTrimmed: (Unicode.Scalar) -> Bool) -> String {
         let scalars = unicodeScalars
-        guard let first = scalars.firstIndex(where: { !isTrimmed($0) }), let last = scalars.lastIndex(where: { !isTrimmed($0) }) else { return "" }
+        guard let first = scalars.firstIndex(where: { !isTrimmed($0) }),
+            let last = scalars.lastIndex(where: { !isTrimmed($0) })
+        else { return "" }
         return String(String.UnicodeScalarView(scalars[first...last]))
     }
 }

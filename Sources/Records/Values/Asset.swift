@@ -17,7 +17,8 @@ public struct Asset: Sendable, Hashable {
 
     /// An asset as an upload answers it, or a record has it.
     public init(
-        fileChecksum: String, size: Int64, referenceChecksum: String? = nil, wrappingKey: String? = nil, receipt: String? = nil,
+        fileChecksum: String, size: Int64, referenceChecksum: String? = nil, wrappingKey: String? = nil,
+        receipt: String? = nil,
         fileName: String? = nil
     ) {
         self.fileChecksum = fileChecksum
@@ -53,7 +54,8 @@ public struct FileChecksum: Sendable, Hashable, Comparable, CustomStringConverti
 
     /// - Returns: `nil` unless the text consists of 64 lowercase hexadecimal digits.
     public init?(_ text: some StringProtocol) {
-        guard text.utf8.count == Self.length * 2, !text.utf8.contains(where: { (UInt8(ascii: "A")...UInt8(ascii: "F")).contains($0) }),
+        guard text.utf8.count == Self.length * 2,
+            !text.utf8.contains(where: { (UInt8(ascii: "A")...UInt8(ascii: "F")).contains($0) }),
             let bytes = Hexadecimal.bytes(of: text.utf8)
         else { return nil }
         self.bytes = bytes
@@ -82,7 +84,8 @@ public enum AssetFileName {
         for scalar in name.unicodeScalars {
             // Formatting characters are invisible, and those that change the direction can make a name look like
             // another.
-            let isInvisible = [.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
+            let isInvisible = [.control, .format, .lineSeparator, .paragraphSeparator].contains(
+                scalar.properties.generalCategory)
             if isInvisible { continue }
             let scalar = unsafe.contains(scalar) ? "_" : scalar
             length += UTF8.width(scalar)

@@ -30,7 +30,8 @@ public struct ContainerID: Sendable, Hashable, Comparable, CustomStringConvertib
             text.hasPrefix("iCloud.") && text.utf8.count > "iCloud.".utf8.count && text.utf8.count <= Self.limit
             && text.utf8.allSatisfy { byte in
                 switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"),
                     UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
                     true
                 default: false
@@ -53,7 +54,8 @@ public enum Environment: String, Sendable, Hashable, CaseIterable {
     case development
     case production
 
-    /// Reads the name in any case: `records/resolve` answers it in capitals, and clients put that into addresses. It is written in small letters.
+    /// Reads the name in any case: `records/resolve` answers it in capitals, and clients put that into addresses. It is
+    /// written in small letters.
     public init?(rawValue: String) {
         let name = rawValue.lowercased()
         guard let environment = Self.allCases.first(where: { $0.rawValue == name }) else { return nil }

@@ -77,7 +77,9 @@ extension FieldValue {
             self = .list(try elements.map { try FieldValue($0, as: scalar, field: field) }, of: type.valueType)
             return
         }
-        guard let value = try Self.scalar(json, type.valueType, field: field) else { throw Self.mismatch(type, field: field) }
+        guard let value = try Self.scalar(json, type.valueType, field: field) else {
+            throw Self.mismatch(type, field: field)
+        }
         self = value
     }
 
@@ -94,7 +96,8 @@ extension FieldValue {
         case (.bytes, .string(let base64)): return Base64.bytes(of: base64.utf8).map { .bytes($0) }
         case (.timestamp, .integer(let milliseconds)): return .timestamp(Timestamp(milliseconds: milliseconds))
         case (.timestamp, .string(let digits)): return Int64(digits).map { .timestamp(Timestamp(milliseconds: $0)) }
-        case (.timestamp, .double(let double)): return Int64(exactly: double).map { .timestamp(Timestamp(milliseconds: $0)) }
+        case (.timestamp, .double(let double)):
+            return Int64(exactly: double).map { .timestamp(Timestamp(milliseconds: $0)) }
         case (.location, .object(let object)): return .location(try Location(object, field: field))
         case (.reference, .object(let object)): return .reference(try Reference(object, field: field))
         case (.reference, .string(let name)): return .reference(Reference(recordName: Name(name)))
@@ -115,7 +118,8 @@ extension FieldValue {
         case .double(let double): self = .double(double)
         case .bool(let bool): self = .int64(bool ? 1 : 0)
         case .object(let object) where object["latitude"] != nil: self = .location(try Location(object, field: field))
-        case .object(let object) where object["recordName"] != nil: self = .reference(try Reference(object, field: field))
+        case .object(let object) where object["recordName"] != nil:
+            self = .reference(try Reference(object, field: field))
         case .object(let object) where object["fileChecksum"] != nil: self = .asset(try Asset(object, field: field))
         case .array(let elements):
             let values = try elements.map { try FieldValue(guessing: $0, field: field) }
@@ -129,7 +133,9 @@ extension FieldValue {
                 return
             }
             guard types.count == 1, let type, !type.isList else {
-                throw RecordError(.badRequest, "BadRequestException: Unexpected input. The list in field '\(field)' must hold values of one type")
+                throw RecordError(
+                    .badRequest,
+                    "BadRequestException: Unexpected input. The list in field '\(field)' must hold values of one type")
             }
             self = .list(values, of: type.valueType)
         case .null, .object:
@@ -167,14 +173,17 @@ extension Location {
             case nil, .null?: return nil
             case .double(let double)?: return double
             case .integer(let integer)?: return Double(integer)
-            default: throw RecordError(.badRequest, "Invalid value of '\(name)' in location field '\(field)', expected a number")
+            default:
+                throw RecordError(
+                    .badRequest, "Invalid value of '\(name)' in location field '\(field)', expected a number")
             }
         }
         guard let latitude = try number("latitude"), let longitude = try number("longitude"),
             (-90...90).contains(latitude), (-180...180).contains(longitude)
         else {
             throw RecordError(
-                .badRequest, "Invalid location in field '\(field)': latitude must be from -90 to 90 and longitude from -180 to 180")
+                .badRequest,
+                "Invalid location in field '\(field)': latitude must be from -90 to 90 and longitude from -180 to 180")
         }
         self.init(latitude: latitude, longitude: longitude)
         horizontalAccuracy = try number("horizontalAccuracy")
@@ -184,7 +193,8 @@ extension Location {
         course = try number("course")
         if let milliseconds = try number("timestamp") {
             guard let exact = Int64(exactly: milliseconds.rounded()) else {
-                throw RecordError(.badRequest, "Invalid value of 'timestamp' in location field '\(field)', expected type TIMESTAMP")
+                throw RecordError(
+                    .badRequest, "Invalid value of 'timestamp' in location field '\(field)', expected type TIMESTAMP")
             }
             timestamp = Timestamp(milliseconds: exact)
         }
@@ -200,7 +210,9 @@ extension Reference {
         if let zone = object["zoneID"], zone != .null { zoneID = try ZoneID(zone) }
         if let json = object["action"], json != .null {
             guard case .string(let name) = json, let action = Action(rawValue: name) else {
-                throw RecordError(.badRequest, "Invalid action of the reference in field '\(field)', expected NONE, DELETE_SELF or VALIDATE")
+                throw RecordError(
+                    .badRequest,
+                    "Invalid action of the reference in field '\(field)', expected NONE, DELETE_SELF or VALIDATE")
             }
             self.action = action
         }
@@ -212,14 +224,18 @@ extension ZoneID {
     /// - Throws: `RecordError` BAD_REQUEST if the zone has no name or a member is not a string.
     public init(_ json: JSONValue) throws {
         guard case .object(let object) = json else {
-            throw RecordError(.badRequest, "BadRequestException: Unexpected input. Expected 'zoneID' to be an object, found \(json.kind)")
+            throw RecordError(
+                .badRequest,
+                "BadRequestException: Unexpected input. Expected 'zoneID' to be an object, found \(json.kind)")
         }
         func string(_ name: Name) throws -> String? {
             switch object[name] {
             case nil, .null?: return nil
             case .string(let string)?: return string
             case .some(let other):
-                throw RecordError(.badRequest, "BadRequestException: Unexpected input. Expected '\(name)' to be a string, found \(other.kind)")
+                throw RecordError(
+                    .badRequest,
+                    "BadRequestException: Unexpected input. Expected '\(name)' to be a string, found \(other.kind)")
             }
         }
         let zoneName = try string("zoneName") ?? Self.defaultZoneName.string
@@ -239,11 +255,14 @@ extension Asset {
             switch given {
             case .integer(let size): size
             // The format of responses with numbersAsStrings.
-            case .string(let digits) where digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }): Int64(digits)
+            case .string(let digits)
+            where digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }): Int64(digits)
             default: nil
             }
         guard let size, size >= 0 else {
-            throw RecordError(.badRequest, "Invalid asset in field '\(field)': 'size' must be a whole number of bytes, as returned by the upload")
+            throw RecordError(
+                .badRequest,
+                "Invalid asset in field '\(field)': 'size' must be a whole number of bytes, as returned by the upload")
         }
         self.init(
             fileChecksum: fileChecksum, size: size, referenceChecksum: string("referenceChecksum"),

@@ -42,7 +42,8 @@ public enum FieldValue: Sendable, Hashable {
     public var references: [Reference] {
         switch self {
         case .reference(let reference): [reference]
-        case .list(let elements, .reference?): elements.compactMap { if case .reference(let reference) = $0 { reference } else { nil } }
+        case .list(let elements, .reference?):
+            elements.compactMap { if case .reference(let reference) = $0 { reference } else { nil } }
         default: []
         }
     }
@@ -168,7 +169,9 @@ extension JSONWriter {
     public mutating func value(_ field: Field, numbersAsStrings: Bool = false, downloadURL: AssetAddress? = nil) {
         object { writer in
             writer.name("value")
-            writer.value(field.value, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL.map { address in { address($0, field.name) } })
+            writer.value(
+                field.value, numbersAsStrings: numbersAsStrings,
+                downloadURL: downloadURL.map { address in { address($0, field.name) } })
             let type = field.value.type
             if field.isEncrypted, let type, type.valueType == .bytes {
                 writer.member("type", FieldType(.bytes, isList: type.isList, isEncrypted: true).wireName)
@@ -180,7 +183,9 @@ extension JSONWriter {
     }
 
     /// Writes a value without its type.
-    public mutating func value(_ value: FieldValue, numbersAsStrings: Bool = false, downloadURL: ((Asset) -> String)? = nil) {
+    public mutating func value(
+        _ value: FieldValue, numbersAsStrings: Bool = false, downloadURL: ((Asset) -> String)? = nil
+    ) {
         switch value {
         case .string(let string): self.value(string)
         case .int64(let integer): number(integer, asString: numbersAsStrings)
@@ -192,7 +197,11 @@ extension JSONWriter {
         case .reference(let reference): self.value(reference)
         case .asset(let asset): self.value(asset, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL?(asset))
         case .list(let elements, _):
-            array { writer in for element in elements { writer.value(element, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL) } }
+            array { writer in
+                for element in elements {
+                    writer.value(element, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL)
+                }
+            }
         }
     }
 
@@ -277,14 +286,20 @@ extension FieldValue {
             var end = head
             if text[head] == UInt8(ascii: "\"") {
                 end += 1
-                while end < text.count, text[end] != UInt8(ascii: "\""), text[end] != UInt8(ascii: "\\"), text[end] >= 0x20 { end += 1 }
+                while end < text.count, text[end] != UInt8(ascii: "\""), text[end] != UInt8(ascii: "\\"),
+                    text[end] >= 0x20
+                { end += 1 }
                 guard Self.stringTail.ends(text, at: end) else { return nil }
-                return String(validating: UnsafeRawBufferPointer(rebasing: text[(head + 1)..<end]), as: UTF8.self).map { .string($0) }
+                return String(validating: UnsafeRawBufferPointer(rebasing: text[(head + 1)..<end]), as: UTF8.self).map {
+                    .string($0)
+                }
             }
             while end < text.count, text[end] != UInt8(ascii: ",") { end += 1 }
             let number = text[head..<end]
             if Self.int64Tail.ends(text, at: end) { return Self.integer(number).map { .int64($0) } }
-            if Self.timestampTail.ends(text, at: end) { return Self.integer(number).map { .timestamp(Timestamp(milliseconds: $0)) } }
+            if Self.timestampTail.ends(text, at: end) {
+                return Self.integer(number).map { .timestamp(Timestamp(milliseconds: $0)) }
+            }
             return nil
         }
         guard let value else { return nil }

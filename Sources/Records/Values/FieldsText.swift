@@ -125,7 +125,9 @@ extension FieldsText {
     public func assets() throws -> [(field: Name, asset: Asset)] {
         guard mayHoldAssets else { return [] }
         return try slices().filter { Self.mark.stands(in: $0.value) }.flatMap { slice in
-            try Self.field(slice.name, slice.value).value.elements.compactMap { if case .asset(let asset) = $0 { (slice.name, asset) } else { nil } }
+            try Self.field(slice.name, slice.value).value.elements.compactMap {
+                if case .asset(let asset) = $0 { (slice.name, asset) } else { nil }
+            }
         }
     }
 }
@@ -145,7 +147,11 @@ extension FieldsText {
         try writer.object { writer in
             for slice in try slices() {
                 writer.name(slice.name)
-                if Self.isFormer(slice.value) { writer.value(try Self.field(slice.name, slice.value)) } else { writer.text(slice.value) }
+                if Self.isFormer(slice.value) {
+                    writer.value(try Self.field(slice.name, slice.value))
+                } else {
+                    writer.text(slice.value)
+                }
             }
         }
         return FieldsText(bytes: writer.bytes)
@@ -175,9 +181,13 @@ struct TextMark: Sendable {
     func stands(in text: ArraySlice<UInt8>) -> Bool {
         text.withUnsafeBytes { text in
             bytes.withUnsafeBytes { mark in
-                guard let start = text.baseAddress, let wanted = mark.baseAddress, text.count >= mark.count else { return false }
+                guard let start = text.baseAddress, let wanted = mark.baseAddress, text.count >= mark.count else {
+                    return false
+                }
                 var place = rarest
-                while let found = memchr(start + place, Int32(mark[rarest]), text.count - (mark.count - rarest) + 1 - place) {
+                while let found = memchr(
+                    start + place, Int32(mark[rarest]), text.count - (mark.count - rarest) + 1 - place)
+                {
                     place = UnsafeRawPointer(found) - start
                     if memcmp(start + place - rarest, wanted, mark.count) == 0 { return true }
                     place += 1

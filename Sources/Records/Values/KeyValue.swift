@@ -64,7 +64,8 @@ public struct KeyValueChanges: Sendable, Hashable {
     }
 }
 
-/// The limits of a user's key-value store in a container and environment: those of Apple's `NSUbiquitousKeyValueStore`, and that of nesting.
+/// The limits of a user's key-value store in a container and environment: those of Apple's `NSUbiquitousKeyValueStore`,
+/// and that of nesting.
 public enum KeyValueLimits {
     /// Maximum number of keys.
     public static let keys = 1024
@@ -76,24 +77,35 @@ public enum KeyValueLimits {
     public static let depth = 16
 
     /// The rules for one operation alone.
-    /// - Throws: `RecordError` BAD_REQUEST for a key or value that no store takes, QUOTA_EXCEEDED for a value above the limit.
+    /// - Throws: `RecordError` BAD_REQUEST for a key or value that no store takes, QUOTA_EXCEEDED for a value above the
+    ///   limit.
     public static func check(_ operation: KeyValueOperation) throws {
         let key = operation.key
-        if key.string.isEmpty { throw RecordError(.badRequest, "A key is empty; expected 1 to \(keyLength) bytes of UTF-8") }
+        if key.string.isEmpty {
+            throw RecordError(.badRequest, "A key is empty; expected 1 to \(keyLength) bytes of UTF-8")
+        }
         let length = key.utf8.count
         if length > keyLength {
             throw RecordError(
-                .badRequest, "The key '\(key.string.prefix(keyLength))…' has \(length) bytes of UTF-8, and the limit is \(keyLength); use a shorter one")
+                .badRequest,
+                "The key '\(key.string.prefix(keyLength))…' has \(length) bytes of UTF-8, and the limit is \(keyLength); use a shorter one"
+            )
         }
         guard case .set(_, let value) = operation else { return }
         if value.depth > depth {
             throw RecordError(
-                .badRequest, "The value of '\(key)' has \(value.depth) levels, and the limit is \(depth); save it as BYTES, such as a property list")
+                .badRequest,
+                "The value of '\(key)' has \(value.depth) levels, and the limit is \(depth); save it as BYTES, such as a property list"
+            )
         }
-        if !value.isFinite { throw RecordError(.badRequest, "The value of '\(key)' has a number that is not finite; save it as a string") }
+        if !value.isFinite {
+            throw RecordError(.badRequest, "The value of '\(key)' has a number that is not finite; save it as a string")
+        }
         if value.size > bytes {
             throw RecordError(
-                .quotaExceeded, "The value of '\(key)' has \(value.size) bytes, and the limit is \(bytes); save it in a record's asset, and its name here")
+                .quotaExceeded,
+                "The value of '\(key)' has \(value.size) bytes, and the limit is \(bytes); save it in a record's asset, and its name here"
+            )
         }
     }
 
@@ -103,7 +115,8 @@ public enum KeyValueLimits {
         if usage.keys > keys {
             throw RecordError(
                 .quotaExceeded,
-                "The key-value store would have \(usage.keys) keys, and the limit is \(keys); nothing was saved. Remove keys in the same request or before it")
+                "The key-value store would have \(usage.keys) keys, and the limit is \(keys); nothing was saved. Remove keys in the same request or before it"
+            )
         }
         if usage.bytes > bytes {
             throw RecordError(
@@ -155,8 +168,9 @@ public indirect enum PropertyValue: Sendable, Hashable {
         }
     }
 
-    /// The bytes that the value takes of a store's room: of a string its UTF-8, of bytes their number, of anything else that holds one value 8. An
-    /// array or a dictionary has the sizes of its elements and the UTF-8 of its names, and 8 bytes for each element.
+    /// The bytes that the value takes of a store's room: of a string its UTF-8, of bytes their number, of anything else
+    /// that holds one value 8. An array or a dictionary has the sizes of its elements and the UTF-8 of its names, and 8
+    /// bytes for each element.
     public var size: Int {
         switch self {
         case .string(let string): string.utf8.count
@@ -178,7 +192,8 @@ public indirect enum PropertyValue: Sendable, Hashable {
         case .bytes(let bytes): return frame + (bytes.count + 2) / 3 * 4
         case .bool, .integer, .double, .date: return frame
         case .array(let elements): return elements.reduce(frame) { $0 + $1.textLimit + 1 }
-        case .dictionary(let members): return members.reduce(frame) { $0 + Self.textLimit(of: $1.key.utf8) + 4 + $1.value.textLimit }
+        case .dictionary(let members):
+            return members.reduce(frame) { $0 + Self.textLimit(of: $1.key.utf8) + 4 + $1.value.textLimit }
         }
     }
 
@@ -216,19 +231,25 @@ extension PropertyValue {
         let type = try object.required("type", "a string", object.string("type"))
         guard let kind = Kind(rawValue: type) else {
             throw RecordError.unexpectedInput(
-                "Unknown type '\(type)' in '\(object.place)'; known are \(Kind.allCases.map(\.rawValue).joined(separator: ", "))")
+                "Unknown type '\(type)' in '\(object.place)'; known are \(Kind.allCases.map(\.rawValue).joined(separator: ", "))"
+            )
         }
-        func read<Value>(_ expected: String, _ value: Value?) throws -> Value { try object.required("value", expected, value) }
+        func read<Value>(_ expected: String, _ value: Value?) throws -> Value {
+            try object.required("value", expected, value)
+        }
         switch kind {
         case .string: self = .string(try read("a string", object.string("value")))
         case .bytes:
             let text = try read("a string", object.string("value"))
-            guard let bytes = Base64.bytes(of: text.utf8) else { throw RecordError.unexpectedInput("Expected '\(object.place(of: "value"))' to be base64") }
+            guard let bytes = Base64.bytes(of: text.utf8) else {
+                throw RecordError.unexpectedInput("Expected '\(object.place(of: "value"))' to be base64")
+            }
             self = .bytes(bytes)
         case .bool: self = .bool(try read("true or false", object.bool("value")))
         case .integer: self = .integer(try read("a whole number", Self.integer(of: object)))
         case .double: self = .double(try read("a number", object.number("value")))
-        case .date: self = .date(Timestamp(milliseconds: try read("a whole number of milliseconds", Self.integer(of: object))))
+        case .date:
+            self = .date(Timestamp(milliseconds: try read("a whole number of milliseconds", Self.integer(of: object))))
         case .array: self = .array(try read("an array", object.objects("value")).map { try PropertyValue($0) })
         case .dictionary:
             let members = try read("an object", object.members("value")).map { ($0.name, try PropertyValue($0.object)) }
@@ -254,7 +275,9 @@ extension KeyValueOperation {
         switch kind {
         case "set": self = .set(key, try PropertyValue(object.required("value", "an object", object.object("value"))))
         case "remove": self = .remove(key)
-        default: throw RecordError.unexpectedInput("Unknown operationType '\(kind)' in '\(object.place)'; known are set, remove")
+        default:
+            throw RecordError.unexpectedInput(
+                "Unknown operationType '\(kind)' in '\(object.place)'; known are set, remove")
         }
     }
 }
@@ -263,8 +286,10 @@ extension KeyValueChange {
     /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
     public init(_ object: RequestObject) throws {
         self.init(
-            try object.required("key", "a string", object.name("key")), try object.object("value").map { try PropertyValue($0) },
-            modified: Timestamp(milliseconds: try object.wholeNumber("modified")), position: try object.wholeNumber("position"))
+            try object.required("key", "a string", object.name("key")),
+            try object.object("value").map { try PropertyValue($0) },
+            modified: Timestamp(milliseconds: try object.wholeNumber("modified")),
+            position: try object.wholeNumber("position"))
     }
 }
 
@@ -280,13 +305,16 @@ extension KeyValueChanges {
     public init(_ object: RequestObject) throws {
         self.init(
             try object.required("changes", "an array", object.objects("changes")).map { try KeyValueChange($0) },
-            syncToken: ChangeToken(text: try object.required("syncToken", "a string", object.string("syncToken"))), usage: try KeyValueUsage(object))
+            syncToken: ChangeToken(text: try object.required("syncToken", "a string", object.string("syncToken"))),
+            usage: try KeyValueUsage(object))
     }
 }
 
 extension RequestObject {
     fileprivate func wholeNumber(_ name: Name) throws -> Int64 {
-        guard case .integer(let integer)? = value(name) else { throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be a whole number") }
+        guard case .integer(let integer)? = value(name) else {
+            throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be a whole number")
+        }
         return integer
     }
 }

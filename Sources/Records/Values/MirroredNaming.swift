@@ -1,5 +1,5 @@
-/// The names that NSPersistentCloudKitContainer gives to Core Data's objects: the type of a record is `CD_` and the entity, its fields are `CD_` and
-/// the names of attributes and to-one relationships.
+/// The names that NSPersistentCloudKitContainer gives to Core Data's objects: the type of a record is `CD_` and the
+/// entity, its fields are `CD_` and the names of attributes and to-one relationships.
 public enum MirroredNaming {
     /// The zone of a user's own objects, in the private database.
     public static let zoneID = ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")
@@ -20,12 +20,14 @@ public enum MirroredNaming {
     /// True for the type of records that are objects.
     public static func isEntityType(_ recordType: Name) -> Bool { recordType.hasPrefix(prefix) }
 
-    /// The entity of a record type, of which the others in it are sub-entities; `nil` for a type that is none of objects.
+    /// The entity of a record type, of which the others in it are sub-entities; `nil` for a type that is none of
+    /// objects.
     public static func rootEntity(of recordType: Name) -> String? {
         isEntityType(recordType) ? String(recordType.string.dropFirst(prefix.string.count)) : nil
     }
 
-    /// The attribute or to-one relationship of a field, which may be the one with its asset; `nil` for a field that belongs to neither.
+    /// The attribute or to-one relationship of a field, which may be the one with its asset; `nil` for a field that
+    /// belongs to neither.
     public static func property(of field: Name) -> String? {
         guard field.hasPrefix(prefix), field != entityField else { return nil }
         let name = String(field.string.dropFirst(prefix.string.count))
@@ -42,8 +44,11 @@ public enum MirroredNaming {
     /// True for the field beside an attribute's own, which has its asset.
     public static func isAssetField(_ field: Name) -> Bool { field.string.hasSuffix(assetSuffix) }
 
-    /// The field with the value of an attribute: if its own field is missing or empty, the one beside it may have an asset.
-    public static func valueField<Content>(of property: String, in fields: [Name: Content], _ value: (Content) -> FieldValue?) -> Name {
+    /// The field with the value of an attribute: if its own field is missing or empty, the one beside it may have an
+    /// asset.
+    public static func valueField<Content>(
+        of property: String, in fields: [Name: Content], _ value: (Content) -> FieldValue?
+    ) -> Name {
         let (field, assetField) = (field(of: property), assetField(of: property))
         if fields[assetField] == nil { return field }
         switch fields[field].map(value) {

@@ -22,7 +22,8 @@ public struct Query: Sendable, Hashable {
 
     /// An order by one field. Records that tie are in the order of the next sort, and at last of their names.
     public struct Sort: Sendable, Hashable {
-        /// A custom field or either name of a system field. It needs the index SORTABLE; for a sort by distance, QUERYABLE.
+        /// A custom field or either name of a system field. It needs the index SORTABLE; for a sort by distance,
+        /// QUERYABLE.
         public var fieldName: Name
         /// False for the greatest first; without a value, records come last then.
         public var ascending: Bool
@@ -54,9 +55,11 @@ public struct Query: Sendable, Hashable {
 
 // MARK: - Comparators
 
-/// How a filter compares a field with its value (Apple's reference page "Types and Dictionaries", and CloudKit JS for LIST_CONTAINS_ANY).
+/// How a filter compares a field with its value (Apple's reference page "Types and Dictionaries", and CloudKit JS for
+/// LIST_CONTAINS_ANY).
 public enum Comparator: String, Sendable, Hashable, CaseIterable {
-    /// The values are equal: strings by their bytes, references by the record they lead to, locations by latitude and longitude.
+    /// The values are equal: strings by their bytes, references by the record they lead to, locations by latitude and
+    /// longitude.
     case equals = "EQUALS"
     /// Not ``equals``. As with each negation, a field without a value matches.
     case notEquals = "NOT_EQUALS"
@@ -148,7 +151,8 @@ extension Query {
     public init(_ object: RequestObject) throws {
         self.init(
             recordType: try object.required("recordType", "a string", object.name("recordType")),
-            filters: try (object.objects("filterBy") ?? []).map { try Filter($0) }, sorts: try (object.objects("sortBy") ?? []).map { try Sort($0) })
+            filters: try (object.objects("filterBy") ?? []).map { try Filter($0) },
+            sorts: try (object.objects("sortBy") ?? []).map { try Sort($0) })
     }
 }
 
@@ -158,10 +162,13 @@ extension Query.Filter {
         let comparatorName = try object.required("comparator", "a string", object.string("comparator"))
         guard let comparator = Comparator(rawValue: comparatorName) else {
             throw RecordError.unexpectedInput(
-                "Unknown comparator '\(comparatorName)' in '\(object.place)'; known are \(Comparator.allCases.map(\.rawValue).joined(separator: ", "))")
+                "Unknown comparator '\(comparatorName)' in '\(object.place)'; known are \(Comparator.allCases.map(\.rawValue).joined(separator: ", "))"
+            )
         }
-        let value = try object.required("fieldValue", "a value like {\"value\": …, \"type\": …}", object.value("fieldValue"))
-        self.init(fieldName, comparator, try FieldInput(value, field: fieldName), distance: try object.number("distance"))
+        let value = try object.required(
+            "fieldValue", "a value like {\"value\": …, \"type\": …}", object.value("fieldValue"))
+        self.init(
+            fieldName, comparator, try FieldInput(value, field: fieldName), distance: try object.number("distance"))
     }
 }
 
@@ -169,7 +176,10 @@ extension Query.Sort {
     fileprivate init(_ object: RequestObject) throws {
         let fieldName = try object.fieldName()
         let location = try object.value("relativeLocation").map { json in
-            guard case .location(let location)? = try FieldInput(json, field: "relativeLocation").value(declared: .location) else {
+            guard
+                case .location(let location)? = try FieldInput(json, field: "relativeLocation").value(
+                    declared: .location)
+            else {
                 throw object.unexpected("relativeLocation", "a location: an object with latitude and longitude", json)
             }
             return location
@@ -186,7 +196,8 @@ extension RequestObject {
         guard let field = SystemField(named: name) else {
             throw RecordError(
                 .badRequest,
-                "Unknown system field '\(name)' in '\(place)'; known are \(SystemField.allCases.map(\.alias.string).joined(separator: ", "))")
+                "Unknown system field '\(name)' in '\(place)'; known are \(SystemField.allCases.map(\.alias.string).joined(separator: ", "))"
+            )
         }
         return field.schemaName
     }

@@ -89,9 +89,11 @@ extension JSONWriter {
 
 // MARK: - Tokens
 
-/// A client's position in a change feed, exactly as the server sent it. Opaque to everyone except the engine that issued it.
+/// A client's position in a change feed, exactly as the server sent it. Opaque to everyone except the engine that
+/// issued it.
 public struct ChangeToken: Sendable, Hashable {
-    /// The token in requests and answers. Skylight's own are URL-safe base64 without padding, which needs no escaping in URLs, forms and shells.
+    /// The token in requests and answers. Skylight's own are URL-safe base64 without padding, which needs no escaping
+    /// in URLs, forms and shells.
     public let text: String
 
     /// A token as a client sent it.
@@ -112,7 +114,8 @@ public struct ChangeToken: Sendable, Hashable {
 ///
 /// A server that sends its client in a circle would be asked for pages forever.
 public struct CycleDetector: Sendable {
-    /// A cursor that later ones are compared with. It moves on after 1, 2, 4, 8 and more pages, so that it gets into circles of any length.
+    /// A cursor that later ones are compared with. It moves on after 1, 2, 4, 8 and more pages, so that it gets into
+    /// circles of any length.
     private var landmark: String?
     private var latest: String?
     private var (steps, lap) = (0, 1)

@@ -49,7 +49,8 @@ public struct RecordOperation: Sendable, Hashable {
     public var fields: [Name: FieldInput]
     /// The record with which this one is shared.
     public var parent: Parent
-    /// The zone in which a request names the parent. A store refuses any but the zone of the record; `nil` is that zone.
+    /// The zone in which a request names the parent. A store refuses any but the zone of the record; `nil` is that
+    /// zone.
     public var parentZoneID: ZoneID?
     /// True to assign a short GUID, by which the record can be shared.
     public var createsShortGUID = false
@@ -60,7 +61,8 @@ public struct RecordOperation: Sendable, Hashable {
 
     /// An operation. What its kind requires is checked when it is carried out.
     public init(
-        _ kind: Kind, recordName: Name? = nil, zoneID: ZoneID? = nil, recordType: Name? = nil, recordChangeTag: String? = nil,
+        _ kind: Kind, recordName: Name? = nil, zoneID: ZoneID? = nil, recordType: Name? = nil,
+        recordChangeTag: String? = nil,
         fields: [Name: FieldInput] = [:], parent: Parent = .unchanged, provenance: Provenance? = nil
     ) {
         self.kind = kind
@@ -78,7 +80,8 @@ public struct RecordOperation: Sendable, Hashable {
 
 /// The creator and last editor of a record, as stated in a copy made elsewhere.
 ///
-/// Restored records keep them, and shares keep their participants as they are in the copy. All other saves set them from the caller and the clock.
+/// Restored records keep them, and shares keep their participants as they are in the copy. All other saves set them
+/// from the caller and the clock.
 public struct Provenance: Sendable, Hashable {
     /// The user who created the record, and the time.
     public var created: Signature

@@ -2,7 +2,8 @@
 
 extension JSONWriter {
     /// Writes what sharing adds to a record, as in an answer.
-    /// - Parameter viewer: the user who reads the record, whose own part in a share stands out; `nil` for nobody in particular.
+    /// - Parameter viewer: the user who reads the record, whose own part in a share stands out; `nil` for nobody in
+    ///   particular.
     mutating func members(of sharing: RecordSharing, in zoneID: ZoneID, for viewer: Name?) {
         members(of: sharing, in: zoneID)
         guard let share = sharing.share else { return }
@@ -97,10 +98,12 @@ extension RecordSharing {
     /// Reads the text of a store.
     /// - Throws: `RecordError` INTERNAL_ERROR if the text is damaged.
     public static func stored(_ text: [UInt8], hierarchy: Int64?) throws -> RecordSharing {
-        guard case .object(let members)? = try? JSONReader.value(of: text), let sharing = try? RecordSharing(members) else {
+        guard case .object(let members)? = try? JSONReader.value(of: text), let sharing = try? RecordSharing(members)
+        else {
             throw RecordError(.internalError, "The stored sharing of a record is damaged")
         }
-        return RecordSharing(shortGUID: sharing.shortGUID, shareName: sharing.shareName, share: sharing.share, hierarchy: hierarchy)
+        return RecordSharing(
+            shortGUID: sharing.shortGUID, shareName: sharing.shareName, share: sharing.share, hierarchy: hierarchy)
     }
 
     /// Reads what sharing adds to a record. Other members are ignored.
@@ -108,7 +111,10 @@ extension RecordSharing {
     /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
     public convenience init?(_ members: JSONObject) throws {
         let shortGUID: String? = if case .string(let text)? = members["shortGUID"] { text } else { nil }
-        let shareName: Name? = if case .object(let share)? = members["share"], case .string(let name)? = share["recordName"] { Name(name) } else { nil }
+        let shareName: Name? =
+            if case .object(let share)? = members["share"], case .string(let name)? = share["recordName"] {
+                Name(name)
+            } else { nil }
         let share = try Share(members, shortGUID: shortGUID ?? "")
         if shortGUID == nil, shareName == nil, share == nil { return nil }
         self.init(shortGUID: shortGUID, shareName: shareName, share: share)
@@ -120,7 +126,8 @@ extension Share {
         guard case .array(let participants)? = members["participants"] else { return nil }
         let root: Name? = if case .string(let name)? = members["rootRecordName"] { Name(name) } else { nil }
         self.init(
-            rootName: root, shortGUID: shortGUID, publicPermission: try SharePermission(members["publicPermission"] ?? .null, member: "publicPermission"),
+            rootName: root, shortGUID: shortGUID,
+            publicPermission: try SharePermission(members["publicPermission"] ?? .null, member: "publicPermission"),
             participants: try participants.map { try ShareParticipant($0) })
         // Earlier versions stored another permission of a public user, who never had it.
         alignPublicUsers()
@@ -132,7 +139,8 @@ extension SharePermission {
     /// - Throws: `RecordError` BAD_REQUEST with the known ones.
     public init(_ json: JSONValue, member: Name) throws {
         guard case .string(let text) = json, let permission = Self(rawValue: text) else {
-            throw RecordError.unexpectedInput("Expected '\(member)' to be one of " + Self.allCases.map(\.rawValue).joined(separator: ", "))
+            throw RecordError.unexpectedInput(
+                "Expected '\(member)' to be one of " + Self.allCases.map(\.rawValue).joined(separator: ", "))
         }
         self = permission
     }
@@ -149,7 +157,9 @@ extension ShareParticipant {
             switch object[name] {
             case nil, .null?: return nil
             case .string(let text)?: return text
-            case .some(let other): throw RecordError.unexpectedInput("Expected '\(name)' of a participant to be a string, found \(other.kind)")
+            case .some(let other):
+                throw RecordError.unexpectedInput(
+                    "Expected '\(name)' of a participant to be a string, found \(other.kind)")
             }
         }
         self.init(participantID: try text("participantId") ?? text("participantID") ?? "")
@@ -158,7 +168,8 @@ extension ShareParticipant {
         case let name?:
             guard let known = Role(rawValue: name) else {
                 throw RecordError.unexpectedInput(
-                    "Unknown type '\(name)' of a participant; known are " + Role.allCases.map(\.rawValue).joined(separator: ", "))
+                    "Unknown type '\(name)' of a participant; known are "
+                        + Role.allCases.map(\.rawValue).joined(separator: ", "))
             }
             role = known
         }
@@ -167,12 +178,17 @@ extension ShareParticipant {
         case let name?:
             guard let known = Status(rawValue: name) else {
                 throw RecordError.unexpectedInput(
-                    "Unknown acceptanceStatus '\(name)' of a participant; known are " + Status.allCases.map(\.rawValue).joined(separator: ", "))
+                    "Unknown acceptanceStatus '\(name)' of a participant; known are "
+                        + Status.allCases.map(\.rawValue).joined(separator: ", "))
             }
             status = known
         }
-        if let json = object["permission"], json != .null { permission = try SharePermission(json, member: "permission") }
-        if case .integer(let milliseconds)? = object["acceptedTimestamp"] { accepted = Timestamp(milliseconds: milliseconds) }
+        if let json = object["permission"], json != .null {
+            permission = try SharePermission(json, member: "permission")
+        }
+        if case .integer(let milliseconds)? = object["acceptedTimestamp"] {
+            accepted = Timestamp(milliseconds: milliseconds)
+        }
         guard case .object(let identity)? = object["userIdentity"] else { return }
         if case .string(let name)? = identity["userRecordName"], !name.isEmpty { userRecordName = Name(name) }
         guard case .object(let info)? = identity["lookupInfo"] else { return }

@@ -1,5 +1,5 @@
-/// The top level of a share: who sees a hierarchy of records, or a whole zone. Its title and other fields are those of its record, which has
-/// the type ``recordType``.
+/// The top level of a share: who sees a hierarchy of records, or a whole zone. Its title and other fields are those of
+/// its record, which has the type ``recordType``.
 public struct Share: Sendable, Hashable {
     /// The type of the records that hold shares.
     public static let recordType: Name = "cloudkit.share"
@@ -7,20 +7,23 @@ public struct Share: Sendable, Hashable {
     public static let type = RecordType(
         name: recordType,
         fields: [
-            "cloudkit.title": FieldDefinition(type: FieldType(.string)), "cloudkit.type": FieldDefinition(type: FieldType(.string)),
+            "cloudkit.title": FieldDefinition(type: FieldType(.string)),
+            "cloudkit.type": FieldDefinition(type: FieldType(.string)),
             "cloudkit.thumbnailImageData": FieldDefinition(type: FieldType(.bytes)),
         ])
     /// The name of the record that shares its whole zone.
     public static let zoneWideName: Name = "cloudkit.zoneshare"
-    /// The fields that people see of an invitation: a STRING, a uniform type identifier as STRING, and an image as BYTES.
+    /// The fields that people see of an invitation: a STRING, a uniform type identifier as STRING, and an image as
+    /// BYTES.
     public static let titleField: Name = "cloudkit.title"
     public static let typeField: Name = "cloudkit.type"
     public static let thumbnailField: Name = "cloudkit.thumbnailImageData"
     /// Maximum number of participants, including the owner.
     public static let participantLimit = 100
 
-    /// Name of the record at the top of the hierarchy; `nil` if the whole zone is shared. Records of a container in iCloud, and of its mirror, do not
-    /// tell it: there only the name of the record, ``zoneWideName``, tells a share of the zone.
+    /// Name of the record at the top of the hierarchy; `nil` if the whole zone is shared. Records of a container in
+    /// iCloud, and of its mirror, do not tell it: there only the name of the record, ``zoneWideName``, tells a share of
+    /// the zone.
     public var rootName: Name?
     /// The identifier in the link.
     public var shortGUID: String
@@ -30,7 +33,9 @@ public struct Share: Sendable, Hashable {
     public var participants: [ShareParticipant]
 
     /// A share; by default for invited users only.
-    public init(rootName: Name?, shortGUID: String, publicPermission: SharePermission = .none, participants: [ShareParticipant]) {
+    public init(
+        rootName: Name?, shortGUID: String, publicPermission: SharePermission = .none, participants: [ShareParticipant]
+    ) {
         self.rootName = rootName
         self.shortGUID = shortGUID
         self.publicPermission = publicPermission
@@ -45,8 +50,8 @@ public struct Share: Sendable, Hashable {
         participants.first { $0.userRecordName == userRecordName && $0.status != .removed }
     }
 
-    /// The index among the ``participants`` of a user's invitation that gives a right, and more than the user has; `nil` if there is none. Of several,
-    /// it is the one that gives most.
+    /// The index among the ``participants`` of a user's invitation that gives a right, and more than the user has;
+    /// `nil` if there is none. Of several, it is the one that gives most.
     /// - Parameter addresses: the addresses by which the user may have been invited.
     public func invitation(of userRecordName: Name, _ addresses: LookupInfo) -> Int? {
         let present = participants.first { $0.userRecordName == userRecordName && $0.status == .accepted }
@@ -77,8 +82,8 @@ public struct Share: Sendable, Hashable {
         return (right, role)
     }
 
-    /// The right that a participant has or gets with the acceptance: the participant's own; without one, and for those who came by the link, that of
-    /// everybody with the link.
+    /// The right that a participant has or gets with the acceptance: the participant's own; without one, and for those
+    /// who came by the link, that of everybody with the link.
     public func permission(of participant: ShareParticipant) -> SharePermission {
         participant.role == .publicUser || participant.permission == .none ? publicPermission : participant.permission
     }
@@ -91,7 +96,9 @@ public struct Share: Sendable, Hashable {
 
     /// Gives public users the right of everybody with the link: they have no other one.
     public mutating func alignPublicUsers() {
-        for index in participants.indices where participants[index].role == .publicUser { participants[index].permission = publicPermission }
+        for index in participants.indices where participants[index].role == .publicUser {
+            participants[index].permission = publicPermission
+        }
     }
 
     /// The users who accepted, without the owner.
@@ -147,14 +154,16 @@ public struct ShareParticipant: Sendable, Hashable {
     public var role: Role
     /// How far the user has come with the invitation.
     public var status: Status
-    /// The user's own right; for a public user, that of everybody with the link. `Share.permission(of:)` has the one that counts.
+    /// The user's own right; for a public user, that of everybody with the link. `Share.permission(of:)` has the one
+    /// that counts.
     public var permission: SharePermission
     /// When the invitation was accepted.
     public var accepted: Timestamp?
 
     /// A participant; by default a user who is invited to read.
     public init(
-        participantID: String, userRecordName: Name? = nil, lookupInfo: LookupInfo = LookupInfo(), role: Role = .user, status: Status = .invited,
+        participantID: String, userRecordName: Name? = nil, lookupInfo: LookupInfo = LookupInfo(), role: Role = .user,
+        status: Status = .invited,
         permission: SharePermission = .readOnly, accepted: Timestamp? = nil
     ) {
         self.participantID = participantID
@@ -192,10 +201,15 @@ public struct LookupInfo: Sendable, Hashable {
         self.userRecordName = userRecordName
     }
 
-    /// True if both name the same user by the same kind of address. E-mail addresses ignore case, phone numbers everything but digits.
+    /// True if both name the same user by the same kind of address. E-mail addresses ignore case, phone numbers
+    /// everything but digits.
     public func matches(_ other: LookupInfo) -> Bool {
         if let userRecordName, userRecordName == other.userRecordName { return true }
-        if let emailAddress, let theirs = other.emailAddress, Name(emailAddress.lowercased()) == Name(theirs.lowercased()) { return true }
+        if let emailAddress, let theirs = other.emailAddress,
+            Name(emailAddress.lowercased()) == Name(theirs.lowercased())
+        {
+            return true
+        }
         guard let phoneNumber, let theirs = other.phoneNumber else { return false }
         let digits = Self.digits(of: phoneNumber)
         return !digits.isEmpty && digits == Self.digits(of: theirs)
@@ -242,7 +256,8 @@ public struct ShareInput: Sendable, Hashable {
     /// A share of a copy, as it is there.
     public init(restoring share: Share) {
         self.init(
-            root: share.rootName.map { Root(recordName: $0, recordChangeTag: nil) }, publicPermission: share.publicPermission,
+            root: share.rootName.map { Root(recordName: $0, recordChangeTag: nil) },
+            publicPermission: share.publicPermission,
             participants: share.participants)
     }
 
@@ -252,7 +267,8 @@ public struct ShareInput: Sendable, Hashable {
 
 // MARK: - Shared records
 
-/// Sharing's part of a record. Most records have none, so it is a class: a record is no larger for it than by a reference.
+/// Sharing's part of a record. Most records have none, so it is a class: a record is no larger for it than by a
+/// reference.
 public final class RecordSharing: Sendable, Hashable {
     /// The identifier in the link of the record's share. It stays when the share ends, so that the link stays the same.
     public let shortGUID: String?
@@ -274,12 +290,15 @@ public final class RecordSharing: Sendable, Hashable {
     /// The same with another hierarchy; `nil` if nothing is left.
     public static func placing(_ sharing: RecordSharing?, in hierarchy: Int64?) -> RecordSharing? {
         if sharing?.hierarchy == hierarchy { return sharing }
-        let placed = RecordSharing(shortGUID: sharing?.shortGUID, shareName: sharing?.shareName, share: sharing?.share, hierarchy: hierarchy)
+        let placed = RecordSharing(
+            shortGUID: sharing?.shortGUID, shareName: sharing?.shareName, share: sharing?.share, hierarchy: hierarchy)
         return placed == RecordSharing() ? nil : placed
     }
 
     public static func == (left: RecordSharing, right: RecordSharing) -> Bool {
-        left === right || left.shortGUID == right.shortGUID && left.shareName == right.shareName && left.share == right.share && left.hierarchy == right.hierarchy
+        left === right
+            || left.shortGUID == right.shortGUID && left.shareName == right.shareName && left.share == right.share
+                && left.hierarchy == right.hierarchy
     }
 
     public func hash(into hasher: inout Hasher) {

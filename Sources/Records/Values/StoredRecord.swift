@@ -21,7 +21,8 @@ public struct StoredRecord: Sendable, Hashable {
 
     /// A record as a store has it.
     public init(
-        recordID: RecordID, recordType: Name, recordChangeTag: String, created: Signature, modified: Signature, parent: Name? = nil,
+        recordID: RecordID, recordType: Name, recordChangeTag: String, created: Signature, modified: Signature,
+        parent: Name? = nil,
         fields: FieldsText, sharing: RecordSharing? = nil
     ) {
         self.recordID = recordID
@@ -81,7 +82,8 @@ extension JSONWriter {
     ///   - viewer: the user who reads the record, whose own part in a share stands out; `nil` for nobody in particular.
     /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public mutating func value(
-        _ record: StoredRecord, numbersAsStrings: Bool = false, downloadURL: AssetAddress? = nil, for viewer: Name? = nil
+        _ record: StoredRecord, numbersAsStrings: Bool = false, downloadURL: AssetAddress? = nil,
+        for viewer: Name? = nil
     ) throws {
         try object { writer in
             writer.member("recordName", record.recordID.recordName)
@@ -104,7 +106,8 @@ extension JSONWriter {
         }
     }
 
-    /// Writes the members that a record and its deletion have in common: the tag, the signatures, the zone and the parent.
+    /// Writes the members that a record and its deletion have in common: the tag, the signatures, the zone and the
+    /// parent.
     mutating func version(of record: StoredRecord, isDeleted: Bool) {
         member("recordChangeTag", record.recordChangeTag)
         name("created")

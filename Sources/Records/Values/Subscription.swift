@@ -42,7 +42,8 @@ public struct Subscription: Sendable, Hashable {
 
     /// Unique among the subscriptions of a user in a database.
     public var subscriptionID: Name
-    /// The changes to be told of. A public database has query subscriptions only, a shared one only those to the database.
+    /// The changes to be told of. A public database has query subscriptions only, a shared one only those to the
+    /// database.
     public var subject: Subject
     /// The notification's content. Without it, nothing is sent.
     public var notificationInfo: NotificationInfo?
@@ -138,14 +139,16 @@ public enum SubscriptionOperation: Sendable, Hashable {
 
 // MARK: - JSON
 
-// JSON form of subscriptions in requests and answers (Apple's reference page "Types and Dictionaries"). Stores and exports have it too.
+// JSON form of subscriptions in requests and answers (Apple's reference page "Types and Dictionaries"). Stores and
+// exports have it too.
 
 extension Subscription {
     /// - Parameter defaultID: the id if the object has none.
     /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
     public init(_ object: RequestObject, defaultID: Name? = nil) throws {
         let kind = try object.required("subscriptionType", "a string", object.string("subscriptionType"))
-        let subscriptionID = try object.name("subscriptionID") ?? object.required("subscriptionID", "a string", defaultID)
+        let subscriptionID =
+            try object.name("subscriptionID") ?? object.required("subscriptionID", "a string", defaultID)
         let subject: Subject
         switch kind {
         case "query":
@@ -153,23 +156,28 @@ extension Subscription {
             let firesOn = try object.names("firesOn")?.map { name in
                 guard let event = Event(rawValue: name.string) else {
                     throw RecordError.unexpectedInput(
-                        "Unknown event '\(name)' in '\(object.place(of: "firesOn"))'; known are \(Event.allCases.map(\.rawValue).joined(separator: ", "))")
+                        "Unknown event '\(name)' in '\(object.place(of: "firesOn"))'; known are \(Event.allCases.map(\.rawValue).joined(separator: ", "))"
+                    )
                 }
                 return event
             }
             // Without a zone, a query subscription of CloudKit's framework is about all of them.
             subject = .query(
                 RecordSubject(
-                    try Query(query), firesOn: Set(firesOn ?? []), firesOnce: try object.bool("firesOnce") ?? false, zoneID: try object.zoneID()))
+                    try Query(query), firesOn: Set(firesOn ?? []), firesOnce: try object.bool("firesOnce") ?? false,
+                    zoneID: try object.zoneID()))
         case "zone":
             let zoneID = try object.required("zoneID", "an object", object.zoneID())
             subject = .zone(zoneID, recordType: try object.name("recordType"))
         case "database":
             subject = .database(recordType: try object.name("recordType"))
         default:
-            throw RecordError.unexpectedInput("Unknown subscriptionType '\(kind)' in '\(object.place)'; known are query, zone, database")
+            throw RecordError.unexpectedInput(
+                "Unknown subscriptionType '\(kind)' in '\(object.place)'; known are query, zone, database")
         }
-        self.init(subscriptionID, to: subject, notificationInfo: try object.object("notificationInfo").map { try NotificationInfo($0) })
+        self.init(
+            subscriptionID, to: subject,
+            notificationInfo: try object.object("notificationInfo").map { try NotificationInfo($0) })
     }
 }
 
@@ -179,9 +187,12 @@ extension NotificationInfo {
 
     /// The members that are texts.
     public static let texts: [Part<String?>] = [
-        ("alertBody", \.alertBody), ("alertLocalizationKey", \.alertLocalizationKey), ("alertActionLocalizationKey", \.alertActionLocalizationKey),
-        ("alertLaunchImage", \.alertLaunchImage), ("title", \.title), ("titleLocalizationKey", \.titleLocalizationKey), ("subtitle", \.subtitle),
-        ("subtitleLocalizationKey", \.subtitleLocalizationKey), ("soundName", \.soundName), ("category", \.category), ("collapseIDKey", \.collapseIDKey),
+        ("alertBody", \.alertBody), ("alertLocalizationKey", \.alertLocalizationKey),
+        ("alertActionLocalizationKey", \.alertActionLocalizationKey),
+        ("alertLaunchImage", \.alertLaunchImage), ("title", \.title), ("titleLocalizationKey", \.titleLocalizationKey),
+        ("subtitle", \.subtitle),
+        ("subtitleLocalizationKey", \.subtitleLocalizationKey), ("soundName", \.soundName), ("category", \.category),
+        ("collapseIDKey", \.collapseIDKey),
     ]
     /// The members that are names of fields.
     public static let lists: [Part<[Name]>] = [
@@ -217,7 +228,9 @@ extension JSONWriter {
                 writer.value(subject.query)
                 writer.name("firesOn")
                 writer.array { writer in
-                    for event in Subscription.Event.allCases where subject.firesOn.contains(event) { writer.value(event.rawValue) }
+                    for event in Subscription.Event.allCases where subject.firesOn.contains(event) {
+                        writer.value(event.rawValue)
+                    }
                 }
                 writer.member("firesOnce", subject.firesOnce)
                 writer.member("zoneWide", subject.zoneID == nil)

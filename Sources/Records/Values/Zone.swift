@@ -66,7 +66,8 @@ public enum ZoneOperation: Sendable, Hashable {
 ///
 /// Zones with the same name and different owners are different. A shared database contains zones of several owners.
 public struct ZoneID: Sendable, Hashable {
-    /// The name of the zone that public and private databases have from the start. It has no feed and no atomic batches.
+    /// The name of the zone that public and private databases have from the start. It has no feed and no atomic
+    /// batches.
     public static let defaultZoneName: Name = "_defaultZone"
     /// Placeholder owner names that clients use for the caller.
     public static let currentOwnerNames: Set<Name> = ["__defaultOwner__", "_defaultOwner"]
@@ -89,11 +90,15 @@ public struct ZoneID: Sendable, Hashable {
     /// The caller's default zone, which is also that of the public database.
     public static let `default` = ZoneID(zoneName: defaultZoneName)
 
-    /// True if a reference to the zone from a record in another one stays within that zone: the names are equal, and so are the owners, if both
-    /// are told. A placeholder tells no owner.
+    /// True if a reference to the zone from a record in another one stays within that zone: the names are equal, and so
+    /// are the owners, if both are told. A placeholder tells no owner.
     public func isSame(as other: ZoneID) -> Bool {
-        func owner(_ zoneID: ZoneID) -> Name? { zoneID.ownerRecordName.flatMap { Self.currentOwnerNames.contains($0) ? nil : $0 } }
-        guard zoneName == other.zoneName, let mine = owner(self), let theirs = owner(other) else { return zoneName == other.zoneName }
+        func owner(_ zoneID: ZoneID) -> Name? {
+            zoneID.ownerRecordName.flatMap { Self.currentOwnerNames.contains($0) ? nil : $0 }
+        }
+        guard zoneName == other.zoneName, let mine = owner(self), let theirs = owner(other) else {
+            return zoneName == other.zoneName
+        }
         return mine == theirs
     }
 

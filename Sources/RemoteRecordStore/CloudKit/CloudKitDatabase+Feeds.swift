@@ -38,23 +38,28 @@ extension CloudKitDatabase {
         let feed = TokenReceipts.Feed.database(address.scope)
         engine.tokens.noteRequest(since: request.since, in: feed)
         let page = try await asking {
-            try await client.databaseChanges(since: request.since.map { SyncToken($0.text) }, limit: min(request.limit, DatabaseClient.itemLimit))
+            try await client.databaseChanges(
+                since: request.since.map { SyncToken($0.text) }, limit: min(request.limit, DatabaseClient.itemLimit))
         }
         let token = ChangeToken(page.syncToken)
         engine.tokens.note(token, in: feed, moreComing: page.moreComing)
         let changes = page.zones.map { received in
             let zone = zone(received)
-            return ZoneChange(zoneID: zone.zoneID, kind: received.isDeleted ? .deleted : .changed, timestamp: nil, syncToken: zone.syncToken)
+            return ZoneChange(
+                zoneID: zone.zoneID, kind: received.isDeleted ? .deleted : .changed, timestamp: nil,
+                syncToken: zone.syncToken)
         }
         return DatabaseChangesPage(changes: changes, syncToken: token, moreComing: page.moreComing)
     }
 
-    /// CloudKit does not tell positions, nor whether a record was created or modified, and only the name of a deleted record.
+    /// CloudKit does not tell positions, nor whether a record was created or modified, and only the name of a deleted
+    /// record.
     public func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
         let feed = feed(of: request.zoneID)
         engine.tokens.noteRequest(since: request.since, in: feed)
         let pull = ZonePull(
-            request.zoneID, since: request.since.map { SyncToken($0.text) }, limit: min(request.limit.records, DatabaseClient.itemLimit),
+            request.zoneID, since: request.since.map { SyncToken($0.text) },
+            limit: min(request.limit.records, DatabaseClient.itemLimit),
             desiredKeys: request.desiredKeys, desiredRecordTypes: request.desiredRecordTypes, reverse: request.reverse)
         let page: ZoneFeedPage
         switch try await asking({ try await client.zoneChanges([pull]) }).first {
@@ -68,7 +73,8 @@ extension CloudKitDatabase {
             zoneID: page.zoneID, changes: try page.changes.map(change), syncToken: token, moreComing: page.moreComing)
     }
 
-    /// - Throws: `RecordError` for a record that could not be read. Its page can't be skipped, because the change would be missed.
+    /// - Throws: `RecordError` for a record that could not be read. Its page can't be skipped, because the change would
+    ///   be missed.
     private func change(_ received: ZoneFeedPage.Change) throws -> RecordChange {
         switch received {
         case .saved(let record): RecordChange(kind: nil, position: nil, record: try stored(record))
@@ -100,7 +106,8 @@ extension ChangeToken {
 
 // MARK: - Tokens
 
-/// The tokens that came from CloudKit, with the moment when each came. CloudKit itself does not tell anything about a token.
+/// The tokens that came from CloudKit, with the moment when each came. CloudKit itself does not tell anything about a
+/// token.
 ///
 /// In memory, and for the latest ``limit`` tokens only.
 public final class TokenReceipts: Sendable {
@@ -172,7 +179,8 @@ public final class TokenReceipts: Sendable {
                 state.entries[key]?.isWithinPull = moreComing
                 return
             }
-            state.entries[key] = Entry(received: now, pullsBefore: state.pulls[feed, default: 0], isWithinPull: moreComing)
+            state.entries[key] = Entry(
+                received: now, pullsBefore: state.pulls[feed, default: 0], isWithinPull: moreComing)
             if state.order.count < Self.limit { return state.order.append(key) }
             state.entries[state.order[state.oldest]] = nil
             state.order[state.oldest] = key

@@ -6,8 +6,8 @@ public import Records
 
 /// A database of a container in iCloud.
 ///
-/// Everything that can fail has Apple's code and text. Pages have at most 200 records, and hold what CloudKit puts into them: limits of bytes do not
-/// apply.
+/// Everything that can fail has Apple's code and text. Pages have at most 200 records, and hold what CloudKit puts into
+/// them: limits of bytes do not apply.
 public struct CloudKitDatabase: RecordDatabase {
     /// Leave to change the container, besides that of its connection.
     public enum Leave: Sendable, Hashable {
@@ -24,12 +24,14 @@ public struct CloudKitDatabase: RecordDatabase {
 
     var connection: ContainerConnection { engine.connection }
 
-    /// The user who signed in. CloudKit's own placeholder stands for one that is not known, such as that of a server-to-server key.
+    /// The user who signed in. CloudKit's own placeholder stands for one that is not known, such as that of a
+    /// server-to-server key.
     public var caller: Caller { Caller(userRecordName: connection.userRecordName ?? Self.unknownUser) }
 
     private static let unknownUser: Name = "__defaultOwner__"
 
-    /// Files are sent to CloudKit's own server: a grant's ticket is the address there, for ``upload(_:size:with:progress:)``.
+    /// Files are sent to CloudKit's own server: a grant's ticket is the address there, for
+    /// ``upload(_:size:with:progress:)``.
     public var capabilities: Set<Capability> { [.uploadAssets, .shareRecords, .keepSubscriptions] }
 
     public func unable(_ capability: Capability) -> RecordError { .notInCloudKit(capability) }
@@ -53,7 +55,8 @@ public struct CloudKitDatabase: RecordDatabase {
         }
     }
 
-    /// - Throws: `RecordError` ACCESS_DENIED if nothing may be changed here; ``UnconfirmedChange`` if that has to be asked.
+    /// - Throws: `RecordError` ACCESS_DENIED if nothing may be changed here; ``UnconfirmedChange`` if that has to be
+    ///   asked.
     public func checkWritable() throws {
         if leave == .refused { throw RecordError.savesElsewhere(connection) }
         if connection.isReadOnly { throw RecordError.readOnly(connection) }
@@ -82,7 +85,9 @@ public struct CloudKitDatabase: RecordDatabase {
             for (place, answer) in zip(places, answers) { outcomes[place] = outcome(answer) }
         }
         return try outcomes.map { outcome in
-            guard let outcome else { throw RecordError(.internalError, "CloudKit answered fewer operations than it was sent") }
+            guard let outcome else {
+                throw RecordError(.internalError, "CloudKit answered fewer operations than it was sent")
+            }
             return outcome
         }
     }
@@ -91,7 +96,8 @@ public struct CloudKitDatabase: RecordDatabase {
 
     private func outcome(_ answer: Result<ModifiedRecord, ServerError>) -> Result<ModifyOutcome, RecordError> {
         switch answer {
-        case .success(.saved(let record)): Result { .saved(try stored(record)) }.mapError { RecordError($0, at: connection) }
+        case .success(.saved(let record)):
+            Result { .saved(try stored(record)) }.mapError { RecordError($0, at: connection) }
         case .success(.deleted(let recordID)): .success(.deleted(recordID))
         case .failure(let error): .failure(RecordError(error))
         }
@@ -108,7 +114,8 @@ public struct CloudKitDatabase: RecordDatabase {
         do {
             page = try await asking {
                 try await client.query(
-                    request.query, in: area, limit: min(request.limit.records, DatabaseClient.itemLimit), desiredKeys: request.desiredKeys,
+                    request.query, in: area, limit: min(request.limit.records, DatabaseClient.itemLimit),
+                    desiredKeys: request.desiredKeys,
                     after: request.continuationMarker)
             }
         } catch let error as RecordError {
@@ -116,14 +123,19 @@ public struct CloudKitDatabase: RecordDatabase {
             throw error
         }
         engine.learn(fromAnswerTo: request.query)
-        return QueryPage(records: try page.records.map { try stored(read($0)) }, continuationMarker: page.continuationMarker)
+        return QueryPage(
+            records: try page.records.map { try stored(read($0)) }, continuationMarker: page.continuationMarker)
     }
 
-    public func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
+    public func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<
+        StoredRecord, RecordError
+    >] {
         var found: [RecordID: Result<StoredRecord, RecordError>] = [:]
         for (zoneID, recordIDs) in Dictionary(grouping: Set(recordIDs), by: \.zoneID) {
             do {
-                let answers = try await asking { try await client.lookup(recordIDs.map(\.recordName), in: zoneID, desiredKeys: desiredKeys) }
+                let answers = try await asking {
+                    try await client.lookup(recordIDs.map(\.recordName), in: zoneID, desiredKeys: desiredKeys)
+                }
                 for (recordID, answer) in zip(recordIDs, answers) {
                     found[recordID] = Result { try stored(read(answer)) }.mapError { RecordError($0, at: connection) }
                 }
@@ -164,14 +176,16 @@ extension RecordError {
     static func readOnly(_ connection: ContainerConnection) -> RecordError {
         RecordError(
             .accessDenied,
-            "\(connection.place) is connected read-only, because production holds the data of the app's users; to change it, connect it again as writable")
+            "\(connection.place) is connected read-only, because production holds the data of the app's users; to change it, connect it again as writable"
+        )
     }
 
     /// The error for a save through Skylight's own services.
     fileprivate static func savesElsewhere(_ connection: ContainerConnection) -> RecordError {
         RecordError(
             .accessDenied,
-            "Skylight's services and commands only read \(connection.place), which is in iCloud; change it in the console, or send the request to CloudKit")
+            "Skylight's services and commands only read \(connection.place), which is in iCloud; change it in the console, or send the request to CloudKit"
+        )
     }
 }
 
@@ -179,10 +193,13 @@ extension RecordError {
 
 extension CloudKitDatabase {
     /// A record as the storage interface has it. Download addresses are left out, because they expire.
-    /// - Throws: `RecordError` INTERNAL_ERROR if CloudKit's answer lacks what every record has, or has a field that can't be read.
+    /// - Throws: `RecordError` INTERNAL_ERROR if CloudKit's answer lacks what every record has, or has a field that
+    ///   can't be read.
     func stored(_ received: ReceivedRecord) throws -> StoredRecord {
         func lacking(_ member: String) -> RecordError {
-            RecordError(.internalError, "CloudKit's answer does not tell the \(member) of the record '\(received.recordID.recordName)'")
+            RecordError(
+                .internalError,
+                "CloudKit's answer does not tell the \(member) of the record '\(received.recordID.recordName)'")
         }
         guard let recordType = received.recordType else { throw lacking("type") }
         guard let recordChangeTag = received.recordChangeTag else { throw lacking("change tag") }
@@ -191,7 +208,9 @@ extension CloudKitDatabase {
         let record = StoredRecord(
             recordID: received.recordID, recordType: recordType,
             recordChangeTag: recordChangeTag, created: created, modified: modified, parent: received.parent,
-            fields: FieldsText(try received.fields.compactMap { try field($0.key, $0.value, of: received.recordID.recordName) }), sharing: received.sharing)
+            fields: FieldsText(
+                try received.fields.compactMap { try field($0.key, $0.value, of: received.recordID.recordName) }),
+            sharing: received.sharing)
         try engine.learn(from: record)
         return record
     }
@@ -211,18 +230,25 @@ extension Signature {
     /// The user and the device are empty where CloudKit does not tell them.
     fileprivate init?(_ received: ReceivedSignature) {
         guard let timestamp = received.timestamp else { return nil }
-        self.init(timestamp: timestamp, userRecordName: received.userRecordName ?? "", deviceID: received.deviceID ?? "")
+        self.init(
+            timestamp: timestamp, userRecordName: received.userRecordName ?? "", deviceID: received.deviceID ?? "")
     }
 }
 
 // MARK: - Assets
 
 extension CloudKitDatabase {
-    public func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
+    public func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<
+        UploadGrant, RecordError
+    >] {
         try checkWritable()
-        let requests = slots.map { UploadRequest(recordType: $0.recordType, fieldName: $0.fieldName, recordName: $0.recordName) }
+        let requests = slots.map {
+            UploadRequest(recordType: $0.recordType, fieldName: $0.fieldName, recordName: $0.recordName)
+        }
         return try await asking { try await client.uploadSlots(requests, in: zoneID ?? .default) }.map { answer in
-            answer.map { UploadGrant(recordName: $0.recordName, fieldName: $0.fieldName, ticket: $0.url) }.mapError { RecordError($0) }
+            answer.map { UploadGrant(recordName: $0.recordName, fieldName: $0.fieldName, ticket: $0.url) }.mapError {
+                RecordError($0)
+            }
         }
     }
 
@@ -237,10 +263,12 @@ extension CloudKitDatabase {
         var body = JSONObject()
         body["zoneID"] = zoneID.json
         body["targetZoneID"] = targetZoneID.json
-        body["assets"] = .array(sources.map { ["recordName": .string($0.recordName.string), "fieldName": .string($0.fieldName.string)] })
+        body["assets"] = .array(
+            sources.map { ["recordName": .string($0.recordName.string), "fieldName": .string($0.fieldName.string)] })
         let answer: JSONObject
         do {
-            answer = try await asking { [body] in try await client.call("assets/rereference", body: body, saves: false) }
+            answer = try await asking { [body] in try await client.call("assets/rereference", body: body, saves: false)
+            }
         } catch let denial as RecordError where denial.code == .accessDenied {
             // The service denies access to all items as one.
             return sources.map { _ in .failure(denial) }
@@ -249,7 +277,9 @@ extension CloudKitDatabase {
             throw RecordError(.internalError, "CloudKit answered \(sources.count) assets with another number of them")
         }
         return assets.map { element in
-            guard case .object(let object) = element else { return .failure(RecordError(.internalError, "CloudKit's answer has something else than an asset")) }
+            guard case .object(let object) = element else {
+                return .failure(RecordError(.internalError, "CloudKit's answer has something else than an asset"))
+            }
             if let error = ServerError(object) { return .failure(RecordError(error)) }
             var field = JSONObject()
             field["type"] = "ASSETID"
@@ -282,7 +312,8 @@ extension CloudKitDatabase {
         }
     }
 
-    /// Downloads the file of a record's asset, streamed with backpressure. Its address is asked for anew, because addresses expire.
+    /// Downloads the file of a record's asset, streamed with backpressure. Its address is asked for anew, because
+    /// addresses expire.
     /// - Parameters:
     ///   - index: the place in a list of assets.
     ///   - offset: the bytes that the caller has already.
@@ -291,9 +322,12 @@ extension CloudKitDatabase {
     /// - Throws: `RecordError` NOT_FOUND if the record has no such asset, or if the download fails; errors of `take`.
     @discardableResult
     public func download(
-        _ fieldName: Name, at index: Int = 0, of recordID: RecordID, from offset: Int64 = 0, _ take: (ByteBuffer) async throws -> Void
+        _ fieldName: Name, at index: Int = 0, of recordID: RecordID, from offset: Int64 = 0,
+        _ take: (ByteBuffer) async throws -> Void
     ) async throws -> Int64 {
-        let answer = try await asking { try await client.lookup([recordID.recordName], in: recordID.zoneID, desiredKeys: [fieldName]) }.first
+        let answer = try await asking {
+            try await client.lookup([recordID.recordName], in: recordID.zoneID, desiredKeys: [fieldName])
+        }.first
         let record: ReceivedRecord
         switch answer {
         case .success(let found)?: record = found
@@ -323,12 +357,16 @@ extension ZoneID {
 
 extension CloudKitDatabase {
     /// - Parameter addresses: not sent. CloudKit goes by the addresses that it knows of the user.
-    public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
+    public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<
+        ResolvedShare, RecordError
+    >] {
         try await asking { try await client.resolveShares(shortGUIDs) }.map(resolved)
     }
 
     /// - Parameter addresses: as for ``resolve(_:by:)``.
-    public func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
+    public func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<
+        ResolvedShare, RecordError
+    >] {
         try checkWritable()
         return try await asking { try await client.acceptShares(shortGUIDs) }.map(resolved)
     }
@@ -348,7 +386,8 @@ extension CloudKitDatabase {
             share.sharing = RecordSharing(shortGUID: sharing.shortGUID, share: top)
         }
         return ResolvedShare(
-            shortGUID: received.shortGUID, share: share, root: try received.rootRecord.map { try stored($0) }, participant: received.participant,
+            shortGUID: received.shortGUID, share: share, root: try received.rootRecord.map { try stored($0) },
+            participant: received.participant,
             isOwner: received.databaseScope == .private)
     }
 }
@@ -357,8 +396,10 @@ extension ReceivedShareMetadata {
     /// The user's part or invitation. Who came by the link and has not joined has none.
     fileprivate var participant: ShareParticipant? {
         if let own = share.currentUserParticipant { return own.participant }
-        guard let role = participantType, let status = participantStatus, role != .publicUser || status == .accepted else { return nil }
-        return ShareParticipant(participantID: "", role: role, status: status, permission: participantPermission ?? .none)
+        guard let role = participantType, let status = participantStatus, role != .publicUser || status == .accepted
+        else { return nil }
+        return ShareParticipant(
+            participantID: "", role: role, status: status, permission: participantPermission ?? .none)
     }
 }
 
@@ -369,9 +410,13 @@ extension CloudKitDatabase {
         try await asking { try await client.subscriptions() }.sorted { $0.subscriptionID < $1.subscriptionID }
     }
 
-    public func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<SubscriptionOperation, RecordError>] {
+    public func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<
+        SubscriptionOperation, RecordError
+    >] {
         try checkWritable()
         let answers = try await asking { try await client.modifySubscriptions(operations) }
-        return zip(operations, answers).map { operation, answer in answer.map { _ in operation }.mapError { RecordError($0) } }
+        return zip(operations, answers).map { operation, answer in
+            answer.map { _ in operation }.mapError { RecordError($0) }
+        }
     }
 }

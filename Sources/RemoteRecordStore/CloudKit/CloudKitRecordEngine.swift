@@ -23,7 +23,8 @@ public final class CloudKitRecordEngine: RecordEngine {
     /// - Throws: `RecordError` BAD_REQUEST for credentials or an address that can't be used.
     public init(
         _ connection: ContainerConnection, configuration: ClientConfiguration = ClientConfiguration(), logger: Logger,
-        clock: @escaping @Sendable () -> Timestamp = Timestamp.now, keep: @escaping @Sendable (WebAuthToken) async -> Void
+        clock: @escaping @Sendable () -> Timestamp = Timestamp.now,
+        keep: @escaping @Sendable (WebAuthToken) async -> Void
     ) throws {
         self.connection = connection
         self.clock = clock
@@ -33,7 +34,8 @@ public final class CloudKitRecordEngine: RecordEngine {
         configuration.origin = connection.origin
         do {
             client = try ContainerClient(
-                container: connection.container, environment: connection.environment, credentials: ContainerCredentials(connection, keep: keep),
+                container: connection.container, environment: connection.environment,
+                credentials: ContainerCredentials(connection, keep: keep),
                 configuration: configuration, logger: logger)
         } catch {
             throw RecordError(error, at: connection)
@@ -49,7 +51,8 @@ public final class CloudKitRecordEngine: RecordEngine {
         try database(address)
     }
 
-    /// - Throws: `RecordError` NOT_FOUND for another container or environment; ACCESS_DENIED for a database that the credential does not reach.
+    /// - Throws: `RecordError` NOT_FOUND for another container or environment; ACCESS_DENIED for a database that the
+    ///   credential does not reach.
     public func database(_ address: DatabaseAddress) throws -> CloudKitDatabase {
         guard address.container == connection.container, address.environment == connection.environment else {
             throw RecordError.notConnected(address.container, address.environment)
@@ -57,7 +60,8 @@ public final class CloudKitRecordEngine: RecordEngine {
         guard connection.reach.contains(address.scope) else {
             throw RecordError(
                 .accessDenied,
-                "A server-to-server key reaches the public database only; connect \(address.container) with an API token and a sign-in for the others")
+                "A server-to-server key reaches the public database only; connect \(address.container) with an API token and a sign-in for the others"
+            )
         }
         return CloudKitDatabase(engine: self, address: address)
     }
@@ -100,7 +104,9 @@ extension ContainerCredentials {
                 throw RecordError(.badRequest, "The server-to-server key can't be used: \(error.description)")
             }
         case .webAuth(let apiToken, let webAuthToken):
-            guard let token = WebAuthToken(webAuthToken) else { throw RecordError(.badRequest, "The web auth token is empty, or is none") }
+            guard let token = WebAuthToken(webAuthToken) else {
+                throw RecordError(.badRequest, "The web auth token is empty, or is none")
+            }
             self = .webAuth(apiToken: apiToken, user: WebAuthCredential(token, keep: keep))
         }
     }
@@ -175,14 +181,16 @@ extension RecordError {
             if let signed = failure.signed { reason += ". Signed: \(signed)" }
             // No code is documented for a token that has ended.
             if error.code == .authenticationFailed, case .webAuth = connection.credentials {
-                reason += ". If the sign-in of \(connection.place) has ended, sign in again with skylight connect \(connection.container)"
+                reason +=
+                    ". If the sign-in of \(connection.place) has ended, sign in again with skylight connect \(connection.container)"
             }
         case .throttled(let error):
             self.init(error)
         case .signInRequired(let error):
             self.init(
                 .authenticationRequired,
-                "\(error.reason). The sign-in of \(connection.place) has ended; sign in again with skylight connect \(connection.container)")
+                "\(error.reason). The sign-in of \(connection.place) has ended; sign in again with skylight connect \(connection.container)"
+            )
         case .unreachable, .untrusted, .connectionLost, .closed, .cancelled:
             self.init(.tryAgainLater, "CloudKit did not answer: \(failure)")
         case .answerLost, .answerTooLarge, .unexpectedAnswer, .assetRefused:
@@ -203,7 +211,8 @@ extension RecordError {
 
     /// The error for a capability that CloudKit's protocol does not have.
     static func notInCloudKit(_ capability: Capability) -> RecordError {
-        RecordError(.badRequest, "A container in iCloud can't \(capability.rawValue): CloudKit's protocol has nothing for it")
+        RecordError(
+            .badRequest, "A container in iCloud can't \(capability.rawValue): CloudKit's protocol has nothing for it")
     }
 
     /// The capability that an error says CloudKit's protocol lacks; `nil` for any other error.
@@ -213,13 +222,17 @@ extension RecordError {
 
     /// The error for deleting or renaming a connected container.
     static func cannotEdit(_ container: ContainerID) -> RecordError {
-        RecordError(.badRequest, "\(container) is in iCloud, where Skylight can't delete or rename it; skylight disconnect \(container) forgets the connection")
+        RecordError(
+            .badRequest,
+            "\(container) is in iCloud, where Skylight can't delete or rename it; skylight disconnect \(container) forgets the connection"
+        )
     }
 
     /// The error for an environment without a connection.
     static func notConnected(_ container: ContainerID, _ environment: Environment) -> RecordError {
         RecordError(
             .notFound,
-            "\(container) is not connected in \(environment.rawValue); connect it with skylight connect \(container) --environment \(environment.rawValue)")
+            "\(container) is not connected in \(environment.rawValue); connect it with skylight connect \(container) --environment \(environment.rawValue)"
+        )
     }
 }

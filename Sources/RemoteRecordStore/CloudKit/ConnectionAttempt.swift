@@ -19,7 +19,8 @@ public struct ConnectionAttempt: Sendable {
     ///   - address: of another server than iCloud.
     ///   - observer: is told the requests.
     public init(
-        _ container: ContainerID, _ environment: Environment, address: String?, isWritable: Bool, observer: (@Sendable (RequestEvent) -> Void)? = nil
+        _ container: ContainerID, _ environment: Environment, address: String?, isWritable: Bool,
+        observer: (@Sendable (RequestEvent) -> Void)? = nil
     ) {
         self.container = container
         self.environment = environment
@@ -29,10 +30,14 @@ public struct ConnectionAttempt: Sendable {
     }
 
     /// - Throws: `RecordError` EXISTS if a container of this machine has the name, which a connection would hide.
-    public static func checkName(_ container: ContainerID, isConnected: Bool, in engine: any RecordEngine) async throws {
+    public static func checkName(_ container: ContainerID, isConnected: Bool, in engine: any RecordEngine) async throws
+    {
         if isConnected { return }
         guard try await !engine.has(container) else {
-            throw RecordError(.exists, "There is a container \(container) on this machine, which a connection would hide; rename or delete it first")
+            throw RecordError(
+                .exists,
+                "There is a container \(container) on this machine, which a connection would hide; rename or delete it first"
+            )
         }
     }
 
@@ -56,7 +61,9 @@ public struct ConnectionAttempt: Sendable {
                 return address
             }
             throw RecordError(
-                .badRequest, "The server needs no sign-in; it is no stand-in for iCloud, which skylight serve --auth required --protocol-only is")
+                .badRequest,
+                "The server needs no sign-in; it is no stand-in for iCloud, which skylight serve --auth required --protocol-only is"
+            )
         }
     }
 
@@ -82,9 +89,12 @@ public struct ConnectionAttempt: Sendable {
 
     // MARK: Parts
 
-    private func connection(with credentials: ContainerConnection.Credentials, of user: Name?, origin: String?) -> ContainerConnection {
+    private func connection(with credentials: ContainerConnection.Credentials, of user: Name?, origin: String?)
+        -> ContainerConnection
+    {
         ContainerConnection(
-            container: container, environment: environment, address: address, origin: origin, credentials: credentials, userRecordName: user,
+            container: container, environment: environment, address: address, origin: origin, credentials: credentials,
+            userRecordName: user,
             isWritable: isWritable)
     }
 
@@ -103,7 +113,8 @@ public struct ConnectionAttempt: Sendable {
         configuration.origin = origin
         configuration.patience = Self.patience
         let client = try ContainerClient(
-            container: container, environment: environment, credentials: credentials, configuration: configuration, logger: logger)
+            container: container, environment: environment, credentials: credentials, configuration: configuration,
+            logger: logger)
         do {
             let value = try await work(client)
             await client.close()

@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// The containers of this machine and the connected ones, each with its engine.
 ///
-/// The accounts say which containers are connected, at each call. A connected container is never looked for on this machine, in none of its
-/// environments, so that nothing is saved here by mistake.
+/// The accounts say which containers are connected, at each call. A connected container is never looked for on this
+/// machine, in none of its environments, so that nothing is saved here by mistake.
 public final class ContainersByEngine: RecordEngine {
     private let local: any RecordEngine
     private let accounts: Accounts
@@ -20,7 +20,10 @@ public final class ContainersByEngine: RecordEngine {
     /// - Parameters:
     ///   - local: the engine of the containers of this machine.
     ///   - accounts: holds the connections, and gets the tokens that replace those of sign-ins.
-    public init(local: any RecordEngine, accounts: Accounts, logger: Logger, clock: @escaping @Sendable () -> Timestamp = Timestamp.now) {
+    public init(
+        local: any RecordEngine, accounts: Accounts, logger: Logger,
+        clock: @escaping @Sendable () -> Timestamp = Timestamp.now
+    ) {
         self.local = local
         self.accounts = accounts
         self.logger = logger
@@ -31,7 +34,8 @@ public final class ContainersByEngine: RecordEngine {
 
     /// The engine of a connected container's environment.
     /// - Returns: `nil` for a container of this machine.
-    /// - Throws: `RecordError` NOT_FOUND if the container is connected in its other environment only; BAD_REQUEST for a credential that can't be used.
+    /// - Throws: `RecordError` NOT_FOUND if the container is connected in its other environment only; BAD_REQUEST for a
+    ///   credential that can't be used.
     public func connected(_ container: ContainerID, _ environment: Environment) throws -> CloudKitRecordEngine? {
         let connections = accounts.connections(of: container)
         if connections.isEmpty { return nil }
@@ -50,11 +54,15 @@ public final class ContainersByEngine: RecordEngine {
             if let engine = engines[connection.id] { return engine }
             var configuration = ClientConfiguration()
             configuration.patience = CloudKitMeter.pageTime
-            let engine = try CloudKitRecordEngine(connection, configuration: configuration, logger: logger, clock: clock) { [accounts, logger] token in
+            let engine = try CloudKitRecordEngine(
+                connection, configuration: configuration, logger: logger, clock: clock
+            ) { [accounts, logger] token in
                 do {
                     try await accounts.keepWebAuthToken(token.text, of: connection.id)
                 } catch {
-                    logger.warning("The newest web auth token of \(connection.place) could not be saved; a sign-in may be needed after a restart: \(error)")
+                    logger.warning(
+                        "The newest web auth token of \(connection.place) could not be saved; a sign-in may be needed after a restart: \(error)"
+                    )
                 }
             }
             engines[connection.id] = engine
@@ -109,7 +117,11 @@ public final class ContainersByEngine: RecordEngine {
     public func summaries(of containers: [ContainerID]) async throws -> [ContainerSummary] {
         var summaries = try await local.summaries(of: containers.filter { !isConnected($0) })[...]
         return containers.map { container in
-            if !isConnected(container), summaries.first?.container == container { summaries.removeFirst() } else { ContainerSummary(container: container) }
+            if !isConnected(container), summaries.first?.container == container {
+                summaries.removeFirst()
+            } else {
+                ContainerSummary(container: container)
+            }
         }
     }
 
@@ -127,7 +139,9 @@ public final class ContainersByEngine: RecordEngine {
     public func health() async throws -> [StoreHealth] { try await local.health() }
     public func storage(limit: Int) async throws -> [StoreStorage] { try await local.storage(limit: limit) }
 
-    public func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Environment) async throws -> Bool {
+    public func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Environment) async throws
+        -> Bool
+    {
         try checkLocal(container, .knowUsers)
         return try await local.knows(userRecordName, in: container, environment)
     }
@@ -137,7 +151,9 @@ public final class ContainersByEngine: RecordEngine {
         return try await local.assetLedger(container, environment)
     }
 
-    public func keepsAssets(of container: ContainerID) -> Bool { !isConnected(container) && local.keepsAssets(of: container) }
+    public func keepsAssets(of container: ContainerID) -> Bool {
+        !isConnected(container) && local.keepsAssets(of: container)
+    }
 
     /// - Throws: `RecordError` BAD_REQUEST for a connected container.
     private func checkLocal(_ container: ContainerID, _ capability: Capability) throws {
@@ -152,7 +168,8 @@ public struct ReadOnlyConnections: ForwardingEngine {
     private let containers: ContainersByEngine
     private let isOwners: Bool
 
-    /// - Parameter isOwners: false if others send requests too. The users of a server have no passwords, so they must not read what is in iCloud.
+    /// - Parameter isOwners: false if others send requests too. The users of a server have no passwords, so they must
+    ///   not read what is in iCloud.
     public init(_ containers: ContainersByEngine, isOwners: Bool = true) {
         self.containers = containers
         self.isOwners = isOwners
@@ -166,7 +183,9 @@ public struct ReadOnlyConnections: ForwardingEngine {
         }
         if !isOwners {
             throw RecordError(
-                .accessDenied, "\(engine.connection.place) is in iCloud. A server that requires credentials shows it in its console only, to its administrator")
+                .accessDenied,
+                "\(engine.connection.place) is in iCloud. A server that requires credentials shows it in its console only, to its administrator"
+            )
         }
         var database = try engine.database(address)
         database.leave = .refused
@@ -179,8 +198,8 @@ public struct ConfirmingConnections: ForwardingEngine {
     private let containers: ContainersByEngine
     private let confirmed: String?
 
-    /// - Parameter confirmed: the id of the connection whose container somebody agreed to change. Only the question tells it, so that no page of another
-    ///   site can answer the question by itself.
+    /// - Parameter confirmed: the id of the connection whose container somebody agreed to change. Only the question
+    ///   tells it, so that no page of another site can answer the question by itself.
     public init(_ containers: ContainersByEngine, confirmed: String?) {
         self.containers = containers
         self.confirmed = confirmed
@@ -195,7 +214,8 @@ public struct ConfirmingConnections: ForwardingEngine {
 
     /// A database in iCloud, with what other databases do not have.
     /// - Returns: `nil` for a container of this machine.
-    /// - Throws: as ``ContainersByEngine/connected(_:_:)``; `RecordError` ACCESS_DENIED for a database that the credential does not reach.
+    /// - Throws: as ``ContainersByEngine/connected(_:_:)``; `RecordError` ACCESS_DENIED for a database that the
+    ///   credential does not reach.
     public func connected(_ address: DatabaseAddress) throws -> CloudKitDatabase? {
         guard let engine = try containers.connected(address.container, address.environment) else { return nil }
         var database = try engine.database(address)
@@ -210,7 +230,8 @@ public struct ConfirmingConnections: ForwardingEngine {
 
     /// - Throws: as ``CloudKitDatabase/checkWritable()``, for changes that are not made through a database.
     public func checkWritable(_ connection: ContainerConnection) throws {
-        let address = DatabaseAddress(container: connection.container, environment: connection.environment, scope: .public)
+        let address = DatabaseAddress(
+            container: connection.container, environment: connection.environment, scope: .public)
         try connected(address)?.checkWritable()
     }
 }

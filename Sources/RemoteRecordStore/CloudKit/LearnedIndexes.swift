@@ -1,7 +1,7 @@
 public import Records
 
-/// The schema of a container in iCloud, as far as it is known: from a schema file, from refused queries, and from the fields of records that came.
-/// CloudKit's protocol tells nothing about it.
+/// The schema of a container in iCloud, as far as it is known: from a schema file, from refused queries, and from the
+/// fields of records that came. CloudKit's protocol tells nothing about it.
 public struct LearnedIndexes: Sendable, Hashable {
     /// The number of refusals that are remembered, and of fields that records showed.
     public static let limit = 1000
@@ -34,13 +34,18 @@ public struct LearnedIndexes: Sendable, Hashable {
 
     public init() {}
 
-    /// The known types; `nil` if there are none. Fields known from records alone have every index, except those that refused queries missed.
+    /// The known types; `nil` if there are none. Fields known from records alone have every index, except those that
+    /// refused queries missed.
     public var schema: Schema? {
         if file == nil, seen.isEmpty { return nil }
         var schema = file ?? Schema()
         for (name, fields) in seen {
-            var type = schema.types[name]
-                ?? RecordType(name: name, systemIndexes: Dictionary(uniqueKeysWithValues: SystemField.implicit.map { ($0, $0.allowedIndexes) }))
+            var type =
+                schema.types[name]
+                ?? RecordType(
+                    name: name,
+                    systemIndexes: Dictionary(
+                        uniqueKeysWithValues: SystemField.implicit.map { ($0, $0.allowedIndexes) }))
             for (field, fieldType) in fields where type.fields[field] == nil {
                 type.fields[field] = FieldDefinition(type: fieldType, indexes: fieldType.allowedIndexes)
             }
@@ -59,9 +64,14 @@ public struct LearnedIndexes: Sendable, Hashable {
     /// - Parameter index: a single one.
     /// - Returns: `nil` if nothing is known.
     public func finding(_ index: Indexes, of key: FieldKey, in recordType: Name) -> Finding? {
-        let absences = [Absence(recordType: recordType, key: key, index: index), Absence(recordType: recordType, key: nil, index: [])]
+        let absences = [
+            Absence(recordType: recordType, key: key, index: index),
+            Absence(recordType: recordType, key: nil, index: []),
+        ]
         // Refusals are newer than the schema file, which replaces them.
-        if let refused = absences.lazy.compactMap({ refusals[$0] }).first { return Finding(exists: false, source: .refusal(refused)) }
+        if let refused = absences.lazy.compactMap({ refusals[$0] }).first {
+            return Finding(exists: false, source: .refusal(refused))
+        }
         guard let imported, let definition = file?.types[recordType]?.definition(of: key) else { return nil }
         return Finding(exists: definition.indexes.contains(index), source: .schemaFile(imported))
     }
@@ -71,14 +81,19 @@ public struct LearnedIndexes: Sendable, Hashable {
         (file, imported, refusals) = (schema, moment, [:])
     }
 
-    /// Learns from Apple's words for a missing index, or for a value of another type than the field's. Other errors tell nothing.
+    /// Learns from Apple's words for a missing index, or for a value of another type than the field's. Other errors
+    /// tell nothing.
     mutating func learn(from refusal: RecordError, of query: Query, at moment: Timestamp) {
         let absence: Absence
         switch refusal.known {
         case .wrongFilterType?, .wrongComparator?, .encryptedFilter?:
             // The row of encrypted fields has their types without ENCRYPTED_.
-            let values = KnownReason.wrongComparator.values(in: refusal.reason) ?? KnownReason.wrongFilterType.values(in: refusal.reason)
-            guard let values, let field = values["field"], let type = values["type"].flatMap({ FieldType(wireName: $0) }) else { return }
+            let values =
+                KnownReason.wrongComparator.values(in: refusal.reason)
+                ?? KnownReason.wrongFilterType.values(in: refusal.reason)
+            guard let values, let field = values["field"],
+                let type = values["type"].flatMap({ FieldType(wireName: $0) })
+            else { return }
             return learn(type, of: Name(field), in: query.recordType)
         case .recordNameNotQueryable?, .notQueryable?, .notSortable?, .notMarked?:
             guard
@@ -111,12 +126,16 @@ public struct LearnedIndexes: Sendable, Hashable {
     mutating func learn(fromAnswerTo query: Query) {
         guard !refusals.isEmpty else { return }
         refusals[Absence(recordType: query.recordType, key: nil, index: [])] = nil
-        for (key, index) in Self.needs(of: query) { refusals[Absence(recordType: query.recordType, key: key, index: index)] = nil }
+        for (key, index) in Self.needs(of: query) {
+            refusals[Absence(recordType: query.recordType, key: key, index: index)] = nil
+        }
     }
 
     /// The single indexes that a query needs, by Apple's rules.
     public static func needs(of query: Query) -> [(key: FieldKey, index: Indexes)] {
-        var used: [(key: FieldKey, indexes: Indexes)] = query.filters.map { (key(named: $0.fieldName), $0.comparator.requiredIndexes) }
+        var used: [(key: FieldKey, indexes: Indexes)] = query.filters.map {
+            (key(named: $0.fieldName), $0.comparator.requiredIndexes)
+        }
         used += query.sorts.map { (key(named: $0.fieldName), $0.relativeLocation == nil ? .sortable : .queryable) }
         if query.filters.isEmpty { used.append((.system(.recordID), .queryable)) }
         return used.flatMap { key, indexes in Indexes.named.map(\.1).filter { indexes.contains($0) }.map { (key, $0) } }

@@ -27,7 +27,11 @@ struct Answer {
 
     /// The whole object, decoded.
     func object() throws -> RequestObject {
-        RequestObject(JSONObject(try members.compactMap { member in try value(member.name).map { JSONObject.Member(name: member.name, value: $0) } }))
+        RequestObject(
+            JSONObject(
+                try members.compactMap { member in
+                    try value(member.name).map { JSONObject.Member(name: member.name, value: $0) }
+                }))
     }
 
     func has(_ name: Name) -> Bool { text(name) != nil }
@@ -81,7 +85,9 @@ struct Answer {
     }
 
     func environment() throws -> Environment {
-        guard let environment = Environment(rawValue: try string("environment")) else { throw unexpected("an environment") }
+        guard let environment = Environment(rawValue: try string("environment")) else {
+            throw unexpected("an environment")
+        }
         return environment
     }
 
@@ -123,7 +129,8 @@ struct Answer {
 
     /// The error for an answer in an unexpected format.
     func unexpected(_ what: String) -> RecordError {
-        RecordError(.internalError, "The server at \(address) is not a Skylight, or has another version: expected \(what)")
+        RecordError(
+            .internalError, "The server at \(address) is not a Skylight, or has another version: expected \(what)")
     }
 }
 
@@ -134,7 +141,9 @@ struct Answer {
 extension Answer {
     func zoneID() throws -> ZoneID {
         let zone = try object("zoneID")
-        return ZoneID(zoneName: try zone.name("zoneName"), ownerRecordName: try zone.optionalString("ownerRecordName").map { Name($0) })
+        return ZoneID(
+            zoneName: try zone.name("zoneName"),
+            ownerRecordName: try zone.optionalString("ownerRecordName").map { Name($0) })
     }
 
     func token() throws -> ChangeToken { ChangeToken(text: try string("syncToken")) }
@@ -153,7 +162,8 @@ extension Answer {
         var fields = text("fields").map { FieldsText(bytes: Array($0)) } ?? .empty
         if fields.mayHoldAssets { fields = FieldsText(try fields.decoded()) }
         return StoredRecord(
-            recordID: RecordID(recordName: try name("recordName"), zoneID: try zoneID()), recordType: try name("recordType"),
+            recordID: RecordID(recordName: try name("recordName"), zoneID: try zoneID()),
+            recordType: try name("recordType"),
             recordChangeTag: try string("recordChangeTag"), created: try object("created").signature(),
             modified: try object("modified").signature(), parent: try optionalObject("parent")?.name("recordName"),
             fields: fields, sharing: try sharing())
@@ -161,7 +171,8 @@ extension Answer {
 
     /// Sharing's part of a record. The server does not tell the numbers of hierarchies.
     private func sharing() throws -> RecordSharing? {
-        let members = try ["shortGUID", "share", "publicPermission", "participants", "rootRecordName"].compactMap { (name: Name) in
+        let members = try ["shortGUID", "share", "publicPermission", "participants", "rootRecordName"].compactMap {
+            (name: Name) in
             try value(name).map { JSONObject.Member(name: name, value: $0) }
         }
         return members.isEmpty ? nil : try RecordSharing(JSONObject(members))
@@ -175,32 +186,45 @@ extension Answer {
 
     func change() throws -> RecordChange {
         let kind = try optionalString("change").map { text in
-            guard let kind = RecordChange.Kind(rawValue: text) else { throw unexpected("a kind of change that is known") }
+            guard let kind = RecordChange.Kind(rawValue: text) else {
+                throw unexpected("a kind of change that is known")
+            }
             return kind
         }
         let (position, record) = (has("position") ? try integer("position") : nil, try object("record"))
         if kind == .deleted, !record.has("recordType") {
-            return RecordChange(deletionOf: RecordID(recordName: try record.name("recordName"), zoneID: try record.zoneID()), position: position)
+            return RecordChange(
+                deletionOf: RecordID(recordName: try record.name("recordName"), zoneID: try record.zoneID()),
+                position: position)
         }
         return RecordChange(kind: kind, position: position, record: try record.record())
     }
 
     func zoneChange() throws -> ZoneChange {
-        guard let kind = ZoneChange.Kind(rawValue: try string("change")) else { throw unexpected("a kind of change that is known") }
+        guard let kind = ZoneChange.Kind(rawValue: try string("change")) else {
+            throw unexpected("a kind of change that is known")
+        }
         return ZoneChange(
-            zoneID: try zoneID(), kind: kind, timestamp: try optionalTimestamp("timestamp"), syncToken: try optionalToken())
+            zoneID: try zoneID(), kind: kind, timestamp: try optionalTimestamp("timestamp"),
+            syncToken: try optionalToken())
     }
 
     func referrer() throws -> Referrer {
-        guard let action = Reference.Action(rawValue: try string("action")) else { throw unexpected("an action that is known") }
+        guard let action = Reference.Action(rawValue: try string("action")) else {
+            throw unexpected("an action that is known")
+        }
         return Referrer(
-            recordName: try name("recordName"), recordType: try name("recordType"), fieldName: try name("fieldName"), action: action)
+            recordName: try name("recordName"), recordType: try name("recordType"), fieldName: try name("fieldName"),
+            action: action)
     }
 
     func explanation() throws -> TokenExplanation {
-        guard let scope = DatabaseScope(rawValue: try string("database")) else { throw unexpected("a database that is known") }
+        guard let scope = DatabaseScope(rawValue: try string("database")) else {
+            throw unexpected("a database that is known")
+        }
         return TokenExplanation(
-            subject: try string("subject") == "database" ? .database : .zone(has("zoneID") ? try zoneID() : nil), scope: scope,
+            subject: try string("subject") == "database" ? .database : .zone(has("zoneID") ? try zoneID() : nil),
+            scope: scope,
             userRecordName: try optionalString("userRecordName").map { Name($0) }, position: try integer("position"),
             moment: try optionalTimestamp("timestamp"), progress: try progress(),
             standing: try standing(), changesAfter: has("changesAfter") ? Int(try integer("changesAfter")) : nil)
@@ -233,18 +257,27 @@ extension Answer {
 extension Answer {
     func queryExplanation() throws -> QueryExplanation {
         QueryExplanation(
-            problems: try array("problems").map { try $0.queryProblem() }, candidates: try array("candidates").map { try $0.candidate() },
-            summary: try string("summary"), entriesRead: Int(try integer("entriesRead")), recordsRead: Int(try integer("recordsRead")),
-            recordsReturned: Int(try integer("recordsReturned")), hasMore: try bool("moreComing"), milliseconds: try double("milliseconds"),
-            statements: try array("statements").map { QueryExplanation.Statement(text: try $0.string("text"), plan: try $0.strings("plan")) },
+            problems: try array("problems").map { try $0.queryProblem() },
+            candidates: try array("candidates").map { try $0.candidate() },
+            summary: try string("summary"), entriesRead: Int(try integer("entriesRead")),
+            recordsRead: Int(try integer("recordsRead")),
+            recordsReturned: Int(try integer("recordsReturned")), hasMore: try bool("moreComing"),
+            milliseconds: try double("milliseconds"),
+            statements: try array("statements").map {
+                QueryExplanation.Statement(text: try $0.string("text"), plan: try $0.strings("plan"))
+            },
             advice: try array("advice").map { try $0.compositeIndex() })
     }
 
     private func candidate() throws -> QueryExplanation.Candidate {
-        guard let standing = QueryExplanation.Standing(rawValue: try string("standing")) else { throw unexpected("a standing that is known") }
+        guard let standing = QueryExplanation.Standing(rawValue: try string("standing")) else {
+            throw unexpected("a standing that is known")
+        }
         return QueryExplanation.Candidate(
-            index: try object("index").queryIndex(), clause: try string("clause"), standing: standing, reason: try string("reason"),
-            entries: has("entries") ? Int(try integer("entries")) : nil, isCutOff: has("orMore") ? try bool("orMore") : false)
+            index: try object("index").queryIndex(), clause: try string("clause"), standing: standing,
+            reason: try string("reason"),
+            entries: has("entries") ? Int(try integer("entries")) : nil,
+            isCutOff: has("orMore") ? try bool("orMore") : false)
     }
 
     private func queryIndex() throws -> QueryIndex {
@@ -259,7 +292,8 @@ extension Answer {
         case "NO_INDEX": return .noIndex(try name("recordType"))
         case "UNKNOWN_FIELD": return .unknownField(try name("field"))
         case "MISSING_INDEX": return .missingIndex(try fieldKey(), try indexes(), word: try string("word"))
-        case "INDEX_BEING_BUILT": return .indexBeingBuilt(try fieldKey(), try indexes(), percent: Int(try integer("percent")))
+        case "INDEX_BEING_BUILT":
+            return .indexBeingBuilt(try fieldKey(), try indexes(), percent: Int(try integer("percent")))
         case "INVALID":
             guard let error else { throw unexpected("an error") }
             return .invalid(error)
@@ -269,19 +303,22 @@ extension Answer {
 
     func queryStatistics() throws -> QueryStatistics {
         QueryStatistics(
-            since: try timestamp("since"), queries: Int(try integer("queries")), uses: try array("uses").map { try $0.indexUse() },
+            since: try timestamp("since"), queries: Int(try integer("queries")),
+            uses: try array("uses").map { try $0.indexUse() },
             refusals: try array("refusals").map { try $0.refusal() })
     }
 
     private func indexUse() throws -> QueryStatistics.Use {
         QueryStatistics.Use(
-            recordType: try name("recordType"), index: try object("index").queryIndex(), count: Int(try integer("count")),
+            recordType: try name("recordType"), index: try object("index").queryIndex(),
+            count: Int(try integer("count")),
             last: try timestamp("last"))
     }
 
     private func refusal() throws -> QueryStatistics.Refusal {
         QueryStatistics.Refusal(
-            query: try object("query").query(), problems: try array("problems").map { try $0.queryProblem() }, count: Int(try integer("count")),
+            query: try object("query").query(), problems: try array("problems").map { try $0.queryProblem() },
+            count: Int(try integer("count")),
             last: try timestamp("last"), userRecordName: try name("userRecordName"))
     }
 
@@ -292,16 +329,21 @@ extension Answer {
     }
 
     private func filter() throws -> Query.Filter {
-        guard let comparator = Comparator(rawValue: try string("comparator")) else { throw unexpected("a comparator that is known") }
+        guard let comparator = Comparator(rawValue: try string("comparator")) else {
+            throw unexpected("a comparator that is known")
+        }
         let fieldName = try name("fieldName")
         guard let value = try value("fieldValue") else { throw unexpected("a value 'fieldValue'") }
-        return Query.Filter(fieldName, comparator, try FieldInput(value, field: fieldName), distance: has("distance") ? try double("distance") : nil)
+        return Query.Filter(
+            fieldName, comparator, try FieldInput(value, field: fieldName),
+            distance: has("distance") ? try double("distance") : nil)
     }
 
     private func sort() throws -> Query.Sort {
         let fieldName = try name("fieldName")
         let input = try value("relativeLocation").map { try FieldInput($0, field: fieldName) }
-        let location: Location? = if case .location(let location)? = input?.value(declared: .location) { location } else { nil }
+        let location: Location? =
+            if case .location(let location)? = input?.value(declared: .location) { location } else { nil }
         return Query.Sort(fieldName, ascending: try bool("ascending"), relativeLocation: location)
     }
 

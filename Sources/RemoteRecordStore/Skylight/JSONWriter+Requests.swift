@@ -100,6 +100,8 @@ extension JSONWriter {
 
 extension FieldInput {
     fileprivate func checkSayable(_ field: Name) throws {
-        if !isFinite { throw RecordError(.badRequest, "Invalid value, expected a number that is finite. Field: '\(field)'") }
+        if !isFinite {
+            throw RecordError(.badRequest, "Invalid value, expected a number that is finite. Field: '\(field)'")
+        }
     }
 }

@@ -20,7 +20,8 @@ public struct RemoteAccounts: Sendable {
     ///   - handle: the user's handle or user record name; `nil` for the developer.
     ///   - deviceID: the device id for records that this caller saves; `nil` if it is unknown.
     public func caller(named handle: String?, deviceID: String?) async throws -> Caller {
-        let answer = try await server.get("/skylight/1/users/caller", parameters: handle.map { ["skylightUser": $0] } ?? [:])
+        let answer = try await server.get(
+            "/skylight/1/users/caller", parameters: handle.map { ["skylightUser": $0] } ?? [:])
         let name = try answer.name("userRecordName")
         return deviceID.map { Caller(userRecordName: name, deviceID: $0) } ?? Caller(userRecordName: name)
     }
@@ -32,7 +33,8 @@ public struct RemoteAccounts: Sendable {
     }
 
     public func makeAPIToken(
-        named name: String, container: ContainerID, environment: Environment, allowedOrigins: [String], callback: String?
+        named name: String, container: ContainerID, environment: Environment, allowedOrigins: [String],
+        callback: String?
     ) async throws -> (token: APIToken, secret: String) {
         let answer = try await post("tokens/make") { writer in
             writer.member("name", name)
@@ -127,7 +129,9 @@ public struct RemoteAccounts: Sendable {
 
     /// All users, the developer first, with the time of their latest request if it is known.
     public func seenUsers() async throws -> [(user: User, lastSeen: Timestamp?)] {
-        try await server.get("/skylight/1/users").array("users").map { (try $0.user(), try $0.optionalTimestamp("lastSeen")) }
+        try await server.get("/skylight/1/users").array("users").map {
+            (try $0.user(), try $0.optionalTimestamp("lastSeen"))
+        }
     }
 
     /// - Parameter user: a handle or a user record name.
@@ -160,29 +164,36 @@ extension Answer {
     fileprivate func apiToken() throws -> APIToken {
         APIToken(
             id: try string("id"), name: try string("name"), container: try container(), environment: try environment(),
-            allowedOrigins: try strings("allowedOrigins"), callback: try optionalString("callback"), made: try timestamp("made"),
+            allowedOrigins: try strings("allowedOrigins"), callback: try optionalString("callback"),
+            made: try timestamp("made"),
             lastUsed: try optionalTimestamp("lastUsed"), revoked: try optionalTimestamp("revoked"))
     }
 
     fileprivate func serverKey() throws -> ServerKey {
         ServerKey(
-            keyID: try string("keyID"), name: try string("name"), container: try container(), environment: try environment(),
-            publicKeyPEM: try string("publicKey"), userRecordName: try name("userRecordName"), made: try timestamp("made"),
+            keyID: try string("keyID"), name: try string("name"), container: try container(),
+            environment: try environment(),
+            publicKeyPEM: try string("publicKey"), userRecordName: try name("userRecordName"),
+            made: try timestamp("made"),
             lastUsed: try optionalTimestamp("lastUsed"), revoked: try optionalTimestamp("revoked"))
     }
 
     fileprivate func connection() throws -> ContainerConnection {
         let keyID = try optionalString("keyID")
         return ContainerConnection(
-            container: try container(), environment: try environment(), address: try optionalString("address"), origin: try optionalString("origin"),
+            container: try container(), environment: try environment(), address: try optionalString("address"),
+            origin: try optionalString("origin"),
             credentials: keyID.map { .serverKey(keyID: $0, pem: "") } ?? .webAuth(apiToken: "", webAuthToken: ""),
-            userRecordName: try optionalString("userRecordName").map { Name($0) }, isWritable: try bool("writable"), made: try timestamp("made"))
+            userRecordName: try optionalString("userRecordName").map { Name($0) }, isWritable: try bool("writable"),
+            made: try timestamp("made"))
     }
 
     fileprivate func webAuthSession() throws -> WebAuthSession {
         WebAuthSession(
-            id: try string("id"), user: try name("userRecordName"), container: try container(), environment: try environment(),
-            apiTokenID: try optionalString("apiTokenID"), keepsSignedIn: try bool("keepsSignedIn"), made: try timestamp("made"),
+            id: try string("id"), user: try name("userRecordName"), container: try container(),
+            environment: try environment(),
+            apiTokenID: try optionalString("apiTokenID"), keepsSignedIn: try bool("keepsSignedIn"),
+            made: try timestamp("made"),
             lastUsed: try optionalTimestamp("lastUsed"), revoked: try optionalTimestamp("revoked"))
     }
 
@@ -195,7 +206,8 @@ extension Answer {
             default: throw unexpected("a maker that is known")
             }
         return User(
-            handle: try string("handle"), userRecordName: try name("userRecordName"), displayName: try string("displayName"),
+            handle: try string("handle"), userRecordName: try name("userRecordName"),
+            displayName: try string("displayName"),
             emailAddress: try optionalString("emailAddress"), made: try optionalTimestamp("made"), maker: maker)
     }
 }

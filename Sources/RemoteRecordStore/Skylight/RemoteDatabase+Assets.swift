@@ -29,7 +29,9 @@ extension RemoteDatabase {
         }
     }
 
-    func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<Asset, RecordError>] {
+    func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<
+        Asset, RecordError
+    >] {
         try await inPartsOfFiles(sources) { part in
             let answer = try await line.post("assets/rereference", of: .database, .reads) { writer in
                 writer.member(zoneID: zoneID)
@@ -76,11 +78,13 @@ extension RemoteDatabase {
 // MARK: - Files
 
 extension RemoteRecordEngine {
-    /// Verifies all files and references on the server (docs/services.md). Cancelling the task ends the verification on the server too.
+    /// Verifies all files and references on the server (docs/services.md). Cancelling the task ends the verification on
+    /// the server too.
     /// - Parameter progress: receives the findings so far, several times a second.
     /// - Throws: `RecordError` NOT_FOUND if the container does not exist.
     public func verifyAssets(
-        _ container: ContainerID, _ environment: Environment, _ progress: @Sendable (AssetVerification) async -> Void = { _ in }
+        _ container: ContainerID, _ environment: Environment,
+        _ progress: @Sendable (AssetVerification) async -> Void = { _ in }
     ) async throws -> AssetVerification {
         for try await line in try await server.lines(.GET, Self.path(container, environment, "verify")) {
             if let error = line.error { throw error }
@@ -88,7 +92,8 @@ extension RemoteRecordEngine {
             if try line.string("verification") == "finished" { return found }
             await progress(found)
         }
-        throw RecordError(.tryAgainLater, "The connection to \(server.address) was lost before the verification finished")
+        throw RecordError(
+            .tryAgainLater, "The connection to \(server.address) was lost before the verification finished")
     }
 
     /// Removes unused files on the server (docs/services.md). Cancelling the task ends the sweep on the server too.
@@ -113,8 +118,12 @@ extension RemoteRecordEngine {
 
     /// The download address of an asset, valid for at least an hour.
     /// - Throws: `RecordError` NOT_FOUND if the server has no such file.
-    public func downloadURL(of checksum: FileChecksum, in container: ContainerID, _ environment: Environment) async throws -> String {
-        try await server.get(Self.path(container, environment, "facts"), parameters: ["fileChecksum": checksum.description]).string("downloadURL")
+    public func downloadURL(of checksum: FileChecksum, in container: ContainerID, _ environment: Environment)
+        async throws -> String
+    {
+        try await server.get(
+            Self.path(container, environment, "facts"), parameters: ["fileChecksum": checksum.description]
+        ).string("downloadURL")
     }
 
     /// Downloads the bytes of an asset as a stream, from an address of ``downloadURL(of:in:_:)`` or of a record's JSON.
@@ -141,7 +150,8 @@ extension RemoteRecordEngine {
     /// - Throws: `RecordError` QUOTA_EXCEEDED if the file exceeds the server's limit,
     ///   NOT_FOUND or BAD_REQUEST if the grant is invalid or expired; errors of the body.
     public func upload<Body: AsyncSequence & Sendable>(
-        _ body: Body, size: Int64?, with grant: UploadGrant, to container: ContainerID, _ environment: Environment, fileName: String? = nil
+        _ body: Body, size: Int64?, with grant: UploadGrant, to container: ContainerID, _ environment: Environment,
+        fileName: String? = nil
     ) async throws -> Asset where Body.Element == ByteBuffer {
         let path = "\(AssetPath.root)\(container)/\(environment.rawValue)/upload/\(grant.ticket)"
         let headers: HTTPHeaders = fileName.map { ["X-Skylight-File-Name": PercentEncoding.encoded($0)] } ?? [:]
@@ -179,7 +189,8 @@ public struct AssetDownload: AsyncSequence, Sendable {
             self.server = server
         }
 
-        /// - Throws: `RecordError` TRY_AGAIN_LATER if the connection broke, or the bytes came too slowly. The download can be resumed after the received bytes.
+        /// - Throws: `RecordError` TRY_AGAIN_LATER if the connection broke, or the bytes came too slowly. The download
+        ///   can be resumed after the received bytes.
         public mutating func next() async throws -> ByteBuffer? {
             do {
                 return try await body.next()
@@ -195,7 +206,8 @@ public struct AssetDownload: AsyncSequence, Sendable {
 
 // MARK: - Requests
 
-// Files, and streams of unknown length. Files have to come with some speed; streams may be silent, and end when not even keep-alive messages come.
+// Files, and streams of unknown length. Files have to come with some speed; streams may be silent, and end when not
+// even keep-alive messages come.
 
 extension ServerClient {
     /// The time limit for the start of the answer to an upload whose size is not known.
@@ -203,7 +215,8 @@ extension ServerClient {
 
     /// Downloads a file from an offset.
     func download(_ url: String, from offset: Int64) async throws -> AssetDownload {
-        // Ignores the host in the address, because the server may have several names. The file is always fetched from this server.
+        // Ignores the host in the address, because the server may have several names. The file is always fetched from
+        // this server.
         guard let path = URL(string: url)?.path(percentEncoded: true), path.hasPrefix(AssetPath.root) else {
             throw RecordError(.badRequest, "'\(url)' is not the address of an asset on the server at \(address)")
         }
@@ -212,7 +225,9 @@ extension ServerClient {
         if offset > 0 { headers.add(name: "Range", value: "bytes=\(offset)-") }
         let response = try await open(.GET, path, headers: headers, accepting: offset > 0 ? [.partialContent] : [.ok])
         guard let size = response.headers.first(name: "Content-Length").flatMap({ Int64($0) }) else {
-            throw RecordError(.internalError, "The server at \(address) is not a Skylight, or has another version: it sent a file without its length")
+            throw RecordError(
+                .internalError,
+                "The server at \(address) is not a Skylight, or has another version: it sent a file without its length")
         }
         return AssetDownload(response.body, size: size, from: self)
     }
@@ -243,8 +258,11 @@ extension ServerClient {
     }
 
     /// Streams lines of JSON.
-    func lines(_ method: HTTPMethod, _ path: String, _ body: [UInt8]? = nil) async throws -> AsyncThrowingStream<Answer, any Error> {
-        let response = try await open(method, path, headers: [:], body: body.map { .bytes(ByteBuffer(bytes: $0)) }, accepting: [.ok])
+    func lines(_ method: HTTPMethod, _ path: String, _ body: [UInt8]? = nil) async throws -> AsyncThrowingStream<
+        Answer, any Error
+    > {
+        let response = try await open(
+            method, path, headers: [:], body: body.map { .bytes(ByteBuffer(bytes: $0)) }, accepting: [.ok])
         let (lines, continuation) = AsyncThrowingStream.makeStream(of: Answer.self)
         let reading = Task {
             do {
@@ -280,13 +298,16 @@ extension Answer {
     /// An asset for use in a save.
     func asset() throws -> Asset {
         Asset(
-            fileChecksum: try string("fileChecksum"), size: try integer("size"), referenceChecksum: try optionalString("referenceChecksum"),
-            wrappingKey: try optionalString("wrappingKey"), receipt: try optionalString("receipt"), fileName: try optionalString("fileName"))
+            fileChecksum: try string("fileChecksum"), size: try integer("size"),
+            referenceChecksum: try optionalString("referenceChecksum"),
+            wrappingKey: try optionalString("wrappingKey"), receipt: try optionalString("receipt"),
+            fileName: try optionalString("fileName"))
     }
 
     func assetUse() throws -> AssetUse {
         AssetUse(
-            isPublic: try string("database") == DatabaseScope.public.rawValue, zoneID: try zoneID(), recordName: try name("recordName"),
+            isPublic: try string("database") == DatabaseScope.public.rawValue, zoneID: try zoneID(),
+            recordName: try name("recordName"),
             recordType: try name("recordType"), fieldName: try name("fieldName"))
     }
 
@@ -304,16 +325,20 @@ extension Answer {
     }
 
     private func problem() throws -> AssetVerification.Problem {
-        guard let kind = AssetVerification.Problem.Kind(rawValue: try string("problem")) else { throw unexpected("a problem that is known") }
+        guard let kind = AssetVerification.Problem.Kind(rawValue: try string("problem")) else {
+            throw unexpected("a problem that is known")
+        }
         return AssetVerification.Problem(
-            kind: kind, checksum: try string("fileChecksum"), use: try optionalObject("use")?.assetUse(), explanation: try string("explanation"))
+            kind: kind, checksum: try string("fileChecksum"), use: try optionalObject("use")?.assetUse(),
+            explanation: try string("explanation"))
     }
 
     func sweep() throws -> AssetSweep {
         var sweep = AssetSweep()
         sweep.removed = try array("removed").map { file in
             AssetSweep.File(
-                checksum: try file.optionalString("fileChecksum").flatMap { FileChecksum($0) }, name: try file.string("name"),
+                checksum: try file.optionalString("fileChecksum").flatMap { FileChecksum($0) },
+                name: try file.string("name"),
                 bytes: try file.integer("bytes"))
         }
         sweep.waiting = Int(try integer("waiting"))

@@ -11,7 +11,8 @@ extension RemoteDatabase {
             writer.member("resultsLimit", Int64(request.limit))
         }
         return DatabaseChangesPage(
-            changes: try answer.array("zones").map { try $0.zoneChange() }, syncToken: try answer.token(), moreComing: try answer.bool("moreComing"))
+            changes: try answer.array("zones").map { try $0.zoneChange() }, syncToken: try answer.token(),
+            moreComing: try answer.bool("moreComing"))
     }
 
     func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
@@ -24,7 +25,8 @@ extension RemoteDatabase {
             writer.member("reverse", request.reverse)
         }
         return ZoneChangesPage(
-            zoneID: try answer.zoneID(), changes: try answer.array("changes").map { try $0.change() }, syncToken: try answer.token(),
+            zoneID: try answer.zoneID(), changes: try answer.array("changes").map { try $0.change() },
+            syncToken: try answer.token(),
             moreComing: try answer.bool("moreComing"))
     }
 
@@ -49,7 +51,8 @@ extension RemoteDatabase {
             writer.members(of: request.limit)
         }
         return RecordListPage(
-            records: try answer.array("records").map { try $0.record() }, last: try answer.optionalString("last").map { Name($0) })
+            records: try answer.array("records").map { try $0.record() },
+            last: try answer.optionalString("last").map { Name($0) })
     }
 }
 
@@ -67,7 +70,8 @@ extension RemoteDatabase {
             while !Task.isCancelled, line.server.isOpen {
                 do {
                     // The server sends the first signal as soon as it listens.
-                    for try await part in try await line.stream("commits") where Self.holdsSign(part.readableBytesView) { continuation.yield() }
+                    for try await part in try await line.stream("commits") where Self.holdsSign(part.readableBytesView)
+                    { continuation.yield() }
                 } catch {
                     // The consumer's own requests report why there is no connection.
                 }
@@ -109,7 +113,8 @@ extension RemoteDatabase {
             entries: try answer.array("changes").map { try $0.journalEntry() },
             before: answer.has("before") ? try answer.integer("before") : nil,
             limits: JournalLimits(
-                days: Int(clamping: try kept.integer("days")), versions: Int(clamping: try kept.integer("versions")), bytes: try kept.integer("bytes")))
+                days: Int(clamping: try kept.integer("days")), versions: Int(clamping: try kept.integer("versions")),
+                bytes: try kept.integer("bytes")))
     }
 
     func revert(_ reversion: RecordReversion) async throws -> StoredRecord {
@@ -124,11 +129,15 @@ extension RemoteDatabase {
 
 extension Answer {
     fileprivate func journalEntry() throws -> RecordJournalEntry {
-        guard let act = RecordJournalEntry.Act(rawValue: try string("change")) else { throw unexpected("a kind of change that is known") }
+        guard let act = RecordJournalEntry.Act(rawValue: try string("change")) else {
+            throw unexpected("a kind of change that is known")
+        }
         return RecordJournalEntry(
-            act: act, position: try integer("position"), recordChangeTag: try string("recordChangeTag"), recordType: try name("recordType"),
+            act: act, position: try integer("position"), recordChangeTag: try string("recordChangeTag"),
+            recordType: try name("recordType"),
             signature: try object("modified").signature(), replaced: try optionalTimestamp("replaced"),
-            requestID: try optionalString("uuid"), fields: text("fields").map { FieldsText(bytes: Array($0)) } ?? .empty,
+            requestID: try optionalString("uuid"),
+            fields: text("fields").map { FieldsText(bytes: Array($0)) } ?? .empty,
             parent: try optionalObject("parent")?.name("recordName"))
     }
 }

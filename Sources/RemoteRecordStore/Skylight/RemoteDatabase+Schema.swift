@@ -6,7 +6,9 @@ extension RemoteDatabase {
         try await line.get("schema", of: .skylight).schema()
     }
 
-    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws -> Schema {
+    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws
+        -> Schema
+    {
         let answer = try await line.post("schema/edit", of: .skylight, .saves) { writer in
             writer.name("edits")
             writer.array { writer in
@@ -29,7 +31,9 @@ extension RemoteDatabase {
             writer.value(development)
             writer.member("wait", false)
         }
-        if waitingForIndexes { try await waitForIndexes(of: development.sortedTypes.map { .addType($0) }, after: answer) }
+        if waitingForIndexes {
+            try await waitForIndexes(of: development.sortedTypes.map { .addType($0) }, after: answer)
+        }
         return try answer.schema()
     }
 
@@ -60,7 +64,8 @@ extension RemoteDatabase {
 
     // MARK: Waiting
 
-    /// Polls until the indexes that the edits add are built. No single request waits for them, because a build may exceed the time limit of requests.
+    /// Polls until the indexes that the edits add are built. No single request waits for them, because a build may
+    /// exceed the time limit of requests.
     private func waitForIndexes(of edits: [SchemaEdit], after answer: Answer) async throws {
         var builds = try answer.builds()
         var pause = Duration.milliseconds(20)
@@ -71,7 +76,8 @@ extension RemoteDatabase {
                 builds = try await indexBuilds()
             } catch let error as RecordError {
                 throw RecordError(
-                    error.code, "The schema was changed, and its indexes are being built, but the progress is unknown: \(error.reason)",
+                    error.code,
+                    "The schema was changed, and its indexes are being built, but the progress is unknown: \(error.reason)",
                     retryAfter: error.retryAfter)
             }
         }
@@ -109,7 +115,9 @@ extension RemoteDatabase {
                 for field in fields.sorted() { writer.value(field) }
             }
         }
-        return ValueCounts(records: Int(try answer.integer("records")), values: try answer.object("values").integers().mapValues { Int($0) })
+        return ValueCounts(
+            records: Int(try answer.integer("records")),
+            values: try answer.object("values").integers().mapValues { Int($0) })
     }
 
     func explain(_ request: QueryRequest) async throws -> QueryExplanation {
@@ -136,11 +144,15 @@ extension Answer {
     }
 
     private func build() throws -> IndexBuildProgress {
-        guard let work = IndexBuildProgress.Work(rawValue: try string("work")) else { throw unexpected("work on an index that is known") }
+        guard let work = IndexBuildProgress.Work(rawValue: try string("work")) else {
+            throw unexpected("work on an index that is known")
+        }
         let subject: IndexBuildProgress.Subject =
-            has("compositeIndex") ? .composite(try object("compositeIndex").compositeIndex()) : .field(try fieldKey(), try indexes())
+            has("compositeIndex")
+            ? .composite(try object("compositeIndex").compositeIndex()) : .field(try fieldKey(), try indexes())
         return IndexBuildProgress(
-            work, of: subject, in: try name("recordType"), done: Int(try integer("done")), total: Int(try integer("total")))
+            work, of: subject, in: try name("recordType"), done: Int(try integer("done")),
+            total: Int(try integer("total")))
     }
 
     func fieldKey() throws -> FieldKey { FieldKey(schemaName: try name("field")) }
@@ -152,24 +164,33 @@ extension Answer {
     }
 
     func historyEntry() throws -> SchemaHistoryEntry {
-        guard let reason = SchemaHistoryEntry.Reason(rawValue: try string("reason")) else { throw unexpected("a reason that is known") }
+        guard let reason = SchemaHistoryEntry.Reason(rawValue: try string("reason")) else {
+            throw unexpected("a reason that is known")
+        }
         return SchemaHistoryEntry(
             number: try integer("number"), timestamp: try timestamp("timestamp"),
             userRecordName: try name("userRecordName"), reason: reason, changes: try strings("changes"))
     }
 
     func usage() throws -> TypeUsage {
-        let composites = has("compositeIndexes") ? try array("compositeIndexes").map { (try $0.compositeIndex(), Int(try $0.integer("bytes"))) } : []
+        let composites =
+            has("compositeIndexes")
+            ? try array("compositeIndexes").map { (try $0.compositeIndex(), Int(try $0.integer("bytes"))) } : []
         return TypeUsage(
-            recordType: try name("recordType"), records: Int(try integer("records")), fields: try array("fields").map { try $0.fieldUsage() },
+            recordType: try name("recordType"), records: Int(try integer("records")),
+            fields: try array("fields").map { try $0.fieldUsage() },
             compositeBytes: Dictionary(composites, uniquingKeysWith: { first, _ in first }))
     }
 
     private func fieldUsage() throws -> TypeUsage.FieldUsage {
-        let largest = try optionalObject("largestRecord").map { RecordID(recordName: try $0.name("recordName"), zoneID: try $0.zoneID()) }
+        let largest = try optionalObject("largestRecord").map {
+            RecordID(recordName: try $0.name("recordName"), zoneID: try $0.zoneID())
+        }
         return TypeUsage.FieldUsage(
-            key: try fieldKey(), records: Int(try integer("records")), distinctValues: Int(try integer("distinctValues")),
-            isCutOff: has("orMore"), largestBytes: Int(try integer("largestBytes")), largestRecord: largest, entryBytes: Int(try integer("entryBytes")),
+            key: try fieldKey(), records: Int(try integer("records")),
+            distinctValues: Int(try integer("distinctValues")),
+            isCutOff: has("orMore"), largestBytes: Int(try integer("largestBytes")), largestRecord: largest,
+            entryBytes: Int(try integer("entryBytes")),
             tokenBytes: Int(try integer("tokenBytes")))
     }
 }

@@ -6,10 +6,14 @@ public import Records
 extension RemoteDatabase {
     func subscriptions() async throws -> [Subscription] {
         let answer = try await line.get("subscriptions/list", of: .database)
-        return try answer.array("subscriptions").map { try Subscription($0.object()) }.sorted { $0.subscriptionID < $1.subscriptionID }
+        return try answer.array("subscriptions").map { try Subscription($0.object()) }.sorted {
+            $0.subscriptionID < $1.subscriptionID
+        }
     }
 
-    func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<SubscriptionOperation, RecordError>] {
+    func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<
+        SubscriptionOperation, RecordError
+    >] {
         try await inParts(operations) { part in
             let answer = try await line.post("subscriptions/modify", of: .database, .saves) { writer in
                 writer.name("operations")
@@ -60,13 +64,16 @@ public struct SentNotification: Sendable, Hashable {
 extension RemoteRecordEngine {
     private static var pause: Duration { .seconds(1) }
 
-    /// Follows the notifications of a user's subscriptions to a database. Connects again after the connection broke, without missing any.
+    /// Follows the notifications of a user's subscriptions to a database. Connects again after the connection broke,
+    /// without missing any.
     /// - Parameters:
     ///   - eventID: the last notification that was taken; `nil` for those from now on.
     ///   - take: receives each notification, one after the other.
-    /// - Throws: `RecordError` if the server refuses or does not answer any more; `CancellationError`; errors of `take`.
+    /// - Throws: `RecordError` if the server refuses or does not answer any more; `CancellationError`; errors of
+    ///   `take`.
     public func followNotifications(
-        of address: DatabaseAddress, as caller: Caller, after eventID: String?, _ take: (SentNotification) async throws -> Void
+        of address: DatabaseAddress, as caller: Caller, after eventID: String?,
+        _ take: (SentNotification) async throws -> Void
     ) async throws {
         let line = try ServerLine(server, to: address, as: caller)
         var last = eventID
@@ -75,7 +82,11 @@ extension RemoteRecordEngine {
             do {
                 for try await part in try await line.stream("notifications", lastEventID: last) {
                     for event in try events.events(after: part.readableBytesView) {
-                        if event.name == "notification" { try await ReceiverError.run { try await take(SentNotification(eventID: event.id, bytes: event.data)) } }
+                        if event.name == "notification" {
+                            try await ReceiverError.run {
+                                try await take(SentNotification(eventID: event.id, bytes: event.data))
+                            }
+                        }
                         last = event.id
                     }
                 }
@@ -123,7 +134,10 @@ struct EventStreamParser {
         for byte in part {
             guard byte == UInt8(ascii: "\n") else {
                 line.append(byte)
-                if line.count > Self.limit { throw RecordError(.internalError, "The server's event stream has an event above \(Self.limit) bytes") }
+                if line.count > Self.limit {
+                    throw RecordError(
+                        .internalError, "The server's event stream has an event above \(Self.limit) bytes")
+                }
                 continue
             }
             if line.isEmpty {

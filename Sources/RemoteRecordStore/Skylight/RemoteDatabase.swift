@@ -12,7 +12,8 @@ struct RemoteDatabase: RecordDatabase {
 
     /// Capabilities without a service (docs/services.md).
     private static let unserved: Set<Capability> = [
-        .outlineFeed, .positionRecords, .summarizeZones, .measureStorage, .listShares, .mirrorRecords, .fireSubscriptions,
+        .outlineFeed, .positionRecords, .summarizeZones, .measureStorage, .listShares, .mirrorRecords,
+        .fireSubscriptions,
     ]
     private static let served = Capability.ofDatabases.subtracting(unserved)
     private static let servedPublicly = Capability.ofPublicDatabases.subtracting(unserved)
@@ -24,7 +25,9 @@ struct RemoteDatabase: RecordDatabase {
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
         // The protocol's own service does not support the original metadata of records.
         let restores = request.operations.contains { $0.provenance != nil }
-        let answer = try await line.post(restores ? "records/restore" : "records/modify", of: restores ? .skylight : .database, .saves) { writer in
+        let answer = try await line.post(
+            restores ? "records/restore" : "records/modify", of: restores ? .skylight : .database, .saves
+        ) { writer in
             writer.name("operations")
             try writer.array { writer in
                 for operation in request.operations { try writer.value(operation) }
@@ -38,7 +41,9 @@ struct RemoteDatabase: RecordDatabase {
             if let error = item.error { return .failure(error) }
             guard operation.kind.isDeletion else { return .success(.saved(try item.record())) }
             return .success(
-                .deleted(RecordID(recordName: try item.name("recordName"), zoneID: itself(operation.zoneID ?? request.zoneID))))
+                .deleted(
+                    RecordID(
+                        recordName: try item.name("recordName"), zoneID: itself(operation.zoneID ?? request.zoneID))))
         }
     }
 
@@ -57,11 +62,13 @@ struct RemoteDatabase: RecordDatabase {
         if line.isHeldToRoles { return try await protocolPage(request) }
         // The protocol's own service supports neither a byte limit nor pages of more than 200 records.
         let usual = PageLimit(records: request.limit.records)
-        let root: ServerLine.Root = request.limit == usual && request.limit.records <= Self.itemLimit ? .database : .skylight
+        let root: ServerLine.Root =
+            request.limit == usual && request.limit.records <= Self.itemLimit ? .database : .skylight
         return try await page(request, of: root)
     }
 
-    /// A page of the protocol's own service, the only one that checks the caller's roles. It may have fewer records than the byte limit permits.
+    /// A page of the protocol's own service, the only one that checks the caller's roles. It may have fewer records
+    /// than the byte limit permits.
     private func protocolPage(_ request: QueryRequest) async throws -> QueryPage {
         var request = request
         request.limit = PageLimit(records: min(request.limit.records, Self.itemLimit), bytes: request.limit.bytes)
@@ -77,10 +84,13 @@ struct RemoteDatabase: RecordDatabase {
     private func page(_ request: QueryRequest, of root: ServerLine.Root) async throws -> QueryPage {
         let answer = try await line.post("records/query", of: root, .reads) { try $0.members(of: request) }
         return QueryPage(
-            records: try answer.array("records").map { try $0.record() }, continuationMarker: try answer.optionalString("continuationMarker"))
+            records: try answer.array("records").map { try $0.record() },
+            continuationMarker: try answer.optionalString("continuationMarker"))
     }
 
-    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<
+        StoredRecord, RecordError
+    >] {
         var fill = PageFill(PageLimit(records: .max, bytes: bytesLimit))
         var isFull = false
         return try await inParts(recordIDs) { part in
@@ -91,7 +101,9 @@ struct RemoteDatabase: RecordDatabase {
             var left = Array(part.indices)
             while !left.isEmpty, !isFull {
                 let answered = try await lookup(left.map { part[$0] }, desiredKeys)
-                if answered.allSatisfy(\.isLeftOut) { throw RecordError(.internalError, "The server's responses lack every record of a request") }
+                if answered.allSatisfy(\.isLeftOut) {
+                    throw RecordError(.internalError, "The server's responses lack every record of a request")
+                }
                 for (index, result) in zip(left, answered) where !result.isLeftOut {
                     results[index - part.startIndex] = result.flatMap { record in
                         if fill.admits(record) { return .success(record) }
@@ -106,7 +118,9 @@ struct RemoteDatabase: RecordDatabase {
     }
 
     /// - Throws: `RecordError` INTERNAL_ERROR unless the answer has one item per record.
-    private func lookup(_ recordIDs: [RecordID], _ desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {
+    private func lookup(_ recordIDs: [RecordID], _ desiredKeys: Set<Name>?) async throws -> [Result<
+        StoredRecord, RecordError
+    >] {
         let answer = try await line.post("records/lookup", of: .database, .reads) { writer in
             writer.name("records")
             writer.array { writer in
@@ -160,13 +174,16 @@ struct RemoteDatabase: RecordDatabase {
     }
 
     /// Sends items in consecutive requests within the protocol's limit.
-    func inParts<Item, Outcome>(_ items: [Item], _ send: (ArraySlice<Item>) async throws -> [Outcome]) async throws -> [Outcome] {
+    func inParts<Item, Outcome>(_ items: [Item], _ send: (ArraySlice<Item>) async throws -> [Outcome]) async throws
+        -> [Outcome]
+    {
         var outcomes: [Outcome] = []
         for start in stride(from: 0, to: items.count, by: Self.itemLimit) {
             let part = items[start..<min(start + Self.itemLimit, items.count)]
             let found = try await send(part)
             guard found.count == part.count else {
-                throw RecordError(.internalError, "The server's response has \(found.count) items for a request with \(part.count)")
+                throw RecordError(
+                    .internalError, "The server's response has \(found.count) items for a request with \(part.count)")
             }
             outcomes += found
         }
@@ -223,14 +240,16 @@ extension RemoteDatabase {
     func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
         let answer = try await line.post("records/counts", of: .skylight, .reads) { $0.member(zoneID: zoneID) }
         return ZoneCounts(
-            records: try answer.object("records").integers().mapValues { Int($0) }, deletions: Int(try answer.integer("deletions")))
+            records: try answer.object("records").integers().mapValues { Int($0) },
+            deletions: Int(try answer.integer("deletions")))
     }
 }
 
 // MARK: - Sharing
 
 extension RemoteDatabase {
-    func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
+    func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
+    {
         try await follow(shortGUIDs, "records/resolve", .reads, addresses)
     }
 
@@ -238,7 +257,8 @@ extension RemoteDatabase {
         try await follow(shortGUIDs, "records/accept", .saves, addresses)
     }
 
-    /// - Parameter addresses: only to recognize the invitation in the answer. The server goes by the addresses that it knows of the caller.
+    /// - Parameter addresses: only to recognize the invitation in the answer. The server goes by the addresses that it
+    ///   knows of the caller.
     private func follow(
         _ shortGUIDs: [String], _ action: String, _ purpose: ServerClient.Purpose, _ addresses: LookupInfo
     ) async throws -> [Result<ResolvedShare, RecordError>] {
@@ -252,10 +272,14 @@ extension RemoteDatabase {
             return try answer.results("results") { item in
                 let record = try item.object("share").record()
                 guard let share = record.sharing?.share else { throw item.unexpected("a share") }
-                let participant = share.participant(caller.userRecordName)
-                    ?? share.participants.first { $0.status == .invited && $0.userRecordName == nil && $0.lookupInfo.matches(addresses) }
+                let participant =
+                    share.participant(caller.userRecordName)
+                    ?? share.participants.first {
+                        $0.status == .invited && $0.userRecordName == nil && $0.lookupInfo.matches(addresses)
+                    }
                 return ResolvedShare(
-                    shortGUID: share.shortGUID, share: record, root: try item.optionalObject("rootRecord")?.record(), participant: participant,
+                    shortGUID: share.shortGUID, share: record, root: try item.optionalObject("rootRecord")?.record(),
+                    participant: participant,
                     isOwner: try item.string("databaseScope") == "PRIVATE")
             }
         }
@@ -267,7 +291,8 @@ extension RemoteDatabase {
 extension RemoteDatabase {
     func keyValues(since token: ChangeToken?) async throws -> KeyValueChanges {
         try KeyValueChanges(
-            await line.post("keyvalues/changes", of: .skylight, .reads) { writer in try writer.member(since: token) }.object())
+            await line.post("keyvalues/changes", of: .skylight, .reads) { writer in try writer.member(since: token) }
+                .object())
     }
 
     func modifyKeyValues(_ operations: [KeyValueOperation]) async throws -> KeyValueUsage {

@@ -5,10 +5,11 @@ public import Records
 
 /// The containers of another Skylight server. Every call is a request to its web services.
 ///
-/// Calls throw the errors of the server's engine. They also throw TRY_AGAIN_LATER if the server is not reachable or a read
-/// was interrupted, and INTERNAL_ERROR if a save was interrupted and its outcome is unknown. After a broken connection,
-/// reads are repeated once, saves never. The time limit is two minutes for a read and ten for a change. The size limit is
-/// 32 MiB for a request and 512 MiB for an answer. Assets are streamed without these limits, and only inactivity ends them.
+/// Calls throw the errors of the server's engine. They also throw TRY_AGAIN_LATER if the server is not reachable or a
+/// read was interrupted, and INTERNAL_ERROR if a save was interrupted and its outcome is unknown. After a broken
+/// connection, reads are repeated once, saves never. The time limit is two minutes for a read and ten for a change. The
+/// size limit is 32 MiB for a request and 512 MiB for an answer. Assets are streamed without these limits, and only
+/// inactivity ends them.
 public final class RemoteRecordEngine: RecordEngine {
     /// Skylight's services (docs/services.md).
     private static let served: Set<Capability> = [.listContainers, .listEnvironments, .reportHealth]
@@ -26,7 +27,8 @@ public final class RemoteRecordEngine: RecordEngine {
     }
 
     /// A handle to one database. Sends nothing: an invalid address causes an error at the first call.
-    /// - Throws: `RecordError` BAD_REQUEST if the caller's name is not a valid user record name; ``RemoteAccounts/caller(named:deviceID:)`` creates valid callers.
+    /// - Throws: `RecordError` BAD_REQUEST if the caller's name is not a valid user record name;
+    ///   ``RemoteAccounts/caller(named:deviceID:)`` creates valid callers.
     public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
         RemoteDatabase(address: address, caller: caller, line: try ServerLine(server, to: address, as: caller))
     }
@@ -48,7 +50,8 @@ public final class RemoteRecordEngine: RecordEngine {
     }
 
     /// The open stores on the server.
-    /// - Throws: `RecordError` TRY_AGAIN_LATER if there is no answer, INTERNAL_ERROR if the answer is not from a Skylight server.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if there is no answer, INTERNAL_ERROR if the answer is not from a
+    ///   Skylight server.
     public func health() async throws -> [StoreHealth] {
         let answer = try await healthAnswer()
         // Where credentials are required, only the administrator gets the list of stores.
@@ -69,7 +72,9 @@ public final class RemoteRecordEngine: RecordEngine {
 
 extension StoreHealth {
     fileprivate init(_ answer: Answer) throws {
-        self.init(container: try answer.container(), environment: try answer.environment(), database: try answer.optionalString("database"))
+        self.init(
+            container: try answer.container(), environment: try answer.environment(),
+            database: try answer.optionalString("database"))
         switch Status(rawValue: try answer.string("status")) {
         case .ok: break
         case .unreadable:
@@ -97,7 +102,8 @@ extension RemoteRecordEngine {
     /// - Returns: the active faults after the change.
     /// - Throws: `RecordError` BAD_REQUEST if the action does not support the scope.
     @discardableResult
-    public func startFault(_ setting: FaultSetting, in area: FaultArea, as caller: Caller) async throws -> [ActiveFault] {
+    public func startFault(_ setting: FaultSetting, in area: FaultArea, as caller: Caller) async throws -> [ActiveFault]
+    {
         try await post(area, as: caller) { $0.member("start", setting.description) }
     }
 
@@ -111,7 +117,9 @@ extension RemoteRecordEngine {
         try await post(area, as: nil) { $0.member("stop", fault?.rawValue ?? "all") }
     }
 
-    private func post(_ area: FaultArea, as caller: Caller?, _ verb: (inout JSONWriter) -> Void) async throws -> [ActiveFault] {
+    private func post(_ area: FaultArea, as caller: Caller?, _ verb: (inout JSONWriter) -> Void) async throws
+        -> [ActiveFault]
+    {
         var writer = JSONWriter()
         writer.object { writer in
             verb(&writer)
@@ -142,7 +150,9 @@ extension RemoteRecordEngine {
                     zoneID: zoneName.map { ZoneID(zoneName: Name($0), ownerRecordName: owner.map { Name($0) }) },
                     user: try item.optionalString("user").map { Name($0) }),
                 remaining: item.has("count") ? Int(try item.integer("count")) : nil,
-                items: item.has("every") ? try FailingItems(every: Int(clamping: try item.integer("every")), code: try item.optionalString("code")) : nil,
+                items: item.has("every")
+                    ? try FailingItems(
+                        every: Int(clamping: try item.integer("every")), code: try item.optionalString("code")) : nil,
                 since: try item.timestamp("since"))
         }
     }

@@ -35,9 +35,12 @@ final class ServerClient: Sendable {
     private let authorization: String?
 
     init(url: URL, credentials: ServerCredentials = .none) throws {
-        guard let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme), let host = url.host(), !host.isEmpty, url.query() == nil
+        guard let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme), let host = url.host(),
+            !host.isEmpty, url.query() == nil
         else {
-            throw RecordError(.badRequest, "'\(url.absoluteString)' is not the address of a server; expected one like http://127.0.0.1:8080")
+            throw RecordError(
+                .badRequest,
+                "'\(url.absoluteString)' is not the address of a server; expected one like http://127.0.0.1:8080")
         }
         var address = url.absoluteString
         while address.hasSuffix("/") { address.removeLast() }
@@ -48,7 +51,8 @@ final class ServerClient: Sendable {
         configuration.redirectConfiguration = .disallow
         configuration.httpVersion = .http1Only
         configuration.timeout.connect = .seconds(10)
-        // Below the server's idle timeout of a minute. Otherwise a save might be sent while the server closes the connection.
+        // Below the server's idle timeout of a minute. Otherwise a save might be sent while the server closes the
+        // connection.
         configuration.connectionPool.idleTimeout = .seconds(30)
         // Reports an unreachable server immediately.
         configuration.connectionPool.retryConnectionEstablishment = false
@@ -59,7 +63,8 @@ final class ServerClient: Sendable {
     }
 
     deinit {
-        // An engine that was not closed must not crash the process in its deinitializer. The shutdown closes the connections.
+        // An engine that was not closed must not crash the process in its deinitializer. The shutdown closes the
+        // connections.
         if isOpen {
             for client in [client, streamClient] { _ = client.shutdown() as EventLoopFuture<Void> }
         }
@@ -81,7 +86,8 @@ final class ServerClient: Sendable {
     // MARK: Requests
 
     func get(
-        _ path: String, parameters: [String: String] = [:], headers: HTTPHeaders = [:], accepting statuses: [HTTPResponseStatus] = [.ok]
+        _ path: String, parameters: [String: String] = [:], headers: HTTPHeaders = [:],
+        accepting statuses: [HTTPResponseStatus] = [.ok]
     ) async throws -> Answer {
         try await send(.GET, path + Self.query(parameters), headers, body: nil, .reads, statuses)
     }
@@ -89,7 +95,9 @@ final class ServerClient: Sendable {
     func post(_ path: String, _ body: [UInt8], headers: HTTPHeaders, _ purpose: Purpose) async throws -> Answer {
         guard body.count <= Self.requestLimit else {
             throw RecordError(
-                .badRequest, "The request has \(body.count) bytes, and the limit is \(Self.requestLimit); split it into smaller requests")
+                .badRequest,
+                "The request has \(body.count) bytes, and the limit is \(Self.requestLimit); split it into smaller requests"
+            )
         }
         return try await send(.POST, path, headers, body: ByteBuffer(bytes: body), purpose, [.ok])
     }
@@ -102,7 +110,8 @@ final class ServerClient: Sendable {
     /// An answer whose body is not read yet.
     /// - Parameter timeout: the time limit for the start of the answer.
     func open(
-        _ method: HTTPMethod, _ path: String, headers: HTTPHeaders, body: HTTPClientRequest.Body? = nil, timeout: TimeAmount = .seconds(30),
+        _ method: HTTPMethod, _ path: String, headers: HTTPHeaders, body: HTTPClientRequest.Body? = nil,
+        timeout: TimeAmount = .seconds(30),
         accepting statuses: [HTTPResponseStatus], purpose: Purpose = .reads
     ) async throws -> HTTPClientResponse {
         var request = request(method, path, headers, body: nil)
@@ -130,7 +139,8 @@ final class ServerClient: Sendable {
     }
 
     private func send(
-        _ method: HTTPMethod, _ path: String, _ headers: HTTPHeaders, body: ByteBuffer?, _ purpose: Purpose, _ statuses: [HTTPResponseStatus]
+        _ method: HTTPMethod, _ path: String, _ headers: HTTPHeaders, body: ByteBuffer?, _ purpose: Purpose,
+        _ statuses: [HTTPResponseStatus]
     ) async throws -> Answer {
         let request = request(method, path, headers, body: body)
         do {
@@ -147,7 +157,9 @@ final class ServerClient: Sendable {
         }
     }
 
-    private func exchange(_ request: HTTPClientRequest, _ purpose: Purpose, _ statuses: [HTTPResponseStatus]) async throws -> Answer {
+    private func exchange(_ request: HTTPClientRequest, _ purpose: Purpose, _ statuses: [HTTPResponseStatus])
+        async throws -> Answer
+    {
         let (status, body) = try await reading(purpose) { [client] in
             let response = try await client.execute(request, deadline: .distantFuture)
             return (response.status, try await PacedBody(response.body).collect(upTo: Self.answerLimit))
@@ -157,7 +169,9 @@ final class ServerClient: Sendable {
         throw answer.error ?? unexpected(status)
     }
 
-    private func request(_ method: HTTPMethod, _ path: String, _ headers: HTTPHeaders, body: ByteBuffer?) -> HTTPClientRequest {
+    private func request(_ method: HTTPMethod, _ path: String, _ headers: HTTPHeaders, body: ByteBuffer?)
+        -> HTTPClientRequest
+    {
         var request = HTTPClientRequest(url: address + path)
         request.method = method
         request.headers = headers
@@ -172,7 +186,9 @@ final class ServerClient: Sendable {
 
     private static func query(_ parameters: [String: String]) -> String {
         guard !parameters.isEmpty else { return "" }
-        return "?" + parameters.sorted { $0.key < $1.key }.map { "\($0.key)=\(PercentEncoding.encoded($0.value))" }.joined(separator: "&")
+        return "?"
+            + parameters.sorted { $0.key < $1.key }.map { "\($0.key)=\(PercentEncoding.encoded($0.value))" }.joined(
+                separator: "&")
     }
 
     // MARK: Answers
@@ -186,7 +202,10 @@ final class ServerClient: Sendable {
     }
 
     private func unexpected(_ status: HTTPResponseStatus) -> RecordError {
-        RecordError(.internalError, "The server at \(address) is not a Skylight, or has another version: it sent status \(status.code) without its JSON")
+        RecordError(
+            .internalError,
+            "The server at \(address) is not a Skylight, or has another version: it sent status \(status.code) without its JSON"
+        )
     }
 
     // MARK: Failures
@@ -198,7 +217,9 @@ final class ServerClient: Sendable {
     private struct OutOfTime: Error {}
 
     /// Limits the time of an answer.
-    private func reading<Value: Sendable>(_ purpose: Purpose, _ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    private func reading<Value: Sendable>(_ purpose: Purpose, _ body: @escaping @Sendable () async throws -> Value)
+        async throws -> Value
+    {
         do {
             return try await withThrowingTaskGroup(of: Value.self) { group in
                 group.addTask { try await body() }
@@ -226,14 +247,18 @@ final class ServerClient: Sendable {
     func failure(_ error: any Error, _ purpose: Purpose) -> any Error {
         if error is RecordError || error is CancellationError { return error }
         if case NIOSSLError.handshakeFailed(let cause) = error { return UntrustedCertificate(reason: "\(cause)") }
-        if let error = error as? NIOSSLExtraError, error == .failedToValidateHostname { return UntrustedCertificate(reason: "\(error)") }
+        if let error = error as? NIOSSLExtraError, error == .failedToValidateHostname {
+            return UntrustedCertificate(reason: "\(error)")
+        }
         if !isOpen { return RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
         if wasNeverSent(error) {
-            return RecordError(.tryAgainLater, "No server answers at \(address): \(Self.words(for: error)). Is it running?")
+            return RecordError(
+                .tryAgainLater, "No server answers at \(address): \(Self.words(for: error)). Is it running?")
         }
         switch purpose {
         case .reads:
-            return RecordError(.tryAgainLater, "The connection to \(address) was lost before the response: \(Self.words(for: error))")
+            return RecordError(
+                .tryAgainLater, "The connection to \(address) was lost before the response: \(Self.words(for: error))")
         case .saves:
             return RecordError(
                 .internalError,
@@ -245,7 +270,8 @@ final class ServerClient: Sendable {
     /// True if the request certainly did not reach the server.
     private func wasNeverSent(_ error: any Error) -> Bool {
         if let error = error as? HTTPClientError {
-            return [.connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout, .alreadyShutdown].contains(error)
+            return [.connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout, .alreadyShutdown].contains(
+                error)
         }
         if let error = error as? IOError { return error.errnoCode == ECONNREFUSED }
         return error is NIOConnectionError
@@ -255,7 +281,8 @@ final class ServerClient: Sendable {
         switch error {
         case is OutOfTime: "it took too long"
         case let error as HTTPClientError where error == .remoteConnectionClosed: "the server closed it"
-        case let error as NIOConnectionError: error.connectionErrors.first.map { words(for: $0.error) } ?? "\(error.host) was not found"
+        case let error as NIOConnectionError:
+            error.connectionErrors.first.map { words(for: $0.error) } ?? "\(error.host) was not found"
         case let error as IOError where error.errnoCode == ECONNREFUSED: "the connection was refused"
         case is NIOTooManyBytesError: "the response is too large; request less"
         default: "\(error)"
@@ -286,7 +313,8 @@ struct ServerLine: Sendable {
             // The server would read a name of another format as a handle, possibly that of another user.
             throw RecordError(
                 .badRequest,
-                "'\(caller.userRecordName)' is not a user record name (_ and 32 hexadecimal digits); get the name for a handle from the server")
+                "'\(caller.userRecordName)' is not a user record name (_ and 32 hexadecimal digits); get the name for a handle from the server"
+            )
         }
         guard caller.deviceID.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
             throw RecordError(.badRequest, "The deviceID of the caller contains a control character")
@@ -298,7 +326,8 @@ struct ServerLine: Sendable {
         isHeldToRoles = address.scope == .public && caller.access != .unrestricted
         place = "\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)"
         var headers: HTTPHeaders = [
-            "X-Skylight-Client": "skylight", "X-Skylight-User": caller.userRecordName.string, "X-Skylight-Device": caller.deviceID,
+            "X-Skylight-Client": "skylight", "X-Skylight-User": caller.userRecordName.string,
+            "X-Skylight-Device": caller.deviceID,
         ]
         // Roles do not restrict the owner of the server.
         if caller.access == .unrestricted { headers.add(name: "X-Skylight-Access", value: "owner") }
@@ -306,13 +335,17 @@ struct ServerLine: Sendable {
     }
 
     /// Skylight services that reveal no more than the protocol's own services.
-    private static let harmless: Set<String> = ["schema", "token/current", "token/explain", "changes/zones", "changes/page"]
+    private static let harmless: Set<String> = [
+        "schema", "token/current", "token/explain", "changes/zones", "changes/page",
+    ]
 
     /// - Throws: `RecordError` ACCESS_DENIED for a service that would bypass the caller's roles.
     private func path(_ root: Root, _ action: String) throws -> String {
         if isHeldToRoles, root == .skylight, !Self.harmless.contains(action) {
             throw RecordError(
-                .accessDenied, "Another Skylight does not check roles for '\(action)', but the caller is limited by them; use the owner")
+                .accessDenied,
+                "Another Skylight does not check roles for '\(action)', but the caller is limited by them; use the owner"
+            )
         }
         return "/\(root.rawValue)/1/\(place)/\(action)"
     }
@@ -368,11 +401,15 @@ public struct ServerCredentials: Sendable {
     }
 
     /// The administrator's password for a remote server, or no password.
-    /// - Parameter certificates: additional trusted certificates in PEM format. The server's own certificate is sufficient.
+    /// - Parameter certificates: additional trusted certificates in PEM format. The server's own certificate is
+    ///   sufficient.
     /// - Throws: an error of the TLS library if the certificates are not in PEM format.
-    public static func password(_ password: String?, trusting certificates: [UInt8]? = nil) throws -> ServerCredentials {
+    public static func password(_ password: String?, trusting certificates: [UInt8]? = nil) throws -> ServerCredentials
+    {
         let authorization = password.map { "Basic " + Data("admin:\($0)".utf8).base64EncodedString() }
-        return ServerCredentials(authorization: authorization, trust: .certificates(try certificates.map { try NIOSSLCertificate.fromPEMBytes($0) } ?? []))
+        return ServerCredentials(
+            authorization: authorization,
+            trust: .certificates(try certificates.map { try NIOSSLCertificate.fromPEMBytes($0) } ?? []))
     }
 
     /// The TLS configuration of the client library.

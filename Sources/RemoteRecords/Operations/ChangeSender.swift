@@ -10,7 +10,11 @@ struct ChangeSender: Sendable {
 
         /// The record that a share is about which was never saved; `nil` for other changes.
         var newShareRoot: Name? {
-            if case .save(let record) = self, record.isShare, record.recordChangeTag == nil { record.sharing?.rootName } else { nil }
+            if case .save(let record) = self, record.isShare, record.recordChangeTag == nil {
+                record.sharing?.rootName
+            } else {
+                nil
+            }
         }
 
         var recordID: RecordID {
@@ -37,7 +41,8 @@ struct ChangeSender: Sendable {
     private var rootTags: [Name: String] = [:]
 
     init(
-        zoneID: ZoneID, savePolicy: ModifyRecords.SavePolicy, isAtomic: Bool, unanswered: Set<RecordID>, context: OperationContext,
+        zoneID: ZoneID, savePolicy: ModifyRecords.SavePolicy, isAtomic: Bool, unanswered: Set<RecordID>,
+        context: OperationContext,
         deliver: @escaping @Sendable (ModifyRecords.Event) async -> Void
     ) {
         self.zoneID = zoneID
@@ -55,7 +60,10 @@ struct ChangeSender: Sendable {
         let shares = changes.filter { $0.newShareRoot != nil }
         if shares.isEmpty { return try await sendBatches(changes) }
         let errors = try await sendBatches(changes.filter { $0.newShareRoot == nil })
-        if isAtomic, !errors.isEmpty { return await finish(shares, shares.map { _ in .failure(.batchFailed) }).merging(errors) { first, _ in first } }
+        if isAtomic, !errors.isEmpty {
+            return await finish(shares, shares.map { _ in .failure(.batchFailed) }).merging(errors) { first, _ in first
+            }
+        }
         let roots = shares.compactMap(\.newShareRoot)
         var sender = self
         let found = try await context.request { try await $0.lookup(roots, in: zoneID, desiredKeys: []) }
@@ -63,10 +71,12 @@ struct ChangeSender: Sendable {
         return try await sender.sendBatches(shares).merging(errors) { first, _ in first }
     }
 
-    private func sendBatches(_ changes: [Change]) async throws(OperationError) -> [OperationError.Item: OperationError] {
+    private func sendBatches(_ changes: [Change]) async throws(OperationError) -> [OperationError.Item: OperationError]
+    {
         guard !isAtomic || changes.count <= DatabaseClient.itemLimit else {
             let error = OperationError(
-                .limitExceeded, "\(changes.count) changes can't be one atomic request: \(DatabaseClient.itemLimit) is CloudKit's limit")
+                .limitExceeded,
+                "\(changes.count) changes can't be one atomic request: \(DatabaseClient.itemLimit) is CloudKit's limit")
             return await finish(changes, changes.map { _ in .failure(error) })
         }
         var errors: [OperationError.Item: OperationError] = [:]
@@ -93,10 +103,18 @@ struct ChangeSender: Sendable {
         // A file may be gone because its record was saved.
         for (recordID, error) in failed where unsure.contains(recordID) { failed[recordID] = .lost(error) }
         if isAtomic, let (_, error) = failed.first {
-            return await finish(changes, changes.map { .failure(failed[$0.recordID] ?? (unsure.contains($0.recordID) ? .lost(error) : .batchFailed)) })
+            return await finish(
+                changes,
+                changes.map {
+                    .failure(failed[$0.recordID] ?? (unsure.contains($0.recordID) ? .lost(error) : .batchFailed))
+                })
         }
         var outcomes = try await outcomes(of: ready, unsure: unsure).makeIterator()
-        return await finish(changes, changes.map { change in failed[change.recordID].map { .failure($0) } ?? outcomes.next() ?? .failure(.cancelled) })
+        return await finish(
+            changes,
+            changes.map { change in
+                failed[change.recordID].map { .failure($0) } ?? outcomes.next() ?? .failure(.cancelled)
+            })
     }
 
     /// Tells of the outcomes.
@@ -118,7 +136,8 @@ struct ChangeSender: Sendable {
     // MARK: One request
 
     /// Sends changes until what became of them is known.
-    /// - Parameter unsure: records whose changes may have been made already, by this run of the operation or an earlier one.
+    /// - Parameter unsure: records whose changes may have been made already, by this run of the operation or an earlier
+    ///   one.
     private func outcomes(of changes: [Change], unsure: Set<RecordID>) async throws(OperationError) -> [Outcome] {
         var results = [Outcome?](repeating: nil, count: changes.count)
         var unsure = unsure
@@ -128,13 +147,17 @@ struct ChangeSender: Sendable {
             do throws(OperationError) {
                 let suspects = open.filter { unsure.contains(changes[$0].recordID) }
                 if !suspects.isEmpty {
-                    for (place, outcome) in zip(suspects, try await findOut(suspects.map { changes[$0] })) { results[place] = outcome }
+                    for (place, outcome) in zip(suspects, try await findOut(suspects.map { changes[$0] })) {
+                        results[place] = outcome
+                    }
                     open.removeAll { results[$0] != nil }
                 }
                 if open.isEmpty { break }
                 let sending = open.map { changes[$0] }
                 try await context.steps?.willSend(sending.map(\.recordID))
-                for (place, answer) in zip(open, try await answers(to: sending, unsure: unsure)) { results[place] = answer }
+                for (place, answer) in zip(open, try await answers(to: sending, unsure: unsure)) {
+                    results[place] = answer
+                }
                 break
             } catch {
                 let left = open.map { changes[$0] }
@@ -143,7 +166,9 @@ struct ChangeSender: Sendable {
                     let middle = open.count / 2
                     do throws(OperationError) {
                         for half in [open[..<middle], open[middle...]] {
-                            for (place, outcome) in zip(half, try await outcomes(of: half.map { changes[$0] }, unsure: unsure)) { results[place] = outcome }
+                            for (place, outcome) in zip(
+                                half, try await outcomes(of: half.map { changes[$0] }, unsure: unsure))
+                            { results[place] = outcome }
                         }
                     } catch {
                         // The half that failed has told its own.
@@ -169,7 +194,8 @@ struct ChangeSender: Sendable {
                     await tellKnown(results, of: changes)
                     if Task.isCancelled { throw error.code == .serverResponseLost ? .cancelled : error }
                     // A network that is gone now, or a busy server, would mean that nothing was done.
-                    throw (error.isOfNetwork || error.isMendedByTime) && open.contains { unsure.contains(changes[$0].recordID) } ? lost : error
+                    throw (error.isOfNetwork || error.isMendedByTime)
+                        && open.contains { unsure.contains(changes[$0].recordID) } ? lost : error
                 }
             }
             if results.allSatisfy({ $0 != nil }) { break }
@@ -187,23 +213,29 @@ struct ChangeSender: Sendable {
     /// - Parameter unsure: changes that may have been made before, which are no conflicts then.
     private func answers(to changes: [Change], unsure: Set<RecordID>) async throws(OperationError) -> [Outcome] {
         let operations = changes.map { operation(of: $0) }
-        let answers = try await context.request { try await $0.modify(operations, in: zoneID, atomic: isAtomic, desiredKeys: []) }
+        let answers = try await context.request {
+            try await $0.modify(operations, in: zoneID, atomic: isAtomic, desiredKeys: [])
+        }
         var outcomes: [Outcome] = []
         var conflicts: [Int] = []
         for (index, answer) in answers.enumerated() {
             switch (answer, changes[index]) {
-            case (.success(.saved(let received)), .save(let record)): outcomes.append(.success(record.saved(as: received)))
+            case (.success(.saved(let received)), .save(let record)):
+                outcomes.append(.success(record.saved(as: received)))
             case (.success, _): outcomes.append(.success(nil))
             // Nothing is left to delete. In an atomic batch it may be the reason why nothing was done.
-            case (.failure(let error), .delete) where error.code == .notFound && (!isAtomic || changes.count == 1): outcomes.append(.success(nil))
+            case (.failure(let error), .delete) where error.code == .notFound && (!isAtomic || changes.count == 1):
+                outcomes.append(.success(nil))
             case (.failure(let error), let change):
                 let failure = OperationError(error)
                 if case .save = change, failure.code == .serverRecordChanged { conflicts.append(index) }
                 outcomes.append(.failure(failure))
             }
         }
-        // The protocol does not tell the version of the server. Without it a conflict is still one, and the other changes are made.
-        let current = conflicts.isEmpty ? [] : (try? await lookup(conflicts.map { changes[$0].recordID.recordName })) ?? []
+        // The protocol does not tell the version of the server. Without it a conflict is still one, and the other
+        // changes are made.
+        let current =
+            conflicts.isEmpty ? [] : (try? await lookup(conflicts.map { changes[$0].recordID.recordName })) ?? []
         for (index, current) in zip(conflicts, current) {
             guard case .save(let record) = changes[index] else { continue }
             guard case .success(let server) = current else {
@@ -235,13 +267,16 @@ struct ChangeSender: Sendable {
         let found = zip(changes, current).map { change, current -> Outcome? in
             switch (change, current) {
             case (.delete, .success): return nil
-            case (.delete, .failure(let error)) where error.code == .notFound || error.code == .zoneNotFound: return .success(nil)
+            case (.delete, .failure(let error)) where error.code == .notFound || error.code == .zoneNotFound:
+                return .success(nil)
             case (.save(let record), .failure(let error)) where error.code == .notFound:
                 if savePolicy != .ifServerRecordUnchanged || record.recordChangeTag == nil { return nil }
                 return .failure(OperationError(error))
             case (.save(let record), .success(let server)):
                 if let arrived = arrived(record, in: server) { return .success(arrived) }
-                if savePolicy != .ifServerRecordUnchanged || server.recordChangeTag == record.recordChangeTag { return nil }
+                if savePolicy != .ifServerRecordUnchanged || server.recordChangeTag == record.recordChangeTag {
+                    return nil
+                }
                 guard case .success(let serverRecord) = context.record(.success(server)) else { return nil }
                 var error = OperationError(.serverRecordChanged, "Another client saved the record")
                 error.conflict = conflict(of: record, with: serverRecord)
@@ -266,14 +301,17 @@ struct ChangeSender: Sendable {
     }
 
     /// An atomic batch was made as a whole, or nothing of it.
-    /// - Parameter isUnmade: true if some record is as it was before the batch. One that looks saved got the same values from another client then.
+    /// - Parameter isUnmade: true if some record is as it was before the batch. One that looks saved got the same
+    ///   values from another client then.
     private func asWhole(_ changes: [Change], _ found: [Outcome?], isUnmade: Bool) -> [Outcome?] {
         func isMade(_ change: Change, _ outcome: Outcome?) -> Bool {
             // A record that is missing may have been missing before.
             if case .save = change, case .success? = outcome { true } else { false }
         }
         func isFailed(_ outcome: Outcome?) -> Bool { if case .failure? = outcome { true } else { false } }
-        func isUnknown(_ outcome: Outcome?) -> Bool { if case .failure(let error)? = outcome { error.code == .serverResponseLost } else { false } }
+        func isUnknown(_ outcome: Outcome?) -> Bool {
+            if case .failure(let error)? = outcome { error.code == .serverResponseLost } else { false }
+        }
         // The others can't be sent without it.
         if let unknown = found.first(where: isUnknown) { return found.map { $0 ?? unknown } }
         if !isUnmade, zip(changes, found).contains(where: isMade) {
@@ -292,16 +330,20 @@ struct ChangeSender: Sendable {
         try await context.request { try await $0.lookup(recordNames, in: zoneID) }
     }
 
-    /// The server's version, perhaps with later changes of others to other keys; `nil` if it does not have the record as it was sent.
+    /// The server's version, perhaps with later changes of others to other keys; `nil` if it does not have the record
+    /// as it was sent.
     private func arrived(_ record: Record, in server: ReceivedRecord) -> Record? {
-        guard server.recordChangeTag != record.recordChangeTag, case .success(let now) = context.record(.success(server)) else { return nil }
+        guard server.recordChangeTag != record.recordChangeTag,
+            case .success(let now) = context.record(.success(server))
+        else { return nil }
         let keys = sentKeys(of: record)
         return record.isContained(in: now, keys: keys) ? record.found(as: now, keys: keys) : nil
     }
 
     private func conflict(of record: Record, with server: Record) -> OperationError.Conflict {
         OperationError.Conflict(
-            serverRecord: server, clientRecord: record, ancestorRecord: record.recordChangeTag == nil ? nil : record.withoutChanges)
+            serverRecord: server, clientRecord: record,
+            ancestorRecord: record.recordChangeTag == nil ? nil : record.withoutChanges)
     }
 
     // MARK: Requests
@@ -315,7 +357,8 @@ struct ChangeSender: Sendable {
         case .delete(let recordID): return RecordOperation(.forceDelete, recordName: recordID.recordName)
         case .save(let record):
             let kind: RecordOperation.Kind =
-                savePolicy != .ifServerRecordUnchanged ? .forceUpdate : record.recordChangeTag == nil ? .create : .update
+                savePolicy != .ifServerRecordUnchanged
+                ? .forceUpdate : record.recordChangeTag == nil ? .create : .update
             var operation = RecordOperation(
                 kind, recordName: record.recordID.recordName, recordType: record.recordType,
                 recordChangeTag: kind == .update ? record.recordChangeTag : nil)
@@ -346,11 +389,14 @@ struct ChangeSender: Sendable {
     private func uploadingFiles(of change: Change) async throws(OperationError) -> Change {
         guard case .save(var record) = change else { return change }
         if let error = record.unwritable { throw error }
-        let keys = sentKeys(of: record).filter { key in record.fields[key]?.files.contains { $0.asset == nil } ?? false }.sorted()
+        let keys = sentKeys(of: record).filter { key in record.fields[key]?.files.contains { $0.asset == nil } ?? false
+        }.sorted()
         var uploads: [(key: Name, place: Int, file: FileBytes)] = []
         for key in keys {
             for (place, file) in (record.fields[key]?.files ?? []).enumerated() where file.asset == nil {
-                guard let url = file.fileURL else { throw OperationError(.assetFileNotFound, "The file in '\(key)' has no address") }
+                guard let url = file.fileURL else {
+                    throw OperationError(.assetFileNotFound, "The file in '\(key)' has no address")
+                }
                 do {
                     uploads.append((key, place, try await FileBytes(of: url)))
                 } catch {
@@ -363,12 +409,15 @@ struct ChangeSender: Sendable {
         let recordID = record.recordID
         for upload in uploads {
             guard let content = record.fields[upload.key] else { continue }
-            let request = UploadRequest(recordType: record.recordType, fieldName: upload.key, recordName: recordID.recordName)
+            let request = UploadRequest(
+                recordType: record.recordType, fieldName: upload.key, recordName: recordID.recordName)
             let asset = try await withProgress(of: total, after: sent, { await deliver(.progress(recordID, $0)) }) {
                 (progress: @escaping @Sendable (Int64) -> Void) async throws(OperationError) -> Asset in
                 try await context.transfer { database, files in
                     let slot = try await database.uploadSlots([request], in: zoneID)[0].get()
-                    return try await files.upload(to: slot, size: upload.file.size, progress: { progress($0.bytes) }) { upload.file }
+                    return try await files.upload(to: slot, size: upload.file.size, progress: { progress($0.bytes) }) {
+                        upload.file
+                    }
                 }
             }
             sent += upload.file.size
@@ -389,8 +438,10 @@ extension OperationError {
 
     /// - Parameter error: the reason why nobody can find out.
     fileprivate static func lost(_ error: OperationError) -> OperationError {
-        OperationError(.serverResponseLost, "The change may have been made: \(error.reason)", retryAfter: error.retryAfter)
+        OperationError(
+            .serverResponseLost, "The change may have been made: \(error.reason)", retryAfter: error.retryAfter)
     }
 
-    fileprivate static let batchFailed = OperationError(.batchRequestFailed, "Another change of the atomic batch failed")
+    fileprivate static let batchFailed = OperationError(
+        .batchRequestFailed, "Another change of the atomic batch failed")
 }

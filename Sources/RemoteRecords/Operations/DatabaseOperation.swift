@@ -2,9 +2,11 @@ public import CloudKitClient
 public import Records
 internal import Synchronization
 
-/// An operation on a database: a value with its parameters. It does nothing until it is added to a ``Database``, any number of times.
+/// An operation on a database: a value with its parameters. It does nothing until it is added to a ``Database``, any
+/// number of times.
 ///
-/// Callbacks of one operation are one event at a time, in order. The operation waits for each, so that nothing piles up.
+/// Callbacks of one operation are one event at a time, in order. The operation waits for each, so that nothing piles
+/// up.
 public protocol DatabaseOperation: Sendable {
     /// A step that the operation tells of, such as a record that was saved.
     associatedtype Event: Sendable
@@ -15,8 +17,10 @@ public protocol DatabaseOperation: Sendable {
     /// - Parameters:
     ///   - context: sends its requests.
     ///   - deliver: takes each event.
-    /// - Throws: ``OperationError``: `partialFailure` with the errors of the items that failed, if the operation as a whole did not.
-    func run(in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void) async throws(OperationError) -> Output
+    /// - Throws: ``OperationError``: `partialFailure` with the errors of the items that failed, if the operation as a
+    ///   whole did not.
+    func run(in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void)
+        async throws(OperationError) -> Output
 }
 
 /// An operation's access to its database.
@@ -37,7 +41,8 @@ public struct OperationContext: Sendable {
     private static let longestPause: Duration = .seconds(300)
 
     init(
-        operationID: String, _ scope: DatabaseScope, _ container: Container, _ rank: RequestScheduler.Rank, _ configuration: OperationConfiguration,
+        operationID: String, _ scope: DatabaseScope, _ container: Container, _ rank: RequestScheduler.Rank,
+        _ configuration: OperationConfiguration,
         steps: OperationSteps?
     ) {
         self.operationID = operationID
@@ -51,8 +56,11 @@ public struct OperationContext: Sendable {
     }
 
     /// Sends a request when it is its turn. With a discretionary quality of service, broken connections are waited out.
-    /// - Throws: ``OperationError``; `operationCancelled` if the task is cancelled and nothing was under way that saves.
-    public func request<Value: Sendable>(_ send: @Sendable (DatabaseClient) async throws -> Value) async throws(OperationError) -> Value {
+    /// - Throws: ``OperationError``; `operationCancelled` if the task is cancelled and nothing was under way that
+    ///   saves.
+    public func request<Value: Sendable>(_ send: @Sendable (DatabaseClient) async throws -> Value)
+        async throws(OperationError) -> Value
+    {
         try await repeating { database in
             try await send(database.until(min(client.pacing.now() + requestTime, deadline)))
         }
@@ -60,13 +68,19 @@ public struct OperationContext: Sendable {
 
     /// Sends a file up or down. While it moves it may take the time of the whole operation.
     /// - Parameter send: takes the database for requests, and the one for the file.
-    func transfer<Value: Sendable>(_ send: @Sendable (DatabaseClient, DatabaseClient) async throws -> Value) async throws(OperationError) -> Value {
+    func transfer<Value: Sendable>(_ send: @Sendable (DatabaseClient, DatabaseClient) async throws -> Value)
+        async throws(OperationError) -> Value
+    {
         try await repeating { database in
-            try await send(database.until(min(client.pacing.now() + requestTime, deadline)), database.until(deadline).withFilePatience(requestTime))
+            try await send(
+                database.until(min(client.pacing.now() + requestTime, deadline)),
+                database.until(deadline).withFilePatience(requestTime))
         }
     }
 
-    private func repeating<Value: Sendable>(_ send: @Sendable (DatabaseClient) async throws -> Value) async throws(OperationError) -> Value {
+    private func repeating<Value: Sendable>(_ send: @Sendable (DatabaseClient) async throws -> Value)
+        async throws(OperationError) -> Value
+    {
         var pause = Self.firstPause
         while true {
             let failure: OperationError
@@ -76,7 +90,9 @@ public struct OperationContext: Sendable {
                 failure = OperationError(any: error)
             }
             if Task.isCancelled, failure.code != .serverResponseLost { throw .cancelled }
-            guard rank.qualityOfService.isDiscretionary, failure.isOfNetwork, !failure.isUntrusted, client.pacing.now() + pause < deadline else {
+            guard rank.qualityOfService.isDiscretionary, failure.isOfNetwork, !failure.isUntrusted,
+                client.pacing.now() + pause < deadline
+            else {
                 throw failure
             }
             do { try await client.pacing.pause(pause) } catch { throw .cancelled }
@@ -96,15 +112,18 @@ extension PageTrail {
 
 /// The events of an operation, one after the other as they are asked for. Each iteration runs the operation.
 ///
-/// The operation waits until its latest event is taken. It is cancelled with the task that iterates, and with the end of a loop that is left early.
-/// A loop that goes on after that gets every event that the operation still tells, and then its error: none is left out before a later one.
+/// The operation waits until its latest event is taken. It is cancelled with the task that iterates, and with the end
+/// of a loop that is left early. A loop that goes on after that gets every event that the operation still tells, and
+/// then its error: none is left out before a later one.
 public struct OperationEvents<Operation: DatabaseOperation>: AsyncSequence, Sendable {
     /// An event of the operation.
     public typealias Element = Operation.Event
 
     private let start: @Sendable (@escaping @Sendable (Element) async -> Void) -> OperationHandle<Operation.Output>
 
-    init(_ start: @escaping @Sendable (@escaping @Sendable (Element) async -> Void) -> OperationHandle<Operation.Output>) {
+    init(
+        _ start: @escaping @Sendable (@escaping @Sendable (Element) async -> Void) -> OperationHandle<Operation.Output>
+    ) {
         self.start = start
     }
 
@@ -146,7 +165,11 @@ private final class Running<Event: Sendable, Output: Sendable>: Sendable {
     }
 
     func next() async throws -> Event? {
-        if let event = await withTaskCancellationHandler(operation: { await exchange.take() }, onCancel: { handle.cancel() }) { return event }
+        if let event = await withTaskCancellationHandler(
+            operation: { await exchange.take() }, onCancel: { handle.cancel() })
+        {
+            return event
+        }
         _ = try await handle.value
         return nil
     }
@@ -219,7 +242,8 @@ final class Exchange<Event: Sendable>: Sendable {
 
 // MARK: - Progress
 
-/// Moves a file, and tells its progress one value at a time. Values that come while one is told are replaced by the latest.
+/// Moves a file, and tells its progress one value at a time. Values that come while one is told are replaced by the
+/// latest.
 /// - Parameters:
 ///   - total: bytes of all files of the record.
 ///   - before: bytes of the files that were moved before.

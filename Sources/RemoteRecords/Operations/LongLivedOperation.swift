@@ -33,9 +33,12 @@ extension ModifyRecords: LongLivedOperation {
     }
 
     public init(json: JSONObject) throws {
-        guard case .string(let name)? = json["savePolicy"], let savePolicy = SavePolicy(rawValue: name) else { throw UnreadableRecord() }
+        guard case .string(let name)? = json["savePolicy"], let savePolicy = SavePolicy(rawValue: name) else {
+            throw UnreadableRecord()
+        }
         self.init(
-            saving: try json.objects("save").map { try Record(json: $0) }, deleting: try json.objects("delete").map { try RecordID(json: .object($0)) },
+            saving: try json.objects("save").map { try Record(json: $0) },
+            deleting: try json.objects("delete").map { try RecordID(json: .object($0)) },
             savePolicy: savePolicy, isAtomic: json["isAtomic"] == .bool(true))
     }
 
@@ -73,7 +76,8 @@ extension ModifyRecords: LongLivedOperation {
         var errors: [OperationError.Item: OperationError] = [:]
         for event in events {
             switch event {
-            case .saved(let recordID, .failure(let error)), .deleted(let recordID, .failure(let error)): errors[.record(recordID)] = error
+            case .saved(let recordID, .failure(let error)), .deleted(let recordID, .failure(let error)):
+                errors[.record(recordID)] = error
             default: break
             }
         }
@@ -149,7 +153,9 @@ extension Container {
         do {
             return try await store.operations().compactMap { operation in
                 DatabaseScope(rawValue: operation.scope).map { scope in
-                    LongLivedOperationInfo(operationID: operation.operationID, kind: operation.kind, scope: scope, isFinished: operation.isFinished)
+                    LongLivedOperationInfo(
+                        operationID: operation.operationID, kind: operation.kind, scope: scope,
+                        isFinished: operation.isFinished)
                 }
             }
         } catch {
@@ -157,18 +163,20 @@ extension Container {
         }
     }
 
-    /// Runs an operation on after the process was ended. Everything that was told before is told again, to the new callbacks.
+    /// Runs an operation on after the process was ended. Everything that was told before is told again, to the new
+    /// callbacks.
     /// - Parameters:
     ///   - type: the type of the operation, as its kind tells.
     ///   - operationID: its ID in the list of ``longLivedOperations()``.
     ///   - configuration: the operation has the one of a new operation otherwise.
     ///   - onEvent: takes each event.
     ///   - onCompletion: the operation is forgotten after it.
-    /// - Throws: ``OperationError``: `unknownItem` if there is no such operation, `invalidArguments` if it is of another type or runs already,
-    ///   `internalError` if it can't be read.
+    /// - Throws: ``OperationError``: `unknownItem` if there is no such operation, `invalidArguments` if it is of
+    ///   another type or runs already, `internalError` if it can't be read.
     @discardableResult
     public func resume<Operation: LongLivedOperation>(
-        _ type: Operation.Type, withID operationID: String, configuration: OperationConfiguration = OperationConfiguration(),
+        _ type: Operation.Type, withID operationID: String,
+        configuration: OperationConfiguration = OperationConfiguration(),
         _ onEvent: @escaping @Sendable (Operation.Event) async -> Void,
         onCompletion: @escaping @Sendable (Result<Void, OperationError>) async -> Void
     ) async throws(OperationError) -> OperationHandle<Void> {
@@ -179,18 +187,22 @@ extension Container {
             guard let kept = try await store.operation(operationID) else {
                 throw OperationError(.unknownItem, "There is no long-lived operation '\(operationID)'")
             }
-            guard kept.kind == Operation.kind else { throw OperationError(.invalidArguments, "The operation is of the type \(kept.kind)") }
+            guard kept.kind == Operation.kind else {
+                throw OperationError(.invalidArguments, "The operation is of the type \(kept.kind)")
+            }
             let operation = try Operation(json: kept.request)
             let events = try kept.events.map { try Operation.event(of: $0) }
             let database = Database(self, kept.scope).configured(configuration)
-            return database.run(operation, kept.operationID, in: store, after: [], onEvent, onCompletion, LongLivedPast(events, kept))
+            return database.run(
+                operation, kept.operationID, in: store, after: [], onEvent, onCompletion, LongLivedPast(events, kept))
         } catch {
             store.end(operationID)
             throw OperationError(any: error)
         }
     }
 
-    /// Forgets an operation that nobody will resume, such as one that can't be read. It may have been carried out in part.
+    /// Forgets an operation that nobody will resume, such as one that can't be read. It may have been carried out in
+    /// part.
     /// - Throws: ``OperationError``: `invalidArguments` if it runs; cancel its handle.
     public func forgetLongLivedOperation(withID operationID: String) async throws(OperationError) {
         let store = try longLivedStore
@@ -205,7 +217,9 @@ extension Container {
 
     fileprivate var longLivedStore: LongLivedStore {
         get throws(OperationError) {
-            guard let longLived else { throw OperationError(.invalidArguments, "The container has no file for long-lived operations") }
+            guard let longLived else {
+                throw OperationError(.invalidArguments, "The container has no file for long-lived operations")
+            }
             return longLived
         }
     }
@@ -233,7 +247,8 @@ private struct LongLivedPast<Event: Sendable>: Sendable {
 extension Database {
     /// Adds an operation that outlives the process. It is kept in the container's file before it begins.
     ///
-    /// Nothing runs while the program does not: the next process must ask for ``Container/longLivedOperations()`` and resume them.
+    /// Nothing runs while the program does not: the next process must ask for ``Container/longLivedOperations()`` and
+    /// resume them.
     /// - Parameters:
     ///   - operation: the operation to keep and to run.
     ///   - dependencies: the operation begins when they have ended, in whatever way.
@@ -242,7 +257,8 @@ extension Database {
     /// - Throws: ``OperationError`` if the operation can't be kept. It does not begin then.
     @discardableResult
     public func addLongLived<Operation: LongLivedOperation>(
-        _ operation: Operation, after dependencies: [any OperationDependency] = [], _ onEvent: @escaping @Sendable (Operation.Event) async -> Void,
+        _ operation: Operation, after dependencies: [any OperationDependency] = [],
+        _ onEvent: @escaping @Sendable (Operation.Event) async -> Void,
         onCompletion: @escaping @Sendable (Result<Void, OperationError>) async -> Void
     ) async throws(OperationError) -> OperationHandle<Void> {
         let store = try container.longLivedStore
@@ -260,8 +276,10 @@ extension Database {
 
     /// Runs an operation that has begun in the store.
     fileprivate func run<Operation: LongLivedOperation>(
-        _ operation: Operation, _ operationID: String, in store: LongLivedStore, after dependencies: [any OperationDependency],
-        _ onEvent: @escaping @Sendable (Operation.Event) async -> Void, _ onCompletion: @escaping @Sendable (Result<Void, OperationError>) async -> Void,
+        _ operation: Operation, _ operationID: String, in store: LongLivedStore,
+        after dependencies: [any OperationDependency],
+        _ onEvent: @escaping @Sendable (Operation.Event) async -> Void,
+        _ onCompletion: @escaping @Sendable (Result<Void, OperationError>) async -> Void,
         _ past: LongLivedPast<Operation.Event>
     ) -> OperationHandle<Void> {
         let steps = OperationSteps(store, operationID, unanswered: past.unanswered)
@@ -272,15 +290,20 @@ extension Database {
             let outcome: Result<Void, OperationError>
             if let known = past.outcome {
                 // The errors of items were kept with their events.
-                outcome = known.mapError { $0.code == .partialFailure ? .partialFailure(Operation.errors(of: past.events)) : $0 }
+                outcome = known.mapError {
+                    $0.code == .partialFailure ? .partialFailure(Operation.errors(of: past.events)) : $0
+                }
             } else {
-                outcome = await Self.outcome(of: operation.remaining(after: past.events), in: context, onEvent, errors: Operation.errors(of: past.events))
+                outcome = await Self.outcome(
+                    of: operation.remaining(after: past.events), in: context, onEvent,
+                    errors: Operation.errors(of: past.events))
             }
             let failure = await steps.failure
             if past.outcome == nil, failure == nil, !Task.isCancelled {
                 var error: OperationError?
                 if case .failure(let found) = outcome { error = found }
-                // Without this the next process would find out what became of everything once more, and nothing is lost.
+                // Without this the next process would find out what became of everything once more, and nothing is
+                // lost.
                 try? await store.finish(operationID, error, at: pacing.time())
             }
             await onCompletion(outcome)
@@ -293,7 +316,8 @@ extension Database {
     /// Runs what is left of an operation.
     /// - Parameter errors: of the items that failed in an earlier process.
     private static func outcome<Operation: LongLivedOperation>(
-        of operation: Operation, in context: OperationContext, _ onEvent: @escaping @Sendable (Operation.Event) async -> Void,
+        of operation: Operation, in context: OperationContext,
+        _ onEvent: @escaping @Sendable (Operation.Event) async -> Void,
         errors: [OperationError.Item: OperationError]
     ) async -> Result<Void, OperationError> {
         if Task.isCancelled { return .failure(.cancelled) }

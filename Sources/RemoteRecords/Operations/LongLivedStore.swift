@@ -47,7 +47,8 @@ final class LongLivedStore: Sendable {
                         PRIMARY KEY (operation, number)
                     ) STRICT, WITHOUT ROWID;
                     """)
-            try database.execute(sql: "DELETE FROM operation WHERE finished < ?", arguments: [now.milliseconds - Self.lifetime])
+            try database.execute(
+                sql: "DELETE FROM operation WHERE finished < ?", arguments: [now.milliseconds - Self.lifetime])
         }
     }
 
@@ -56,7 +57,9 @@ final class LongLivedStore: Sendable {
     /// All operations, in the order in which they were added, without a look at their contents.
     func operations() async throws -> [(operationID: String, kind: String, scope: String, isFinished: Bool)] {
         try await queue.read { database in
-            try Row.fetchAll(database, sql: "SELECT id, kind, scope, outcome IS NOT NULL AS isFinished FROM operation ORDER BY rowid").map { row in
+            try Row.fetchAll(
+                database, sql: "SELECT id, kind, scope, outcome IS NOT NULL AS isFinished FROM operation ORDER BY rowid"
+            ).map { row in
                 (row["id"], row["kind"], row["scope"], row["isFinished"])
             }
         }
@@ -74,10 +77,12 @@ final class LongLivedStore: Sendable {
         try await queue.read { database in
             guard
                 let row = try Row.fetchOne(
-                    database, sql: "SELECT kind, scope, request, unanswered, outcome FROM operation WHERE id = ?", arguments: [operationID]),
+                    database, sql: "SELECT kind, scope, request, unanswered, outcome FROM operation WHERE id = ?",
+                    arguments: [operationID]),
                 let scope = DatabaseScope(rawValue: row["scope"])
             else { return nil }
-            let events = try String.fetchAll(database, sql: "SELECT json FROM event WHERE operation = ? ORDER BY number", arguments: [operationID])
+            let events = try String.fetchAll(
+                database, sql: "SELECT json FROM event WHERE operation = ? ORDER BY number", arguments: [operationID])
             var unanswered: Set<RecordID> = []
             if case .array(let recordIDs) = try JSONReader.value(of: row["unanswered"] as String) {
                 unanswered = Set(try recordIDs.map { try RecordID(json: $0) })
@@ -87,8 +92,10 @@ final class LongLivedStore: Sendable {
                 return object.isEmpty ? .success(()) : .failure(try OperationError(json: object))
             }
             return Kept(
-                operationID: operationID, kind: row["kind"], scope: scope, request: try JSONReader.value(of: row["request"] as String).object,
-                events: try events.map { try JSONReader.value(of: $0).object }, unanswered: unanswered, outcome: outcome)
+                operationID: operationID, kind: row["kind"], scope: scope,
+                request: try JSONReader.value(of: row["request"] as String).object,
+                events: try events.map { try JSONReader.value(of: $0).object }, unanswered: unanswered, outcome: outcome
+            )
         }
     }
 
@@ -98,14 +105,18 @@ final class LongLivedStore: Sendable {
 
     // MARK: Steps
 
-    func setUnanswered(_ recordIDs: Set<RecordID>, of operationID: String, adding events: [JSONObject] = []) async throws {
+    func setUnanswered(_ recordIDs: Set<RecordID>, of operationID: String, adding events: [JSONObject] = [])
+        async throws
+    {
         try await write { database in
             try database.execute(
                 sql: "UPDATE operation SET unanswered = ? WHERE id = ?",
                 arguments: [Self.text(.array(recordIDs.map { .object($0.json) })), operationID])
             for event in events {
                 try database.execute(
-                    sql: "INSERT INTO event SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM event WHERE operation = ?1", arguments: [operationID, Self.text(.object(event))])
+                    sql:
+                        "INSERT INTO event SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM event WHERE operation = ?1",
+                    arguments: [operationID, Self.text(.object(event))])
             }
         }
     }
@@ -231,16 +242,21 @@ extension OperationError {
 
     /// - Throws: ``UnreadableRecord``.
     init(json object: JSONObject) throws {
-        guard case .integer(let number)? = object["code"], let code = Int(exactly: number).flatMap({ Code(rawValue: $0) }),
+        guard case .integer(let number)? = object["code"],
+            let code = Int(exactly: number).flatMap({ Code(rawValue: $0) }),
             case .string(let reason)? = object["reason"]
         else { throw UnreadableRecord() }
         self.init(code, reason)
         if case .integer(let seconds)? = object["retryAfter"] { retryAfter = .seconds(seconds) }
-        if case .string(let name)? = object["serverErrorCode"] { serverError = ServerError(codeName: name, reason: reason) }
+        if case .string(let name)? = object["serverErrorCode"] {
+            serverError = ServerError(codeName: name, reason: reason)
+        }
         if case .object(let server)? = object["serverRecord"], case .object(let client)? = object["clientRecord"] {
             var ancestor: Record?
             if case .object(let record)? = object["ancestorRecord"] { ancestor = try Record(json: record) }
-            conflict = Conflict(serverRecord: try Record(json: server), clientRecord: try Record(json: client), ancestorRecord: ancestor)
+            conflict = Conflict(
+                serverRecord: try Record(json: server), clientRecord: try Record(json: client), ancestorRecord: ancestor
+            )
         }
     }
 }

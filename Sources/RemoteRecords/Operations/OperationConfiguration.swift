@@ -1,12 +1,14 @@
 internal import Foundation
 
-/// How urgent an operation is. It decides the order of requests, how many there are at once, and what a broken connection means.
+/// How urgent an operation is. It decides the order of requests, how many there are at once, and what a broken
+/// connection means.
 public enum QualityOfService: Int, Sendable, Hashable, Comparable, CaseIterable {
     /// One request at a time, after all others. Waits for the network.
     case background
     /// Leaves one request for what a user waits for. Waits for the network. The default of operations.
     case utility
-    /// A user waits for it: a connection that fails for the time of one request is an error. The default of the calls of ``Database``.
+    /// A user waits for it: a connection that fails for the time of one request is an error. The default of the calls
+    /// of ``Database``.
     case userInitiated
     /// Before everything else. Otherwise as `userInitiated`.
     case userInteractive
@@ -34,7 +36,8 @@ public enum QueuePriority: Int, Sendable, Hashable, Comparable, CaseIterable {
     public static func < (left: QueuePriority, right: QueuePriority) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The configuration of an operation. A property that is `nil` comes from the operation's group, and then has CloudKit's default.
+/// The configuration of an operation. A property that is `nil` comes from the operation's group, and then has
+/// CloudKit's default.
 ///
 /// `allowsCellularAccess` of CloudKit is missing: a program on Linux cannot tell.
 public struct OperationConfiguration: Sendable, Hashable {
@@ -49,7 +52,8 @@ public struct OperationConfiguration: Sendable, Hashable {
 
     /// A configuration; `nil` leaves a property to the group, or to the default.
     public init(
-        qualityOfService: QualityOfService? = nil, queuePriority: QueuePriority? = nil, timeoutIntervalForRequest: Duration? = nil,
+        qualityOfService: QualityOfService? = nil, queuePriority: QueuePriority? = nil,
+        timeoutIntervalForRequest: Duration? = nil,
         timeoutIntervalForResource: Duration? = nil
     ) {
         self.qualityOfService = qualityOfService
@@ -61,7 +65,8 @@ public struct OperationConfiguration: Sendable, Hashable {
     /// The same, with what is missing from another one.
     func or(_ other: OperationConfiguration?) -> OperationConfiguration {
         OperationConfiguration(
-            qualityOfService: qualityOfService ?? other?.qualityOfService, queuePriority: queuePriority ?? other?.queuePriority,
+            qualityOfService: qualityOfService ?? other?.qualityOfService,
+            queuePriority: queuePriority ?? other?.queuePriority,
             timeoutIntervalForRequest: timeoutIntervalForRequest ?? other?.timeoutIntervalForRequest,
             timeoutIntervalForResource: timeoutIntervalForResource ?? other?.timeoutIntervalForResource)
     }
@@ -72,7 +77,8 @@ public struct OperationGroup: Sendable, Hashable {
     /// The number of bytes that a group expects, as CloudKit tells it apart.
     public enum TransferSize: Int, Sendable, Hashable, CaseIterable {
         /// From nothing known to hundreds of gigabytes.
-        case unknown, kilobytes, megabytes, tensOfMegabytes, hundredsOfMegabytes, gigabytes, tensOfGigabytes, hundredsOfGigabytes
+        case unknown, kilobytes, megabytes, tensOfMegabytes, hundredsOfMegabytes, gigabytes, tensOfGigabytes,
+            hundredsOfGigabytes
     }
 
     /// A new UUID for each group.

@@ -13,14 +13,18 @@ public final class OperationHandle<Output: Sendable>: OperationDependency {
     private let outcome: Outcome<Output>
     private let task: Task<Void, Never>
 
-    init(operationID: String, priority: TaskPriority, _ run: @escaping @Sendable () async -> Result<Output, OperationError>) {
+    init(
+        operationID: String, priority: TaskPriority,
+        _ run: @escaping @Sendable () async -> Result<Output, OperationError>
+    ) {
         let outcome = Outcome<Output>()
         self.operationID = operationID
         self.outcome = outcome
         task = Task(priority: priority) { outcome.set(await run()) }
     }
 
-    /// Ends the operation as soon as possible, also while it waits for others. A change that is under way may arrive nevertheless.
+    /// Ends the operation as soon as possible, also while it waits for others. A change that is under way may arrive
+    /// nevertheless.
     public func cancel() {
         task.cancel()
     }
@@ -89,8 +93,8 @@ private final class Outcome<Output: Sendable>: Sendable {
 
 /// Decides whose request is next.
 ///
-/// Turns are for requests, not for whole operations. So an urgent operation need not wait for the last page of another one, and a callback that waits
-/// for an operation of its own cannot wait for ever.
+/// Turns are for requests, not for whole operations. So an urgent operation need not wait for the last page of another
+/// one, and a callback that waits for an operation of its own cannot wait for ever.
 final class RequestScheduler: Sendable {
     /// The place of a request among those that wait.
     struct Rank: Sendable {
@@ -156,7 +160,9 @@ final class RequestScheduler: Sendable {
                 let outcome: Bool? = state.withLock { state in
                     // If the task is cancelled after this check, the cancellation handler finds it in the list.
                     if Task.isCancelled { return false }
-                    if mayRun(rank, state), !state.waiting.contains(where: { !rank.isBefore($0.rank) && mayRun($0.rank, state) }) {
+                    if mayRun(rank, state),
+                        !state.waiting.contains(where: { !rank.isBefore($0.rank) && mayRun($0.rank, state) })
+                    {
                         state.running[rank.qualityOfService, default: 0] += 1
                         return true
                     }
@@ -188,7 +194,8 @@ final class RequestScheduler: Sendable {
         for turn in next { turn.resume(returning: true) }
     }
 
-    /// Discretionary requests leave one place for what a user waits for, and those in the background have one place at most.
+    /// Discretionary requests leave one place for what a user waits for, and those in the background have one place at
+    /// most.
     private func mayRun(_ rank: Rank, _ state: State) -> Bool {
         let running = state.running.values.reduce(0, +)
         guard running < limit else { return false }

@@ -76,13 +76,18 @@ public struct ModifyRecordZones: DatabaseOperation {
     }
 
     /// Sends one zone per request. If its answer is lost, it is sent again: the second time has no effect of its own.
-    /// - Returns: the zone; `nil` for a deletion whose answer was lost. A request that the server refuses as a whole is an error of its zone alone.
-    private func outcome(of operation: ZoneOperation, in context: OperationContext) async throws(OperationError) -> Result<ReceivedZone?, OperationError> {
+    /// - Returns: the zone; `nil` for a deletion whose answer was lost. A request that the server refuses as a whole is
+    ///   an error of its zone alone.
+    private func outcome(of operation: ZoneOperation, in context: OperationContext) async throws(OperationError)
+        -> Result<ReceivedZone?, OperationError>
+    {
         var wasLost = false
         while true {
             do throws(OperationError) {
                 let answer = try await context.request { try await $0.modifyZones([operation])[0] }
-                if wasLost, case .delete = operation, case .failure(let error) = answer, error.code == .zoneNotFound { return .success(nil) }
+                if wasLost, case .delete = operation, case .failure(let error) = answer, error.code == .zoneNotFound {
+                    return .success(nil)
+                }
                 return answer.map { context.local($0) }.mapError { OperationError($0) }
             } catch {
                 if error.isOfItems { return .failure(error) }
@@ -134,15 +139,23 @@ public struct FetchDatabaseChanges: DatabaseOperation {
     public func run(
         in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
     ) async throws(OperationError) -> Output {
-        guard context.scope != .public else { throw OperationError(.badDatabase, "The public database has no changes to fetch") }
+        guard context.scope != .public else {
+            throw OperationError(.badDatabase, "The public database has no changes to fetch")
+        }
         var token = previousToken
         var trail = context.client.trail(of: "changes/database", after: token?.text)
         while true {
             let since = token
             let page = try await context.request { try await $0.databaseChanges(since: since, limit: resultsLimit) }
-            for zone in page.zones { await deliver(zone.isDeleted ? .zoneDeleted(context.local(zone.zoneID)) : .zoneChanged(context.local(zone.zoneID))) }
+            for zone in page.zones {
+                await deliver(
+                    zone.isDeleted ? .zoneDeleted(context.local(zone.zoneID)) : .zoneChanged(context.local(zone.zoneID))
+                )
+            }
             if fetchesAllChanges || !page.moreComing { await deliver(.tokenUpdated(page.syncToken)) }
-            guard fetchesAllChanges, page.moreComing else { return Output(changeToken: page.syncToken, moreComing: page.moreComing) }
+            guard fetchesAllChanges, page.moreComing else {
+                return Output(changeToken: page.syncToken, moreComing: page.moreComing)
+            }
             try await trail.followed(page.syncToken.text, isEmpty: page.zones.isEmpty)
             token = page.syncToken
             if Task.isCancelled { throw .cancelled }
@@ -152,7 +165,8 @@ public struct FetchDatabaseChanges: DatabaseOperation {
 
 /// Fetches the changes in zones (CKFetchRecordZoneChangesOperation).
 ///
-/// Records come once, in their latest version, in the order of their latest changes. Tokens that were delivered stay good even if the operation fails.
+/// Records come once, in their latest version, in the order of their latest changes. Tokens that were delivered stay
+/// good even if the operation fails.
 public struct FetchRecordZoneChanges: DatabaseOperation {
     /// A step of the operation.
     public enum Event: Sendable {
@@ -162,7 +176,8 @@ public struct FetchRecordZoneChanges: DatabaseOperation {
         case deleted(RecordID, Name?)
         /// Everything before this token was delivered, and more is coming.
         case tokenUpdated(ZoneID, SyncToken)
-        /// The zone is through, or failed: `changeTokenExpired` means that its cache must be dropped and fetched without a token.
+        /// The zone is through, or failed: `changeTokenExpired` means that its cache must be dropped and fetched
+        /// without a token.
         case zoneFinished(ZoneID, Result<FetchDatabaseChanges.Output, OperationError>)
     }
 
@@ -186,7 +201,9 @@ public struct FetchRecordZoneChanges: DatabaseOperation {
         var errors: [OperationError.Item: OperationError] = [:]
         var queue = zones[...]
         while !queue.isEmpty {
-            var open = queue.prefix(Self.zonesAtOnce).map { (pull: $0, trail: context.client.trail(of: "changes/zone", after: $0.since?.text)) }
+            var open = queue.prefix(Self.zonesAtOnce).map {
+                (pull: $0, trail: context.client.trail(of: "changes/zone", after: $0.since?.text))
+            }
             queue = queue.dropFirst(open.count)
             while !open.isEmpty {
                 let (pulls, trails) = (open.map(\.pull), open.map(\.trail))
@@ -221,11 +238,13 @@ public struct FetchRecordZoneChanges: DatabaseOperation {
 
     /// - Returns: the request for the next page; `nil` if the zone is through.
     private func take(
-        _ page: ZoneFeedPage, of pull: ZonePull, in context: OperationContext, _ deliver: @Sendable (Event) async -> Void
+        _ page: ZoneFeedPage, of pull: ZonePull, in context: OperationContext,
+        _ deliver: @Sendable (Event) async -> Void
     ) async throws(OperationError) -> ZonePull? {
         for change in page.changes {
             switch change {
-            case .saved(let received): await deliver(.changed(context.local(received.recordID), context.record(.success(received))))
+            case .saved(let received):
+                await deliver(.changed(context.local(received.recordID), context.record(.success(received))))
             case .deleted(let deletion): await deliver(.deleted(context.local(deletion.recordID), deletion.recordType))
             case .failed(let error):
                 let recordID = error.recordName.map { RecordID(recordName: $0, zoneID: pull.zoneID) }

@@ -13,7 +13,8 @@ public struct QueryRecords: DatabaseOperation {
 
     /// A step of the operation.
     public enum Event: Sendable {
-        /// A record, in the order of the query. The ID is `nil` if the server does not tell which record it could not read.
+        /// A record, in the order of the query. The ID is `nil` if the server does not tell which record it could not
+        /// read.
         case matched(RecordID?, Result<Record, OperationError>)
     }
 
@@ -61,7 +62,9 @@ public struct QueryRecords: DatabaseOperation {
         case .cursor(let cursor): (query, area, marker) = (cursor.query, cursor.area, cursor.marker)
         case .query(let asked, let zoneID?): (query, area) = (asked, .zone(zoneID))
         case .query(let asked, nil):
-            guard context.scope != .shared else { throw OperationError(.invalidArguments, "A query of the shared database needs a zone") }
+            guard context.scope != .shared else {
+                throw OperationError(.invalidArguments, "A query of the shared database needs a zone")
+            }
             // The public database has one zone only.
             (query, area) = (asked, context.scope == .public ? .zone(.default) : .allZones)
         }
@@ -70,12 +73,15 @@ public struct QueryRecords: DatabaseOperation {
         while true {
             let after = marker
             let limit = left.map { min($0, DatabaseClient.itemLimit) }
-            let page = try await context.request { try await $0.query(query, in: area, limit: limit, desiredKeys: desiredKeys, after: after) }
+            let page = try await context.request {
+                try await $0.query(query, in: area, limit: limit, desiredKeys: desiredKeys, after: after)
+            }
             for answer in page.records {
                 let recordID: RecordID? =
                     switch (answer, area) {
                     case (.success(let received), _): context.local(received.recordID)
-                    case (.failure(let error), .zone(let zoneID)): error.recordName.map { RecordID(recordName: $0, zoneID: zoneID) }
+                    case (.failure(let error), .zone(let zoneID)):
+                        error.recordName.map { RecordID(recordName: $0, zoneID: zoneID) }
                     case (.failure, .allZones): nil
                     }
                 await deliver(.matched(recordID, context.record(answer)))
@@ -125,9 +131,13 @@ public struct FetchRecords: DatabaseOperation {
         for (zoneID, names) in recordIDs.namesByZone {
             for start in stride(from: 0, to: names.count, by: DatabaseClient.itemLimit) {
                 let part = Array(names[start..<min(start + DatabaseClient.itemLimit, names.count)])
-                let answers = try await context.request { try await $0.lookup(part, in: zoneID, desiredKeys: desiredKeys) }
+                let answers = try await context.request {
+                    try await $0.lookup(part, in: zoneID, desiredKeys: desiredKeys)
+                }
                 // Files take their time, so that records with files are kept one by one.
-                for some in assetFolder == nil ? [zip(part, answers).map { ($0, $1) }] : zip(part, answers).map({ [($0, $1)] }) {
+                for some in assetFolder == nil
+                    ? [zip(part, answers).map { ($0, $1) }] : zip(part, answers).map({ [($0, $1)] })
+                {
                     var fetched: [(RecordID, Result<Record, OperationError>)] = []
                     for (name, answer) in some {
                         let recordID = RecordID(recordName: name, zoneID: zoneID)
@@ -135,7 +145,8 @@ public struct FetchRecords: DatabaseOperation {
                         if case .failure(let error) = result { errors[.record(recordID)] = error }
                         fetched.append((recordID, result))
                     }
-                    await context.steps?.answered(fetched.map(\.0), fetched.compactMap { Self.json(of: .fetched($0, $1)) })
+                    await context.steps?.answered(
+                        fetched.map(\.0), fetched.compactMap { Self.json(of: .fetched($0, $1)) })
                     for (recordID, result) in fetched { await deliver(.fetched(recordID, result)) }
                 }
             }
@@ -145,11 +156,15 @@ public struct FetchRecords: DatabaseOperation {
 
     /// The record with its files, if there is a folder for them.
     private func withFiles(
-        _ result: Result<Record, OperationError>, _ recordID: RecordID, _ context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
+        _ result: Result<Record, OperationError>, _ recordID: RecordID, _ context: OperationContext,
+        _ deliver: @escaping @Sendable (Event) async -> Void
     ) async throws(OperationError) -> Result<Record, OperationError> {
         guard let assetFolder, case .success(let record) = result else { return result }
         do throws(OperationError) {
-            return .success(try await context.downloadingFiles(of: record, to: assetFolder) { await deliver(.progress(recordID, $0)) })
+            return .success(
+                try await context.downloadingFiles(of: record, to: assetFolder) {
+                    await deliver(.progress(recordID, $0))
+                })
         } catch {
             if error.isOfNetwork || error.code == .operationCancelled { throw error }
             return .failure(error)
@@ -164,7 +179,9 @@ extension OperationContext {
     ) async throws(OperationError) -> Record {
         var record = record
         // The server's numbers may be anything.
-        let total = record.fields.values.flatMap(\.files).reduce(0 as Int64) { $0.addingReportingOverflow($1.asset?.size ?? 0).partialValue }
+        let total = record.fields.values.flatMap(\.files).reduce(0 as Int64) {
+            $0.addingReportingOverflow($1.asset?.size ?? 0).partialValue
+        }
         var received: Int64 = 0
         var done: [URL] = []
         for (key, content) in record.fields.sorted(by: { $0.key < $1.key }) where !content.files.isEmpty {
@@ -192,10 +209,14 @@ extension OperationContext {
     }
 
     /// Downloads a file.
-    func download(_ file: AssetFile, to url: URL, progress: @escaping @Sendable (TransferProgress) -> Void) async throws(OperationError) {
+    func download(_ file: AssetFile, to url: URL, progress: @escaping @Sendable (TransferProgress) -> Void)
+        async throws(OperationError)
+    {
         guard let asset = file.asset else { throw OperationError(.assetNotAvailable, "The file was never uploaded") }
         let received = ReceivedAsset(asset: asset, downloadURL: file.downloadURL)
-        try await transfer { _, database in try await FileBytes.write(try database.download(received, progress: progress), to: url) }
+        try await transfer { _, database in
+            try await FileBytes.write(try database.download(received, progress: progress), to: url)
+        }
     }
 }
 
@@ -227,11 +248,14 @@ extension OperationContext {
     }
 
     /// The record of an answer.
-    func record(_ answer: Result<ReceivedRecord, ServerError>) -> Result<Record, OperationError> { scope.record(answer) }
+    func record(_ answer: Result<ReceivedRecord, ServerError>) -> Result<Record, OperationError> {
+        scope.record(answer)
+    }
 }
 
 extension DatabaseScope {
-    /// A zone as the app names it. In the user's own database the server adds the user as the owner, which apps leave out.
+    /// A zone as the app names it. In the user's own database the server adds the user as the owner, which apps leave
+    /// out.
     func local(_ zoneID: ZoneID) -> ZoneID {
         self == .shared ? zoneID : ZoneID(zoneName: zoneID.zoneName)
     }
@@ -249,8 +273,10 @@ extension DatabaseScope {
         }
         return switch content {
         case _ where self == .shared: nil
-        case .value(.reference(let reference), let isEncrypted): .value(local(.reference(reference)), isEncrypted: isEncrypted)
-        case .value(.list(let elements, .reference?), let isEncrypted): .value(.list(elements.map { local($0) }, of: .reference), isEncrypted: isEncrypted)
+        case .value(.reference(let reference), let isEncrypted):
+            .value(local(.reference(reference)), isEncrypted: isEncrypted)
+        case .value(.list(let elements, .reference?), let isEncrypted):
+            .value(.list(elements.map { local($0) }, of: .reference), isEncrypted: isEncrypted)
         default: nil
         }
     }
@@ -275,10 +301,10 @@ extension DatabaseScope {
 
 /// Saves and deletes records (CKModifyRecordsOperation).
 ///
-/// Records of several zones go in a request per zone. More than 200 are sent in batches, and a batch that the server refuses as a whole, because it is
-/// too large or because of one of its records, in halves, unless it is atomic. Another error of a request, such as one of the network, ends the
-/// operation before the zones and batches that are left. If an answer is lost, the records are looked up to find out which were saved: no change is
-/// made twice.
+/// Records of several zones go in a request per zone. More than 200 are sent in batches, and a batch that the server
+/// refuses as a whole, because it is too large or because of one of its records, in halves, unless it is atomic.
+/// Another error of a request, such as one of the network, ends the operation before the zones and batches that are
+/// left. If an answer is lost, the records are looked up to find out which were saved: no change is made twice.
 public struct ModifyRecords: DatabaseOperation {
     /// The fields that a save sends, and the condition for it.
     public enum SavePolicy: String, Sendable, Hashable, CaseIterable {
@@ -292,8 +318,8 @@ public struct ModifyRecords: DatabaseOperation {
 
     /// A step of the operation.
     public enum Event: Sendable {
-        /// The part of the record's files that was uploaded, from 0 to 1. At least one with 1 comes for each record that is sent. It may fall
-        /// when an upload begins anew.
+        /// The part of the record's files that was uploaded, from 0 to 1. At least one with 1 comes for each record
+        /// that is sent. It may fall when an upload begins anew.
         case progress(RecordID, Double)
         /// The record with its new change tag, or its error.
         case saved(RecordID, Result<Record, OperationError>)
@@ -314,7 +340,8 @@ public struct ModifyRecords: DatabaseOperation {
 
     /// Changes of records in any zones.
     public init(
-        saving recordsToSave: [Record] = [], deleting recordIDsToDelete: [RecordID] = [], savePolicy: SavePolicy = .ifServerRecordUnchanged,
+        saving recordsToSave: [Record] = [], deleting recordIDsToDelete: [RecordID] = [],
+        savePolicy: SavePolicy = .ifServerRecordUnchanged,
         isAtomic: Bool = true
     ) {
         self.recordsToSave = recordsToSave
@@ -334,7 +361,8 @@ public struct ModifyRecords: DatabaseOperation {
         for (zoneID, changes) in zones {
             let isAtomic = isAtomic && context.scope != .public && !zoneID.isDefault
             let sender = ChangeSender(
-                zoneID: zoneID, savePolicy: savePolicy, isAtomic: isAtomic, unanswered: unanswered, context: context, deliver: deliver)
+                zoneID: zoneID, savePolicy: savePolicy, isAtomic: isAtomic, unanswered: unanswered, context: context,
+                deliver: deliver)
             errors.merge(try await sender.send(changes)) { first, _ in first }
         }
         if !errors.isEmpty { throw .partialFailure(errors) }

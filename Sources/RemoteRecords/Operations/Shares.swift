@@ -45,12 +45,17 @@ public struct FetchShareMetadata: DatabaseOperation {
     public func run(
         in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
     ) async throws(OperationError) {
-        let answers = try await context.request { try await $0.resolveShares(links.map(\.shortGUID), fetchesRoots: fetchesRootRecords) }
-        try await context.deliver(zip(links, answers.map { $0.shareMetadata }), as: { .link($0.shortGUID) }) { await deliver(.fetched($0, $1)) }
+        let answers = try await context.request {
+            try await $0.resolveShares(links.map(\.shortGUID), fetchesRoots: fetchesRootRecords)
+        }
+        try await context.deliver(zip(links, answers.map { $0.shareMetadata }), as: { .link($0.shortGUID) }) {
+            await deliver(.fetched($0, $1))
+        }
     }
 }
 
-/// Lets the user take part in shares (CKAcceptSharesOperation). Their zones are in the shared database then. A second time changes nothing.
+/// Lets the user take part in shares (CKAcceptSharesOperation). Their zones are in the shared database then. A second
+/// time changes nothing.
 public struct AcceptShares: DatabaseOperation {
     /// A step of the operation.
     public enum Event: Sendable {
@@ -69,8 +74,12 @@ public struct AcceptShares: DatabaseOperation {
     public func run(
         in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
     ) async throws(OperationError) {
-        let answers = try await context.repeatingLost { try await $0.acceptShares(links.map(\.shortGUID), fetchesRoots: false) }
-        try await context.deliver(zip(links, answers.map { $0.shareMetadata }), as: { .link($0.shortGUID) }) { await deliver(.accepted($0, $1)) }
+        let answers = try await context.repeatingLost {
+            try await $0.acceptShares(links.map(\.shortGUID), fetchesRoots: false)
+        }
+        try await context.deliver(zip(links, answers.map { $0.shareMetadata }), as: { .link($0.shortGUID) }) {
+            await deliver(.accepted($0, $1))
+        }
     }
 }
 
@@ -86,7 +95,8 @@ extension Result where Success == ReceivedShareMetadata, Failure == ServerError 
 public struct FetchShareParticipants: DatabaseOperation {
     /// A step of the operation.
     public enum Event: Sendable {
-        /// A participant with READ_ONLY, to add to a share. Addresses that no user has can be invited too; an unknown user name is `unknownItem`.
+        /// A participant with READ_ONLY, to add to a share. Addresses that no user has can be invited too; an unknown
+        /// user name is `unknownItem`.
         case fetched(LookupInfo, Result<ShareParticipant, OperationError>)
     }
 
@@ -101,12 +111,15 @@ public struct FetchShareParticipants: DatabaseOperation {
     public func run(
         in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
     ) async throws(OperationError) {
-        let found = try await context.users(lookupInfos).enumerated().map { place, user -> Result<ShareParticipant, OperationError> in
+        let found = try await context.users(lookupInfos).enumerated().map {
+            place, user -> Result<ShareParticipant, OperationError> in
             let lookupInfo = lookupInfos[place]
-            var participant = ShareParticipant(participantID: UUID().uuidString, userRecordName: lookupInfo.userRecordName, lookupInfo: lookupInfo)
+            var participant = ShareParticipant(
+                participantID: UUID().uuidString, userRecordName: lookupInfo.userRecordName, lookupInfo: lookupInfo)
             switch user {
             case .success(let user): participant.userRecordName = user.userRecordName ?? participant.userRecordName
-            case .failure(let error) where error.code != .unknownItem || lookupInfo.userRecordName != nil: return .failure(error)
+            case .failure(let error) where error.code != .unknownItem || lookupInfo.userRecordName != nil:
+                return .failure(error)
             case .failure: break
             }
             return .success(participant)
@@ -115,7 +128,8 @@ public struct FetchShareParticipants: DatabaseOperation {
     }
 }
 
-/// Finds users of the app who let themselves be found (CKDiscoverUserIdentitiesOperation, CKDiscoverAllUserIdentitiesOperation).
+/// Finds users of the app who let themselves be found (CKDiscoverUserIdentitiesOperation,
+/// CKDiscoverAllUserIdentitiesOperation).
 public struct DiscoverUserIdentities: DatabaseOperation {
     /// A step of the operation.
     public enum Event: Sendable {
@@ -135,15 +149,21 @@ public struct DiscoverUserIdentities: DatabaseOperation {
         in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
     ) async throws(OperationError) {
         guard let lookupInfos else {
-            for user in try await context.request({ try await $0.discoverUsers() }) { await deliver(.discovered(nil, .success(user))) }
+            for user in try await context.request({ try await $0.discoverUsers() }) {
+                await deliver(.discovered(nil, .success(user)))
+            }
             return
         }
-        for (lookupInfo, user) in zip(lookupInfos, try await context.users(lookupInfos)) { await deliver(.discovered(lookupInfo, user)) }
+        for (lookupInfo, user) in zip(lookupInfos, try await context.users(lookupInfos)) {
+            await deliver(.discovered(lookupInfo, user))
+        }
     }
 }
 
 extension OperationContext {
-    fileprivate func users(_ lookupInfos: [LookupInfo]) async throws(OperationError) -> [Result<ReceivedUser, OperationError>] {
+    fileprivate func users(_ lookupInfos: [LookupInfo]) async throws(OperationError) -> [Result<
+        ReceivedUser, OperationError
+    >] {
         var keys: [UserKey] = []
         for info in lookupInfos {
             if let name = info.userRecordName {
@@ -161,7 +181,9 @@ extension OperationContext {
     }
 
     /// Sends a request that changes nothing more the second time, again if its answer is lost.
-    func repeatingLost<Value: Sendable>(_ send: @Sendable (DatabaseClient) async throws -> Value) async throws(OperationError) -> Value {
+    func repeatingLost<Value: Sendable>(_ send: @Sendable (DatabaseClient) async throws -> Value)
+        async throws(OperationError) -> Value
+    {
         do throws(OperationError) {
             return try await request(send)
         } catch {

@@ -29,11 +29,14 @@ public struct FetchSubscriptions: DatabaseOperation {
         }
         let answers = try await context.request { try await $0.lookupSubscriptions(subscriptionIDs) }
         let results = answers.map { $0.map { context.local($0) }.mapError { OperationError($0) } }
-        try await context.deliver(zip(subscriptionIDs, results), as: { .subscription($0) }) { await deliver(.fetched($0, $1)) }
+        try await context.deliver(zip(subscriptionIDs, results), as: { .subscription($0) }) {
+            await deliver(.fetched($0, $1))
+        }
     }
 }
 
-/// Saves and deletes subscriptions (CKModifySubscriptionsOperation). A subscription under an id that exists replaces it.
+/// Saves and deletes subscriptions (CKModifySubscriptionsOperation). A subscription under an id that exists replaces
+/// it.
 public struct ModifySubscriptions: DatabaseOperation {
     /// A step of the operation.
     public enum Event: Sendable {
@@ -57,16 +60,22 @@ public struct ModifySubscriptions: DatabaseOperation {
     public func run(
         in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
     ) async throws(OperationError) {
-        let operations = subscriptionsToSave.map(SubscriptionOperation.save) + subscriptionIDsToDelete.map(SubscriptionOperation.delete)
+        let operations =
+            subscriptionsToSave.map(SubscriptionOperation.save)
+            + subscriptionIDsToDelete.map(SubscriptionOperation.delete)
         // Both have the same effect the second time.
         let answers = try await context.repeatingLost { try await $0.modifySubscriptions(operations) }
-        let results = zip(operations, answers).map { operation, answer -> (SubscriptionOperation, Result<Void, OperationError>) in
-            if case .delete = operation, case .failure(let error) = answer, error.code == .notFound { return (operation, .success(())) }
+        let results = zip(operations, answers).map {
+            operation, answer -> (SubscriptionOperation, Result<Void, OperationError>) in
+            if case .delete = operation, case .failure(let error) = answer, error.code == .notFound {
+                return (operation, .success(()))
+            }
             return (operation, answer.map { _ in }.mapError { OperationError($0) })
         }
         try await context.deliver(results, as: { .subscription($0.subscriptionID) }) { operation, result in
             switch operation {
-            case .save(let subscription): await deliver(.saved(subscription.subscriptionID, result.map { subscription }))
+            case .save(let subscription):
+                await deliver(.saved(subscription.subscriptionID, result.map { subscription }))
             case .delete(let subscriptionID): await deliver(.deleted(subscriptionID, result))
             }
         }
@@ -111,7 +120,9 @@ public struct RemoteNotification: Sendable, Hashable {
             if case .string(let text)? = object[name], !text.isEmpty { text } else { nil }
         }
         func zoneID(_ object: JSONObject) -> ZoneID? {
-            text(object, "zid").map { ZoneID(zoneName: Name($0), ownerRecordName: text(object, "zoid").map { Name($0) }) }
+            text(object, "zid").map {
+                ZoneID(zoneName: Name($0), ownerRecordName: text(object, "zoid").map { Name($0) })
+            }
         }
         let kind: JSONObject
         let subject: Subject?
@@ -141,9 +152,11 @@ public struct RemoteNotification: Sendable, Hashable {
     }
 }
 
-/// The notifications of a user's subscriptions in a container, as they come. Some may be lost, so fetch now and then without one.
+/// The notifications of a user's subscriptions in a container, as they come. Some may be lost, so fetch now and then
+/// without one.
 ///
-/// Each iteration is a device of its own. It waits at the courier while the next notification is asked for, and only then.
+/// Each iteration is a device of its own. It waits at the courier while the next notification is asked for, and only
+/// then.
 public struct RemoteNotifications: AsyncSequence, Sendable {
     public typealias Element = RemoteNotification
 

@@ -35,7 +35,9 @@ final class CacheDelegate: SyncEngineDelegate {
 
     /// Changes records together with the engine's state, and with what the engine has told before that state.
     /// - Throws: the error of the file, here and from now on: the engine may be ahead of it.
-    func write(_ engine: SyncEngine, _ change: @escaping @Sendable (CachedRecords) throws -> Void = { _ in }) async throws {
+    func write(_ engine: SyncEngine, _ change: @escaping @Sendable (CachedRecords) throws -> Void = { _ in })
+        async throws
+    {
         try checkFile()
         let (queue, resolver) = (queue, resolver)
         do {
@@ -75,7 +77,9 @@ final class CacheDelegate: SyncEngineDelegate {
         inbox.withLock { $0.failure = $0.failure ?? error }
     }
 
-    func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? {
+    func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async
+        -> RecordZoneChangeBatch?
+    {
         let changes = syncEngine.state.nextRecordZoneChanges(in: context.options.scope)
         guard !changes.isEmpty, (try? checkFile()) != nil else { return nil }
         do {
@@ -89,7 +93,9 @@ final class CacheDelegate: SyncEngineDelegate {
                 }
             }.value
             // One without changes was saved before the program ended, and the note of it was lost.
-            return await RecordZoneChangeBatch(pendingChanges: changes) { recordID in found[recordID].flatMap { $0.hasChanges ? $0 : nil } }
+            return await RecordZoneChangeBatch(pendingChanges: changes) { recordID in
+                found[recordID].flatMap { $0.hasChanges ? $0 : nil }
+            }
         } catch {
             fail(error)
             return nil
@@ -109,7 +115,9 @@ final class CacheDelegate: SyncEngineDelegate {
 
     // MARK: Events
 
-    private static func store(_ event: SyncEngine.Event, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver) throws {
+    private static func store(
+        _ event: SyncEngine.Event, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
+    ) throws {
         switch event {
         case .accountChange(let event):
             if case .signIn = event.changeType { return }
@@ -117,7 +125,11 @@ final class CacheDelegate: SyncEngineDelegate {
         case .fetchedDatabaseChanges(let event):
             let madeAnew = engine.state.pendingDatabaseChanges
             for zoneID in event.deletions.map(\.zoneID) {
-                if madeAnew.contains(.saveZone(zoneID)) { try records.removeSaved(in: zoneID) } else { try records.removeAll(in: zoneID) }
+                if madeAnew.contains(.saveZone(zoneID)) {
+                    try records.removeSaved(in: zoneID)
+                } else {
+                    try records.removeAll(in: zoneID)
+                }
             }
         case .fetchedRecordZoneChanges(let event):
             // They go with their zone.
@@ -132,14 +144,18 @@ final class CacheDelegate: SyncEngineDelegate {
                 // Records that were prefetched before the history was skipped do not come.
                 return
             } else {
-                for recordID in try records.marked(in: event.zoneID) { try drop(recordID, in: records, engine, resolver) }
+                for recordID in try records.marked(in: event.zoneID) {
+                    try drop(recordID, in: records, engine, resolver)
+                }
             }
         case .sentDatabaseChanges(let event):
             for zoneID in event.refusedDeletions { engine.kept.withLock { $0.fetchAnew(zoneID) } }
         case .sentRecordZoneChanges(let event):
             for record in event.savedRecords { try settle(record, in: records, engine) }
             for recordID in event.deletedRecordIDs { try records.removeHidden(recordID) }
-            for failed in event.failedRecordSaves { try fail(failed.record, failed.error, in: records, engine, resolver) }
+            for failed in event.failedRecordSaves {
+                try fail(failed.record, failed.error, in: records, engine, resolver)
+            }
             for (recordID, error) in event.failedRecordDeletes { try records.refuse(recordID, error.description) }
         default: break
         }
@@ -151,7 +167,8 @@ final class CacheDelegate: SyncEngineDelegate {
     ) throws {
         let pending = engine.state.pendingChange(of: server.recordID)
         if pending == .deleteRecord(server.recordID) { return try records.set(server, isDeleted: true) }
-        guard let mine = try records.record(server.recordID), try pending != nil || records.isRefused(server.recordID) else {
+        guard let mine = try records.record(server.recordID), try pending != nil || records.isRefused(server.recordID)
+        else {
             return try records.set(server)
         }
         // It is the version that the change was made on.
@@ -162,7 +179,8 @@ final class CacheDelegate: SyncEngineDelegate {
 
     /// Puts a record that was changed here together with another version of the server.
     private static func reconcile(
-        _ mine: Record, _ server: Record, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
+        _ mine: Record, _ server: Record, in records: CachedRecords, _ engine: SyncEngine,
+        _ resolver: RecordCache.Resolver
     ) throws {
         // The change was made, and the answer to it was lost. Or another device made the same one.
         if mine.isContained(in: server, keys: mine.changedKeys) {
@@ -170,7 +188,8 @@ final class CacheDelegate: SyncEngineDelegate {
             return try records.set(server)
         }
         let conflict = OperationError.Conflict(
-            serverRecord: server, clientRecord: mine, ancestorRecord: mine.recordChangeTag == nil ? nil : mine.withoutChanges)
+            serverRecord: server, clientRecord: mine,
+            ancestorRecord: mine.recordChangeTag == nil ? nil : mine.withoutChanges)
         try resolve(.changed(conflict), server, in: records, engine, resolver)
     }
 
@@ -178,9 +197,12 @@ final class CacheDelegate: SyncEngineDelegate {
         _ recordID: RecordID, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
     ) throws {
         guard let mine = try records.record(recordID) else { return try records.remove(recordID) }
-        // The server never had it: the deletion is of an earlier record of this name, perhaps of one that was deleted here.
+        // The server never had it: the deletion is of an earlier record of this name, perhaps of one that was deleted
+        // here.
         if mine.recordChangeTag == nil { return try records.unmark(recordID) }
-        guard engine.state.pendingChange(of: recordID) == .saveRecord(recordID) else { return try records.remove(recordID) }
+        guard engine.state.pendingChange(of: recordID) == .saveRecord(recordID) else {
+            return try records.remove(recordID)
+        }
         try resolve(.deleted(mine), nil, in: records, engine, resolver)
     }
 
@@ -188,9 +210,11 @@ final class CacheDelegate: SyncEngineDelegate {
     private static func settle(_ saved: Record, in records: CachedRecords, _ engine: SyncEngine) throws {
         guard let mine = try records.record(saved.recordID) else { return }
         var record = saved
-        // A file may have been written anew at the same place while it was uploaded, if the record was saved here since.
+        // A file may have been written anew at the same place while it was uploaded, if the record was saved here
+        // since.
         let isNewer = engine.state.pendingChange(of: saved.recordID) != nil
-        for key in mine.changedKeys where !Record.isSent(mine.fields[key], as: saved.fields[key], filesMayDiffer: isNewer) {
+        for key in mine.changedKeys
+        where !Record.isSent(mine.fields[key], as: saved.fields[key], filesMayDiffer: isNewer) {
             record[content: key] = mine.fields[key]
         }
         // Another device may have moved the record.
@@ -200,20 +224,23 @@ final class CacheDelegate: SyncEngineDelegate {
     }
 
     private static func fail(
-        _ sent: Record, _ error: OperationError, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
+        _ sent: Record, _ error: OperationError, in records: CachedRecords, _ engine: SyncEngine,
+        _ resolver: RecordCache.Resolver
     ) throws {
         // A record that was deleted here meanwhile has a change of its own that is pending.
         guard let mine = try records.record(sent.recordID) else { return }
         switch (error.code, error.conflict?.serverRecord) {
         case (.serverRecordChanged, let server?): try reconcile(mine, server, in: records, engine, resolver)
-        case (.unknownItem, _) where sent.recordChangeTag != nil: try resolve(.deleted(mine), nil, in: records, engine, resolver)
+        case (.unknownItem, _) where sent.recordChangeTag != nil:
+            try resolve(.deleted(mine), nil, in: records, engine, resolver)
         default: try records.refuse(sent.recordID, error.description)
         }
     }
 
     /// - Parameter server: the version to take if the local change is given up; `nil` if the record was deleted.
     private static func resolve(
-        _ meeting: RecordCache.Meeting, _ server: Record?, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
+        _ meeting: RecordCache.Meeting, _ server: Record?, in records: CachedRecords, _ engine: SyncEngine,
+        _ resolver: RecordCache.Resolver
     ) throws {
         let recordID: RecordID =
             switch meeting {
@@ -222,7 +249,9 @@ final class CacheDelegate: SyncEngineDelegate {
             }
         if let record = resolver(meeting), record.recordID == recordID {
             // Otherwise the server would refuse it for the same reason, again and again.
-            try records.set(record.recordChangeTag == server?.recordChangeTag ? record : server.map { record.moved(onto: $0) } ?? record.madeAnew)
+            try records.set(
+                record.recordChangeTag == server?.recordChangeTag
+                    ? record : server.map { record.moved(onto: $0) } ?? record.madeAnew)
             engine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
         } else {
             engine.state.remove(pendingRecordZoneChanges: [.saveRecord(recordID)])
@@ -239,6 +268,7 @@ extension SyncEngine.Event.SentDatabaseChanges {
 
     /// The first error that time does not mend.
     fileprivate var refusal: OperationError? {
-        failedZoneSaves.lazy.map(\.error).first { !$0.isMendedByTime } ?? refusedDeletions.first.flatMap { failedZoneDeletes[$0] }
+        failedZoneSaves.lazy.map(\.error).first { !$0.isMendedByTime }
+            ?? refusedDeletions.first.flatMap { failedZoneDeletes[$0] }
     }
 }

@@ -42,7 +42,8 @@ struct CachedRecords {
 
     /// The state of the engine; a new one if there is none.
     func state() throws -> SyncState {
-        var state = try Data.fetchOne(database, sql: "SELECT bytes FROM state").map { try SyncState(Array($0)) } ?? SyncState()
+        var state =
+            try Data.fetchOne(database, sql: "SELECT bytes FROM state").map { try SyncState(Array($0)) } ?? SyncState()
         let pending = try Row.fetchAll(database, sql: "SELECT * FROM pending ORDER BY number").map { row in
             let recordID = Self.recordID(row)
             let change: PendingRecordZoneChange = row["isDeletion"] ? .deleteRecord(recordID) : .saveRecord(recordID)
@@ -53,10 +54,12 @@ struct CachedRecords {
     }
 
     func keep(_ position: [UInt8], _ changes: [(recordID: RecordID, entry: PendingChanges.Entry?)]) throws {
-        try database.execute(sql: "INSERT INTO state VALUES (1, ?1) ON CONFLICT DO UPDATE SET bytes = ?1", arguments: [Data(position)])
+        try database.execute(
+            sql: "INSERT INTO state VALUES (1, ?1) ON CONFLICT DO UPDATE SET bytes = ?1", arguments: [Data(position)])
         for (recordID, entry) in changes {
             guard let entry else {
-                try database.execute(sql: "DELETE FROM pending WHERE zone = ? AND owner = ? AND name = ?", arguments: Self.key(recordID))
+                try database.execute(
+                    sql: "DELETE FROM pending WHERE zone = ? AND owner = ? AND name = ?", arguments: Self.key(recordID))
                 continue
             }
             let isDeletion = if case .deleteRecord = entry.change { true } else { false }
@@ -70,13 +73,15 @@ struct CachedRecords {
 
     func record(_ recordID: RecordID) throws -> Record? {
         try String.fetchOne(
-            database, sql: "SELECT json FROM record WHERE zone = ? AND owner = ? AND name = ? AND NOT isDeleted", arguments: Self.key(recordID)
+            database, sql: "SELECT json FROM record WHERE zone = ? AND owner = ? AND name = ? AND NOT isDeleted",
+            arguments: Self.key(recordID)
         ).map { try Self.record($0) }
     }
 
     func records(ofType recordType: Name, in zoneID: ZoneID) throws -> [Record] {
         try String.fetchAll(
-            database, sql: "SELECT json FROM record WHERE zone = ? AND owner = ? AND type = ? AND NOT isDeleted ORDER BY name",
+            database,
+            sql: "SELECT json FROM record WHERE zone = ? AND owner = ? AND type = ? AND NOT isDeleted ORDER BY name",
             arguments: Self.key(zoneID) + [recordType.string]
         ).map { try Self.record($0) }
     }
@@ -97,20 +102,27 @@ struct CachedRecords {
     }
 
     private static func arguments(_ record: Record) -> StatementArguments {
-        key(record.recordID) + [record.recordType.string, String(decoding: JSONWriter.bytes(of: .object(record.json)), as: UTF8.self)]
+        key(record.recordID) + [
+            record.recordType.string, String(decoding: JSONWriter.bytes(of: .object(record.json)), as: UTF8.self),
+        ]
     }
 
     /// Hides a record until its deletion is sent.
     func hide(_ recordID: RecordID) throws {
-        try database.execute(sql: "UPDATE record SET isDeleted = 1 WHERE zone = ? AND owner = ? AND name = ?", arguments: Self.key(recordID))
+        try database.execute(
+            sql: "UPDATE record SET isDeleted = 1 WHERE zone = ? AND owner = ? AND name = ?",
+            arguments: Self.key(recordID))
     }
 
     func removeHidden(_ recordID: RecordID) throws {
-        try database.execute(sql: "DELETE FROM record WHERE zone = ? AND owner = ? AND name = ? AND isDeleted", arguments: Self.key(recordID))
+        try database.execute(
+            sql: "DELETE FROM record WHERE zone = ? AND owner = ? AND name = ? AND isDeleted",
+            arguments: Self.key(recordID))
     }
 
     func remove(_ recordID: RecordID) throws {
-        try database.execute(sql: "DELETE FROM record WHERE zone = ? AND owner = ? AND name = ?", arguments: Self.key(recordID))
+        try database.execute(
+            sql: "DELETE FROM record WHERE zone = ? AND owner = ? AND name = ?", arguments: Self.key(recordID))
     }
 
     func removeAll(in zoneID: ZoneID) throws {
@@ -120,7 +132,9 @@ struct CachedRecords {
     /// Removes the records of a zone that the server had.
     func removeSaved(in zoneID: ZoneID) throws {
         try database.execute(
-            sql: "DELETE FROM record WHERE zone = ? AND owner = ? AND json_extract(json, '$.recordChangeTag') IS NOT NULL", arguments: Self.key(zoneID))
+            sql:
+                "DELETE FROM record WHERE zone = ? AND owner = ? AND json_extract(json, '$.recordChangeTag') IS NOT NULL",
+            arguments: Self.key(zoneID))
     }
 
     func removeAll() throws {
@@ -132,17 +146,21 @@ struct CachedRecords {
     /// Notes that a change was refused. A record whose deletion was refused is there again.
     func refuse(_ recordID: RecordID, _ reason: String) throws {
         try database.execute(
-            sql: "UPDATE record SET refusal = ?, isDeleted = 0 WHERE zone = ? AND owner = ? AND name = ?", arguments: [reason] + Self.key(recordID))
+            sql: "UPDATE record SET refusal = ?, isDeleted = 0 WHERE zone = ? AND owner = ? AND name = ?",
+            arguments: [reason] + Self.key(recordID))
     }
 
     func isRefused(_ recordID: RecordID) throws -> Bool {
         try String.fetchOne(
-            database, sql: "SELECT refusal FROM record WHERE zone = ? AND owner = ? AND name = ?", arguments: Self.key(recordID)) != nil
+            database, sql: "SELECT refusal FROM record WHERE zone = ? AND owner = ? AND name = ?",
+            arguments: Self.key(recordID)) != nil
     }
 
     func refusals() throws -> [RecordID: String] {
         var refusals: [RecordID: String] = [:]
-        for row in try Row.fetchAll(database, sql: "SELECT zone, owner, name, refusal FROM record WHERE refusal IS NOT NULL") {
+        for row in try Row.fetchAll(
+            database, sql: "SELECT zone, owner, name, refusal FROM record WHERE refusal IS NOT NULL")
+        {
             refusals[Self.recordID(row)] = row["refusal"]
         }
         return refusals
@@ -150,20 +168,30 @@ struct CachedRecords {
 
     /// Marks the records of a zone until they come again.
     func markAll(in zoneID: ZoneID) throws {
-        try database.execute(sql: "UPDATE record SET isMarked = 1 WHERE zone = ? AND owner = ?", arguments: Self.key(zoneID))
+        try database.execute(
+            sql: "UPDATE record SET isMarked = 1 WHERE zone = ? AND owner = ?", arguments: Self.key(zoneID))
     }
 
     func unmark(_ recordID: RecordID) throws {
-        try database.execute(sql: "UPDATE record SET isMarked = 0 WHERE zone = ? AND owner = ? AND name = ?", arguments: Self.key(recordID))
+        try database.execute(
+            sql: "UPDATE record SET isMarked = 0 WHERE zone = ? AND owner = ? AND name = ?",
+            arguments: Self.key(recordID))
     }
 
     func marked(in zoneID: ZoneID) throws -> [RecordID] {
-        try Row.fetchAll(database, sql: "SELECT zone, owner, name FROM record WHERE zone = ? AND owner = ? AND isMarked", arguments: Self.key(zoneID))
-            .map { Self.recordID($0) }
+        try Row.fetchAll(
+            database, sql: "SELECT zone, owner, name FROM record WHERE zone = ? AND owner = ? AND isMarked",
+            arguments: Self.key(zoneID)
+        )
+        .map { Self.recordID($0) }
     }
 
-    private static func key(_ zoneID: ZoneID) -> StatementArguments { [zoneID.zoneName.string, zoneID.ownerRecordName?.string ?? ""] }
-    private static func key(_ recordID: RecordID) -> StatementArguments { key(recordID.zoneID) + [recordID.recordName.string] }
+    private static func key(_ zoneID: ZoneID) -> StatementArguments {
+        [zoneID.zoneName.string, zoneID.ownerRecordName?.string ?? ""]
+    }
+    private static func key(_ recordID: RecordID) -> StatementArguments {
+        key(recordID.zoneID) + [recordID.recordName.string]
+    }
 
     private static func recordID(_ row: Row) -> RecordID {
         let owner: String = row["owner"]
@@ -180,10 +208,12 @@ extension DatabaseQueue {
     /// The time to wait for another program to close the file, in seconds.
     private static let patience: TimeInterval = 2
 
-    /// Opens a file for this queue alone, on a thread that may wait for the disk. A new file is only for the user who runs the program: it has addresses
-    /// of files.
+    /// Opens a file for this queue alone, on a thread that may wait for the disk. A new file is only for the user who
+    /// runs the program: it has addresses of files.
     /// - Throws: ``OperationError`` if another queue has it open; an error of SQLite.
-    static func opened(_ file: URL, _ prepare: @escaping @Sendable (GRDB.Database) throws -> Void) async throws -> DatabaseQueue {
+    static func opened(_ file: URL, _ prepare: @escaping @Sendable (GRDB.Database) throws -> Void) async throws
+        -> DatabaseQueue
+    {
         let path = file.path(percentEncoded: false)
         var configuration = Configuration()
         configuration.busyMode = .timeout(patience)
@@ -199,7 +229,8 @@ extension DatabaseQueue {
                             try queue.write(prepare)
                             return queue
                         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-                            throw OperationError(.internalError, "'\(path)' is open already, perhaps in another process")
+                            throw OperationError(
+                                .internalError, "'\(path)' is open already, perhaps in another process")
                         }
                     })
             }

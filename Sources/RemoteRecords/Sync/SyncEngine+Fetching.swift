@@ -3,16 +3,19 @@ public import Records
 internal import Synchronization
 
 extension SyncEngine {
-    /// Begins to follow a zone with what changes from now on. Records that are there already do not come: ask for them by queries, as far as they are wanted.
+    /// Begins to follow a zone with what changes from now on. Records that are there already do not come: ask for them
+    /// by queries, as far as they are wanted.
     ///
-    /// It does nothing for a zone of which something was fetched. CloudKit tells the token for now only over the web protocol. If queries are late,
-    /// as in iCloud by some seconds, a record that was saved just before is in neither.
+    /// It does nothing for a zone of which something was fetched. CloudKit tells the token for now only over the web
+    /// protocol. If queries are late, as in iCloud by some seconds, a record that was saved just before is in neither.
     /// - Throws: ``OperationError``: `zoneNotFound`; `serverRejectedRequest` if the server does not tell the token.
     public func skipHistory(of zoneID: ZoneID) async throws {
         try await alone { engine in
             try await engine.checkAccount()
             // A zone whose token has expired comes from the beginning, and what does not come is gone.
-            if engine.kept.withLock({ $0.zoneTokens[zoneID] != nil || $0.zonesFromTheBeginning.contains(zoneID) }) { return }
+            if engine.kept.withLock({ $0.zoneTokens[zoneID] != nil || $0.zonesFromTheBeginning.contains(zoneID) }) {
+                return
+            }
             guard let token = try await engine.database.recordZone(for: zoneID).syncToken else {
                 throw OperationError(.serverRejectedRequest, "The server does not tell the zone's token for now")
             }
@@ -34,7 +37,11 @@ extension SyncEngine {
                 } catch {
                     failure = failure ?? error
                     // Other zones would fail as well.
-                    if error.code != .zoneBusy, error.isMendedByTime || error.code == .operationCancelled || error.code == .notAuthenticated { break }
+                    if error.code != .zoneBusy,
+                        error.isMendedByTime || error.code == .operationCancelled || error.code == .notAuthenticated
+                    {
+                        break
+                    }
                 }
             }
         } catch {
@@ -70,7 +77,9 @@ extension SyncEngine {
                 await tell(.fetchedDatabaseChanges(.init(page.modifications, deletions)))
             }
             let newToken = page.changeToken
-            if page.moreComing { try await trail.followed(newToken.text, isEmpty: page.modifications.isEmpty && page.deletions.isEmpty) }
+            if page.moreComing {
+                try await trail.followed(newToken.text, isEmpty: page.modifications.isEmpty && page.deletions.isEmpty)
+            }
             await update { state in
                 // A list that is not complete begins anew after a restart.
                 state.databaseToken = isListing && page.moreComing ? nil : newToken
@@ -84,7 +93,8 @@ extension SyncEngine {
     }
 
     /// Fetches the changes of a zone, page by page. Changes are told together with the token after them.
-    /// - Parameter hasExpired: true for the second time in one fetch. Tokens that always expire would let it go on forever.
+    /// - Parameter hasExpired: true for the second time in one fetch. Tokens that always expire would let it go on
+    ///   forever.
     private func fetch(_ zoneID: ZoneID, hasExpired: Bool = false) async throws(OperationError) {
         let fromTheBeginning = kept.withLock { $0.zonesFromTheBeginning.contains(zoneID) }
         await tell(.willFetchRecordZoneChanges(.init(zoneID: zoneID, fromTheBeginning: fromTheBeginning)))
@@ -95,7 +105,10 @@ extension SyncEngine {
             var trail = database.container.client.trail(of: "changes/zone", after: begin?.text)
             while true {
                 let page = try await database.recordZoneChanges(inZoneWith: zoneID, since: since)
-                if page.moreComing { try await trail.followed(page.changeToken.text, isEmpty: page.modifications.isEmpty && page.deletions.isEmpty) }
+                if page.moreComing {
+                    try await trail.followed(
+                        page.changeToken.text, isEmpty: page.modifications.isEmpty && page.deletions.isEmpty)
+                }
                 since = page.changeToken
                 try changes.add(page)
                 if parentsFirst, page.moreComing, changes.count < FetchedChanges.limit { continue }
@@ -183,7 +196,8 @@ struct FetchedChanges: Sendable {
         var begun = [Bool](repeating: false, count: records.count)
         for place in records.indices where !begun[place] {
             begun[place] = true
-            // The way down from this record, with what is left to look at of each. Chains may be too long for recursion.
+            // The way down from this record, with what is left to look at of each. Chains may be too long for
+            // recursion.
             var way = [(place: place, above: above(place))]
             while let last = way.last {
                 guard let next = last.above.last else {
@@ -202,7 +216,9 @@ struct FetchedChanges: Sendable {
 
     private func above(_ place: Int) -> [Int] {
         let record = records[place]
-        let names = (record.parent.map { [$0] } ?? []) + record.fields.values.flatMap { $0.value.map { Self.references(in: $0) } ?? [] }
+        let names =
+            (record.parent.map { [$0] } ?? [])
+            + record.fields.values.flatMap { $0.value.map { Self.references(in: $0) } ?? [] }
         return names.compactMap { places[RecordID(recordName: $0, zoneID: record.recordID.zoneID)] }.sorted(by: >)
     }
 

@@ -19,17 +19,23 @@ extension SyncEngine {
         var sent = Event.SentDatabaseChanges()
         var done: [PendingDatabaseChange] = []
         var failure: OperationError?
-        // One at a time: what was made must be known, whatever becomes of the next ones. Each is a request of its own in any case.
+        // One at a time: what was made must be known, whatever becomes of the next ones. Each is a request of its own
+        // in any case.
         for change in kept.withLock({ $0.pendingDatabaseChanges.filter { scope.contains($0) } }) {
             do throws(OperationError) {
-                if let zone = try await send(change) { sent.savedZones.append(zone) } else { sent.deletedZoneIDs.append(change.zoneID) }
+                if let zone = try await send(change) {
+                    sent.savedZones.append(zone)
+                } else {
+                    sent.deletedZoneIDs.append(change.zoneID)
+                }
                 done.append(change)
             } catch {
                 if error.isRefusal { done.append(change) } else { failure = failure ?? error }
                 // Other zones would fail as well.
                 guard error.isRefusal || error.code == .zoneBusy else { break }
                 switch change {
-                case .saveZone(let zoneID): sent.failedZoneSaves.append(.init(zone: ReceivedZone(zoneID: zoneID), error: error))
+                case .saveZone(let zoneID):
+                    sent.failedZoneSaves.append(.init(zone: ReceivedZone(zoneID: zoneID), error: error))
                 case .deleteZone(let zoneID): sent.failedZoneDeletes[zoneID] = error
                 }
             }
@@ -87,9 +93,13 @@ extension SyncEngine {
         }
     }
 
-    /// - Parameter waiting: records whose changes were refused because of other records, since a change was made. They are sent again after all others.
-    private func send(_ batch: RecordZoneChangeBatch, askedAt asked: Int64, _ waiting: inout Set<RecordID>) async throws(OperationError) {
-        // If the program is killed now, the next one finds out what became of them. A change that the app adds meanwhile is one of its own.
+    /// - Parameter waiting: records whose changes were refused because of other records, since a change was made. They
+    ///   are sent again after all others.
+    private func send(_ batch: RecordZoneChangeBatch, askedAt asked: Int64, _ waiting: inout Set<RecordID>)
+        async throws(OperationError)
+    {
+        // If the program is killed now, the next one finds out what became of them. A change that the app adds
+        // meanwhile is one of its own.
         let unanswered = await update { $0.pending.begin(batch.changes, askedAt: asked) }
         var outcomes: [Outcome] = []
         var failure: OperationError?
@@ -105,8 +115,11 @@ extension SyncEngine {
 
     /// Sends the changes of one zone.
     /// - Returns: what became of them, as far as it is known, and an error after which sending stops for now.
-    private func outcomesOfZone(_ changes: RecordZoneChangeBatch, _ unanswered: Set<RecordID>) async -> ([Outcome], OperationError?) {
-        var operation = ModifyRecords(saving: changes.recordsToSave, deleting: changes.recordIDsToDelete, isAtomic: changes.atomicByZone)
+    private func outcomesOfZone(_ changes: RecordZoneChangeBatch, _ unanswered: Set<RecordID>) async -> (
+        [Outcome], OperationError?
+    ) {
+        var operation = ModifyRecords(
+            saving: changes.recordsToSave, deleting: changes.recordIDsToDelete, isAtomic: changes.atomicByZone)
         operation.unanswered = unanswered
         let answered = Mutex<[Outcome]>([])
         do throws(OperationError) {
@@ -118,17 +131,23 @@ extension SyncEngine {
             let outcomes = answered.withLock { $0 }
             if error.code == .partialFailure { return (outcomes, nil) }
             guard error.isRefusal else { return (outcomes, error) }
-            // The same request would be refused again, and nothing would ever be sent after it. That nobody could find out more changes nothing.
+            // The same request would be refused again, and nothing would ever be sent after it. That nobody could find
+            // out more changes nothing.
             let known = outcomes.filter { $0.error?.code != .serverResponseLost }
             let recordIDs = Set(known.map(\.change.recordID))
-            return (known + changes.changes.filter { !recordIDs.contains($0.recordID) }.map { Outcome($0, .failure(error)) }, nil)
+            return (
+                known
+                    + changes.changes.filter { !recordIDs.contains($0.recordID) }.map { Outcome($0, .failure(error)) },
+                nil
+            )
         }
     }
 
     /// Tells what became of a batch.
     /// - Parameter failure: set to an error after which sending stops for now.
     private func take(
-        _ outcomes: [Outcome], of batch: RecordZoneChangeBatch, _ waiting: inout Set<RecordID>, _ failure: inout OperationError?
+        _ outcomes: [Outcome], of batch: RecordZoneChangeBatch, _ waiting: inout Set<RecordID>,
+        _ failure: inout OperationError?
     ) async {
         let isMade = outcomes.contains { $0.error == nil }
         if isMade { waiting = [] }
@@ -209,7 +228,8 @@ private struct Outcome: Sendable {
 }
 
 extension OperationError {
-    /// True if a request, or an item, was refused for a reason that stays. False if the answer is missing, or if somebody has to sign in or make room.
+    /// True if a request, or an item, was refused for a reason that stays. False if the answer is missing, or if
+    /// somebody has to sign in or make room.
     fileprivate var isRefusal: Bool {
         switch code {
         case .notAuthenticated, .operationCancelled, .quotaExceeded, .serverResponseLost: false
@@ -224,7 +244,8 @@ extension OperationError {
     fileprivate func endOfSending(at recordID: RecordID) -> OperationError? {
         if isMendedByTime || code == .serverResponseLost || code == .operationCancelled { return self }
         guard code == .serverRecordChanged, conflict == nil else { return nil }
-        return OperationError(.networkUnavailable, "The server's version of '\(recordID.recordName)' could not be fetched")
+        return OperationError(
+            .networkUnavailable, "The server's version of '\(recordID.recordName)' could not be fetched")
     }
 }
 
@@ -235,7 +256,9 @@ extension RecordZoneChangeBatch {
         let deletions = Dictionary(grouping: recordIDsToDelete, by: \.zoneID)
         var seen: Set<ZoneID> = []
         return changes.map(\.recordID.zoneID).filter { seen.insert($0).inserted }.map { zoneID in
-            RecordZoneChangeBatch(recordsToSave: saves[zoneID] ?? [], recordIDsToDelete: deletions[zoneID] ?? [], atomicByZone: atomicByZone)
+            RecordZoneChangeBatch(
+                recordsToSave: saves[zoneID] ?? [], recordIDsToDelete: deletions[zoneID] ?? [],
+                atomicByZone: atomicByZone)
         }
     }
 }

@@ -5,11 +5,11 @@ internal import Synchronization
 
 /// Keeps an app's data and a private or shared database the same, with the shape of CKSyncEngine.
 ///
-/// The engine knows positions and pending changes, the app has the data. An app needs one engine for each database. The engine begins nothing by
-/// itself: call ``fetchChanges()`` and ``sendChanges(_:)``, or ``run(every:listening:)``.
+/// The engine knows positions and pending changes, the app has the data. An app needs one engine for each database. The
+/// engine begins nothing by itself: call ``fetchChanges()`` and ``sendChanges(_:)``, or ``run(every:listening:)``.
 public final class SyncEngine: Sendable {
-    /// The changes that wait to be sent. They reach the app's store with the next `stateUpdate`; a program that may be killed before stores
-    /// ``serialization`` with its own change.
+    /// The changes that wait to be sent. They reach the app's store with the next `stateUpdate`; a program that may be
+    /// killed before stores ``serialization`` with its own change.
     public struct State: Sendable {
         /// A moment of an engine.
         public struct Serialization: Sendable, Codable {
@@ -33,24 +33,32 @@ public final class SyncEngine: Sendable {
                 try container.encode(Data(bytes))
             }
 
-            /// Made when they are asked for. They have all pending changes, so that storing them costs as much as there are.
+            /// Made when they are asked for. They have all pending changes, so that storing them costs as much as there
+            /// are.
             public var bytes: [UInt8] { state.bytes }
         }
 
         fileprivate let engine: SyncEngine
 
         /// The changes of zones that wait to be sent, in the order in which they were added.
-        public var pendingDatabaseChanges: [PendingDatabaseChange] { engine.kept.withLock { $0.pendingDatabaseChanges } }
-        /// In the order in which they were added. Each record is there once, with its last change; not while it is sent.
+        public var pendingDatabaseChanges: [PendingDatabaseChange] {
+            engine.kept.withLock { $0.pendingDatabaseChanges }
+        }
+        /// In the order in which they were added. Each record is there once, with its last change; not while it is
+        /// sent.
         public var pendingRecordZoneChanges: [PendingRecordZoneChange] { engine.kept.withLock { $0.pending.all } }
 
         /// The first of ``pendingRecordZoneChanges``. By default as many as one request takes, in the scope of a call.
-        public func nextRecordZoneChanges(_ count: Int = 200, in scope: SendChangesOptions.Scope = .all) -> [PendingRecordZoneChange] {
+        public func nextRecordZoneChanges(_ count: Int = 200, in scope: SendChangesOptions.Scope = .all)
+            -> [PendingRecordZoneChange]
+        {
             engine.kept.withLock { $0.pending.first(count) { scope.contains($0) } }
         }
 
         /// The change of a record that waits; `nil` for none.
-        public func pendingChange(of recordID: RecordID) -> PendingRecordZoneChange? { engine.kept.withLock { $0.pending[recordID] } }
+        public func pendingChange(of recordID: RecordID) -> PendingRecordZoneChange? {
+            engine.kept.withLock { $0.pending[recordID] }
+        }
 
         /// Adds changes of zones. Many changes of one zone are one: the last.
         public func add(pendingDatabaseChanges changes: [PendingDatabaseChange]) {
@@ -70,14 +78,17 @@ public final class SyncEngine: Sendable {
         /// Takes changes of records back, unless they have become others.
         public func remove(pendingRecordZoneChanges changes: [PendingRecordZoneChange]) {
             engine.kept.withLock { state in
-                for change in changes where state.pending[change.recordID] == change { state.pending.remove(change.recordID) }
+                for change in changes where state.pending[change.recordID] == change {
+                    state.pending.remove(change.recordID)
+                }
             }
         }
 
         /// The state as of now.
         public var serialization: Serialization { Serialization(state: engine.kept.withLock { $0 }) }
 
-        /// The position, and the changes that were touched since the last call, for a store that keeps each change by itself.
+        /// The position, and the changes that were touched since the last call, for a store that keeps each change by
+        /// itself.
         func takeTouched() -> (position: [UInt8], changes: [(recordID: RecordID, entry: PendingChanges.Entry?)]) {
             engine.kept.withLock { ($0.positionBytes, $0.pending.takeTouched()) }
         }
@@ -97,12 +108,17 @@ public final class SyncEngine: Sendable {
     /// - Throws: ``OperationError`` for the public database, which has no feed.
     public convenience init(_ configuration: Configuration) throws(OperationError) {
         try self.init(
-            configuration.database, configuration.stateSerialization?.state ?? SyncState(), parentsFirst: configuration.parentsFirst,
+            configuration.database, configuration.stateSerialization?.state ?? SyncState(),
+            parentsFirst: configuration.parentsFirst,
             delegate: configuration.delegate)
     }
 
-    init(_ database: Database, _ state: SyncState, parentsFirst: Bool, delegate: any SyncEngineDelegate) throws(OperationError) {
-        guard database.scope != .public else { throw OperationError(.badDatabase, "The public database has no feed to sync with") }
+    init(_ database: Database, _ state: SyncState, parentsFirst: Bool, delegate: any SyncEngineDelegate)
+        throws(OperationError)
+    {
+        guard database.scope != .public else {
+            throw OperationError(.badDatabase, "The public database has no feed to sync with")
+        }
         self.database = database
         self.delegate = delegate
         self.parentsFirst = parentsFirst
@@ -113,7 +129,8 @@ public final class SyncEngine: Sendable {
     public var state: State { State(engine: self) }
 
     /// Fetches what changed since the last fetch.
-    /// - Throws: ``OperationError`` of the database or of the first zone that failed. Everything before it stays fetched.
+    /// - Throws: ``OperationError`` of the database or of the first zone that failed. Everything before it stays
+    ///   fetched.
     public func fetchChanges() async throws {
         try await alone { engine in
             try await engine.checkAccount()
@@ -132,7 +149,8 @@ public final class SyncEngine: Sendable {
 
     /// Tells that the user has signed out, and drops tokens and pending changes.
     ///
-    /// The engine does not do it by itself: `notAuthenticated` comes of an old credential too, and changes must not be lost with that.
+    /// The engine does not do it by itself: `notAuthenticated` comes of an old credential too, and changes must not be
+    /// lost with that.
     public func signOut() async throws {
         try await alone { engine in
             engine.knowsAccount.withLock { $0 = false }
@@ -157,12 +175,16 @@ public final class SyncEngine: Sendable {
     }
 
     func nextBatch(_ options: SendChangesOptions) async -> RecordZoneChangeBatch? {
-        await Self.$isHandling.withValue(true) { await delegate.nextRecordZoneChangeBatch(SendChangesContext(options: options), syncEngine: self) }
+        await Self.$isHandling.withValue(true) {
+            await delegate.nextRecordZoneChangeBatch(SendChangesContext(options: options), syncEngine: self)
+        }
     }
 
     /// Waits for other work of the engine.
     func alone<Value: Sendable>(_ work: @escaping @Sendable (SyncEngine) async throws -> Value) async throws -> Value {
-        guard !Self.isHandling else { throw OperationError(.invalidArguments, "No engine can fetch or send while one tells of an event") }
+        guard !Self.isHandling else {
+            throw OperationError(.invalidArguments, "No engine can fetch or send while one tells of an event")
+        }
         do {
             return try await turn.run { try await work(self) }
         } catch {
@@ -183,7 +205,8 @@ public final class SyncEngine: Sendable {
         knowsAccount.withLock { $0 = true }
         if previous == current.recordName { return }
         if let previous {
-            let change = Event.AccountChange.ChangeType.switchAccounts(previousUser: RecordID(recordName: previous), currentUser: current)
+            let change = Event.AccountChange.ChangeType.switchAccounts(
+                previousUser: RecordID(recordName: previous), currentUser: current)
             await tell(.accountChange(.init(changeType: change)))
             await update { $0.reset(for: current.recordName) }
         } else {
@@ -198,7 +221,9 @@ extension OperationError {
     package var isMendedByTime: Bool {
         switch code {
         case .networkFailure where isUntrusted: false
-        case .networkFailure, .networkUnavailable, .requestRateLimited, .serviceUnavailable, .zoneBusy, .accountTemporarilyUnavailable: true
+        case .networkFailure, .networkUnavailable, .requestRateLimited, .serviceUnavailable, .zoneBusy,
+            .accountTemporarilyUnavailable:
+            true
         default: false
         }
     }
@@ -216,13 +241,14 @@ extension SyncEngine {
 
     /// Fetches and sends, again and again, until the task is cancelled.
     ///
-    /// Errors that time mends are waited out, longer each time, up to five minutes, or as long as the server asks for. Notifications do not end that.
+    /// Errors that time mends are waited out, longer each time, up to five minutes, or as long as the server asks for.
+    /// Notifications do not end that.
     /// - Parameters:
     ///   - interval: the pause after each sync.
-    ///   - listening: true to begin earlier when a notification comes. The engine saves a subscription of the database for that. If that fails,
-    ///     the interval remains.
-    /// - Throws: ``OperationError``: `operationCancelled`, or one that time does not mend, such as `notAuthenticated`. Changes are sent before, also if
-    ///   it is an error of the fetch.
+    ///   - listening: true to begin earlier when a notification comes. The engine saves a subscription of the database
+    ///     for that. If that fails, the interval remains.
+    /// - Throws: ``OperationError``: `operationCancelled`, or one that time does not mend, such as `notAuthenticated`.
+    ///   Changes are sent before, also if it is an error of the fetch.
     public func run(every interval: Duration, listening: Bool = false) async throws {
         try await run(every: interval, listening: listening) { try await sync() }
     }
@@ -235,7 +261,9 @@ extension SyncEngine {
         do {
             try check()
             try await fetchChanges()
-        } catch let error as OperationError where !error.isOfNetwork && error.code != .notAuthenticated && error.code != .operationCancelled {
+        } catch let error as OperationError
+            where !error.isOfNetwork && error.code != .notAuthenticated && error.code != .operationCancelled
+        {
             failure = error
         }
         try check()

@@ -60,7 +60,11 @@ public struct RecordZoneChangeBatch: Sendable {
         for change in pendingChanges.prefix(DatabaseClient.itemLimit) {
             switch change {
             case .saveRecord(let recordID):
-                if let record = await recordProvider(recordID) { recordsToSave.append(record) } else { missing.append(recordID) }
+                if let record = await recordProvider(recordID) {
+                    recordsToSave.append(record)
+                } else {
+                    missing.append(recordID)
+                }
             case .deleteRecord(let recordID): recordIDsToDelete.append(recordID)
             }
         }
@@ -70,7 +74,9 @@ public struct RecordZoneChangeBatch: Sendable {
     /// Records that are no longer there to be saved.
     private(set) var missing: [RecordID] = []
 
-    var changes: [PendingRecordZoneChange] { recordsToSave.map { .saveRecord($0.recordID) } + recordIDsToDelete.map { .deleteRecord($0) } }
+    var changes: [PendingRecordZoneChange] {
+        recordsToSave.map { .saveRecord($0.recordID) } + recordIDsToDelete.map { .deleteRecord($0) }
+    }
 }
 
 extension SyncEngine {
@@ -134,8 +140,8 @@ extension SyncEngine {
         public var stateSerialization: State.Serialization?
         /// Takes events and makes batches. The engine keeps it.
         public var delegate: any SyncEngineDelegate
-        /// True to get records after those that they refer to, by `parent` or by a reference in the same zone. Pages of a zone are told together then,
-        /// up to 10,000 records.
+        /// True to get records after those that they refer to, by `parent` or by a reference in the same zone. Pages of
+        /// a zone are told together then, up to 10,000 records.
         public var parentsFirst = false
 
         /// - Parameters:
@@ -152,12 +158,15 @@ extension SyncEngine {
 
 /// The app's part of a sync.
 public protocol SyncEngineDelegate: Sendable {
-    /// Takes an event. Do not call `fetchChanges` or `sendChanges` of any engine in it, nor in a task that inherits from it: they throw.
+    /// Takes an event. Do not call `fetchChanges` or `sendChanges` of any engine in it, nor in a task that inherits
+    /// from it: they throw.
     func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async
 
-    /// Makes the next batch to send, of the pending changes that are in the scope of the context. As in `handleEvent`, do not fetch or send in it.
+    /// Makes the next batch to send, of the pending changes that are in the scope of the context. As in `handleEvent`,
+    /// do not fetch or send in it.
     /// - Returns: `nil` if there is nothing more to send now.
-    func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch?
+    func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async
+        -> RecordZoneChangeBatch?
 }
 
 // MARK: - Events
@@ -199,12 +208,14 @@ extension SyncEngine.Event {
     public struct StateUpdate: Sendable {
         let state: SyncEngine.State
 
-        /// The state to store, with all changes that are pending when it is asked for. Ask for it where you store it, while the event is handled: an
-        /// earlier one would overwrite a state that was stored since with a change of the app's own.
+        /// The state to store, with all changes that are pending when it is asked for. Ask for it where you store it,
+        /// while the event is handled: an earlier one would overwrite a state that was stored since with a change of
+        /// the app's own.
         public var stateSerialization: SyncEngine.State.Serialization { state.serialization }
     }
 
-    /// Tokens and pending changes are dropped, except after the first sign-in. Drop what belongs to the previous account.
+    /// Tokens and pending changes are dropped, except after the first sign-in. Drop what belongs to the previous
+    /// account.
     public struct AccountChange: Sendable, Hashable {
         /// The way in which the account has changed.
         public enum ChangeType: Sendable, Hashable {
@@ -283,8 +294,9 @@ extension SyncEngine.Event {
         }
     }
 
-    /// After `changeTokenExpired`, mark what is known of the zone, in the store: everything comes again, perhaps in several runs of the program.
-    /// Records that the server had and that are still marked when a fetch of the zone ends without an error are gone.
+    /// After `changeTokenExpired`, mark what is known of the zone, in the store: everything comes again, perhaps in
+    /// several runs of the program. Records that the server had and that are still marked when a fetch of the zone ends
+    /// without an error are gone.
     public struct DidFetchRecordZoneChanges: Sendable {
         /// The zone that was fetched.
         public let zoneID: ZoneID
@@ -312,7 +324,8 @@ extension SyncEngine.Event {
         public internal(set) var failedZoneDeletes: [ZoneID: OperationError] = [:]
     }
 
-    /// Changes that failed and that the engine does not send again by itself are no longer pending: settle them, and add them anew.
+    /// Changes that failed and that the engine does not send again by itself are no longer pending: settle them, and
+    /// add them anew.
     public struct SentRecordZoneChanges: Sendable {
         /// A record that was not saved.
         public struct FailedRecordSave: Sendable {

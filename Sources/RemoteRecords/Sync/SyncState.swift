@@ -12,7 +12,8 @@ struct SyncState: Sendable {
     var zonesFromTheBeginning: Set<ZoneID> = []
     /// Zones that are followed from some moment on. Records that were there before do not come.
     var zonesWithoutHistory: Set<ZoneID> = []
-    /// The number of times that all of a zone was asked for. A page that was asked for before must not move its position. They are not kept.
+    /// The number of times that all of a zone was asked for. A page that was asked for before must not move its
+    /// position. They are not kept.
     private(set) var restarts: [ZoneID: Int] = [:]
     var pendingDatabaseChanges: [PendingDatabaseChange] = []
     var pending = PendingChanges()
@@ -43,7 +44,8 @@ struct SyncState: Sendable {
         restarts[zoneID, default: 0] += 1
     }
 
-    /// Drops all that belongs to zones that were deleted. Changes stay in a zone that is about to be made anew: the deletion may be this device's own.
+    /// Drops all that belongs to zones that were deleted. Changes stay in a zone that is about to be made anew: the
+    /// deletion may be this device's own.
     mutating func drop(_ zoneIDs: [ZoneID]) {
         for zoneID in zoneIDs { forget(zoneID) }
         // Somebody may make the zone anew. Its records must not go with a deletion that was meant for this one.
@@ -88,19 +90,30 @@ struct SyncState: Sendable {
         object["databaseToken"] = databaseToken.map { .string($0.text) }
         object["zoneTokens"] = .array(
             zoneTokens.sorted { $0.value.text < $1.value.text }.map { zoneID, token in
-                .object(JSONObject([.init(name: "zoneID", value: .object(zoneID.json)), .init(name: "token", value: .string(token.text))]))
+                .object(
+                    JSONObject([
+                        .init(name: "zoneID", value: .object(zoneID.json)),
+                        .init(name: "token", value: .string(token.text)),
+                    ]))
             })
         object["zonesToFetch"] = .array(zonesToFetch.map { .object($0.json) })
         object["zonesFromTheBeginning"] = .array(zonesFromTheBeginning.map { .object($0.json) })
         object["zonesWithoutHistory"] = .array(zonesWithoutHistory.map { .object($0.json) })
-        object["saveZones"] = .array(pendingDatabaseChanges.compactMap { if case .saveZone(let zoneID) = $0 { .object(zoneID.json) } else { nil } })
-        object["deleteZones"] = .array(pendingDatabaseChanges.compactMap { if case .deleteZone(let zoneID) = $0 { .object(zoneID.json) } else { nil } })
+        object["saveZones"] = .array(
+            pendingDatabaseChanges.compactMap {
+                if case .saveZone(let zoneID) = $0 { .object(zoneID.json) } else { nil }
+            })
+        object["deleteZones"] = .array(
+            pendingDatabaseChanges.compactMap {
+                if case .deleteZone(let zoneID) = $0 { .object(zoneID.json) } else { nil }
+            })
         return object
     }
 
     /// - Throws: ``UnreadableRecord``.
     init(_ bytes: [UInt8]) throws {
-        guard case .object(let object)? = try? JSONReader.value(of: bytes), object["format"] == .integer(Self.format) else { throw UnreadableRecord() }
+        guard case .object(let object)? = try? JSONReader.value(of: bytes), object["format"] == .integer(Self.format)
+        else { throw UnreadableRecord() }
         func string(_ name: Name) -> String? { if case .string(let text)? = object[name] { text } else { nil } }
         func zone(_ json: JSONValue?) throws -> ZoneID {
             guard let json, let zoneID = try? ZoneID(json) else { throw UnreadableRecord() }
@@ -116,20 +129,24 @@ struct SyncState: Sendable {
         zonesToFetch = try zones("zonesToFetch")
         zonesFromTheBeginning = Set(try zones("zonesFromTheBeginning"))
         zonesWithoutHistory = Set(try zones("zonesWithoutHistory"))
-        pendingDatabaseChanges = try zones("saveZones").map { .saveZone($0) } + zones("deleteZones").map { .deleteZone($0) }
+        pendingDatabaseChanges =
+            try zones("saveZones").map { .saveZone($0) } + zones("deleteZones").map { .deleteZone($0) }
         guard object["pending"] != nil else { return }
         pending = PendingChanges(
             try object.objects("pending").enumerated().map { place, json in
                 let recordID = try RecordID(json: .object(json))
-                let change: PendingRecordZoneChange = json["delete"] == .bool(true) ? .deleteRecord(recordID) : .saveRecord(recordID)
-                return PendingChanges.Entry(number: Int64(place) + 1, change: change, mayBeMade: json["mayBeMade"] == .bool(true))
+                let change: PendingRecordZoneChange =
+                    json["delete"] == .bool(true) ? .deleteRecord(recordID) : .saveRecord(recordID)
+                return PendingChanges.Entry(
+                    number: Int64(place) + 1, change: change, mayBeMade: json["mayBeMade"] == .bool(true))
             })
     }
 }
 
 // MARK: - Changes to send
 
-/// The changes of records that wait to be sent, in the order in which they were added. Each record is there once, with its last change.
+/// The changes of records that wait to be sent, in the order in which they were added. Each record is there once, with
+/// its last change.
 ///
 /// Adding, removing and asking for the next ones cost the same however many there are.
 struct PendingChanges: Sendable {
@@ -173,7 +190,9 @@ struct PendingChanges: Sendable {
     /// - Returns: `nil` also for a record that is on its way.
     subscript(_ recordID: RecordID) -> PendingRecordZoneChange? { places[recordID].flatMap { entries[$0]?.change } }
 
-    func first(_ count: Int, where isWanted: (PendingRecordZoneChange) -> Bool = { _ in true }) -> [PendingRecordZoneChange] {
+    func first(_ count: Int, where isWanted: (PendingRecordZoneChange) -> Bool = { _ in true })
+        -> [PendingRecordZoneChange]
+    {
         var found: [PendingRecordZoneChange] = []
         for case let entry? in entries[start...] {
             if found.count == count { break }
@@ -184,14 +203,18 @@ struct PendingChanges: Sendable {
 
     /// The changes that have to outlive the program: they wait, or are on their way.
     var toKeep: [Entry] {
-        (entries.compactMap { $0 } + sending.values.filter { places[$0.change.recordID] == nil }).sorted { $0.number < $1.number }.map { toKeep($0) }
+        (entries.compactMap { $0 } + sending.values.filter { places[$0.change.recordID] == nil }).sorted {
+            $0.number < $1.number
+        }.map { toKeep($0) }
     }
 
     /// The records whose entries changed since the last call, each with the entry to keep.
     mutating func takeTouched() -> [(recordID: RecordID, entry: Entry?)] {
         guard let recordIDs = touched else { return [] }
         touched = []
-        return recordIDs.map { recordID in (recordID, (places[recordID].flatMap { entries[$0] } ?? sending[recordID]).map { toKeep($0) }) }
+        return recordIDs.map { recordID in
+            (recordID, (places[recordID].flatMap { entries[$0] } ?? sending[recordID]).map { toKeep($0) })
+        }
     }
 
     private func toKeep(_ entry: Entry) -> Entry {
@@ -254,7 +277,8 @@ struct PendingChanges: Sendable {
             if entry?.mayBeMade == true { unanswered.insert(recordID) }
             if isCurrent(change, addedUntil: asked ?? moment) { remove(recordID) }
             if entry == nil { lastNumber += 1 }
-            sending[recordID] = Entry(number: entry?.number ?? lastNumber, change: change, mayBeMade: true, moment: entry?.moment ?? moment)
+            sending[recordID] = Entry(
+                number: entry?.number ?? lastNumber, change: change, mayBeMade: true, moment: entry?.moment ?? moment)
             touched?.insert(recordID)
         }
         return unanswered

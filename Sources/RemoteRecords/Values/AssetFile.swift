@@ -53,7 +53,8 @@ struct FileBytes: AsyncSequence, Sendable {
         return (Int64(size), values.contentModificationDate)
     }
 
-    /// True if somebody wrote to the file, perhaps without a change of its size. One that is gone is whole as long as it is open.
+    /// True if somebody wrote to the file, perhaps without a change of its size. One that is gone is whole as long as
+    /// it is open.
     private var hasChanged: Bool {
         guard let now = try? Self.state(of: url) else { return false }
         return now != (size, modified)
@@ -78,7 +79,8 @@ struct FileBytes: AsyncSequence, Sendable {
                 let part = try handle.read(upToCount: Int(Swift.min(left, Int64(partSize)))) ?? Data()
                 // The server has the whole file with its last bytes.
                 if part.isEmpty || part.count == left && file.hasChanged {
-                    throw OperationError(.assetFileModified, "The file '\(file.url.lastPathComponent)' changed while it was uploaded")
+                    throw OperationError(
+                        .assetFileModified, "The file '\(file.url.lastPathComponent)' changed while it was uploaded")
                 }
                 return (handle, part)
             }
@@ -94,17 +96,22 @@ struct FileBytes: AsyncSequence, Sendable {
     static func write(_ stream: AssetStream, to url: URL) async throws {
         let part = url.deletingLastPathComponent().appending(path: ".\(url.lastPathComponent).\(UUID().uuidString)")
         let handle = try await NIOThreadPool.singleton.runIfActive {
-            try FileManager.default.createDirectory(at: part.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try FileManager.default.createDirectory(
+                at: part.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Data().write(to: part, options: .withoutOverwriting)
             return try FileHandle(forWritingTo: part)
         }
         do {
             for try await bytes in stream {
-                try await NIOThreadPool.singleton.runIfActive { try handle.write(contentsOf: Data(bytes.readableBytesView)) }
+                try await NIOThreadPool.singleton.runIfActive {
+                    try handle.write(contentsOf: Data(bytes.readableBytesView))
+                }
             }
             try await NIOThreadPool.singleton.runIfActive {
                 try handle.close()
-                guard rename(part.path(percentEncoded: false), url.path(percentEncoded: false)) == 0 else { throw CocoaError(.fileWriteUnknown) }
+                guard rename(part.path(percentEncoded: false), url.path(percentEncoded: false)) == 0 else {
+                    throw CocoaError(.fileWriteUnknown)
+                }
             }
         } catch {
             await remove([part])
@@ -114,6 +121,10 @@ struct FileBytes: AsyncSequence, Sendable {
 
     /// Removes files, also if the task was cancelled.
     static func remove(_ files: [URL]) async {
-        _ = try? await Task { try await NIOThreadPool.singleton.runIfActive { for file in files { try? FileManager.default.removeItem(at: file) } } }.value
+        _ = try? await Task {
+            try await NIOThreadPool.singleton.runIfActive {
+                for file in files { try? FileManager.default.removeItem(at: file) }
+            }
+        }.value
     }
 }

@@ -4,7 +4,8 @@ public import Records
 
 /// The error of an operation or of one of its items, with the codes of CKError.
 public struct OperationError: Error, Sendable, CustomStringConvertible {
-    /// The numbers are those of CKError. Cases that the web protocol cannot cause are there, so that code moves without change.
+    /// The numbers are those of CKError. Cases that the web protocol cannot cause are there, so that code moves without
+    /// change.
     public enum Code: Int, Sendable, Hashable, CaseIterable {
         /// A fault of the server, or of this library.
         case internalError = 1
@@ -127,7 +128,9 @@ public struct OperationError: Error, Sendable, CustomStringConvertible {
     }
 
     public var description: String {
-        partialErrors.isEmpty ? "\(code): \(reason)" : "\(code): \(reason) (\(partialErrors.values.map(\.description).sorted().joined(separator: "; ")))"
+        partialErrors.isEmpty
+            ? "\(code): \(reason)"
+            : "\(code): \(reason) (\(partialErrors.values.map(\.description).sorted().joined(separator: "; ")))"
     }
 
     static func partialFailure(_ errors: [Item: OperationError]) -> OperationError {
@@ -157,13 +160,17 @@ extension OperationError {
         if let error = failure.serverError {
             self.init(error)
             if case .signInRequired = failure.kind { code = .notAuthenticated }
-            // A request that is too large has the same status as one that finds no room. A smaller one finds none either.
+            // A request that is too large has the same status as one that finds no room. A smaller one finds none
+            // either.
             if failure.status == 413, error.code != .quotaExceeded { code = .limitExceeded }
         } else {
             self.init(Self.code(of: failure), failure.description)
         }
         self.failure = failure
-        if isUntrusted { reason += ". For a server of your own, put its certificate into trustedCertificates of the ClientConfiguration" }
+        if isUntrusted {
+            reason +=
+                ". For a server of your own, put its certificate into trustedCertificates of the ClientConfiguration"
+        }
     }
 
     /// Any error that ends an operation.

@@ -18,7 +18,8 @@ extension Record {
         try self.init(json: object)
     }
 
-    /// The record without its fields: what an app stores beside a model of its own, to save the model later without fetching the record.
+    /// The record without its fields: what an app stores beside a model of its own, to save the model later without
+    /// fetching the record.
     public var encodedSystemFields: [UInt8] {
         var record = Record(recordType: recordType, recordID: recordID)
         record.copySystemFields(of: self)
@@ -71,7 +72,9 @@ extension Record {
 
     /// - Throws: ``UnreadableRecord``.
     init(json object: JSONObject) throws {
-        guard let received = try? ReceivedRecord(object, in: .default), let record = Record(received) else { throw UnreadableRecord() }
+        guard let received = try? ReceivedRecord(object, in: .default), let record = Record(received) else {
+            throw UnreadableRecord()
+        }
         self = record
         sharing?.rootName = Self.rootName(object)
         // Files that were not uploaded are no fields of CloudKit's.
@@ -91,7 +94,11 @@ extension Record {
             var share = object
             for name in ["publicPermission", "participants", "forRecord"] as [Name] { share[name] = members[name] }
             sharingBefore = .some((try? ReceivedRecord(share, in: .default))?.sharing?.share)
-            if members["participants"] != nil { sharingBefore??.rootName = Self.rootName(members) } else { sharingBefore = .some(nil) }
+            if members["participants"] != nil {
+                sharingBefore??.rootName = Self.rootName(members)
+            } else {
+                sharingBefore = .some(nil)
+            }
         }
         restoreChanges(keys, of: Self.contents(object["_before"]), parent: before, sharing: sharingBefore)
     }
@@ -100,18 +107,24 @@ extension Record {
         var writer = JSONWriter()
         writer.object { writer in
             let root = share.rootName.map { ShareInput.Root(recordName: $0, recordChangeTag: nil) }
-            writer.members(of: ShareInput(root: root, publicPermission: share.publicPermission, participants: share.participants))
+            writer.members(
+                of: ShareInput(root: root, publicPermission: share.publicPermission, participants: share.participants))
         }
         guard case .object(let members)? = try? JSONReader.value(of: writer.bytes) else { return }
         for member in members { object[member.name] = member.value }
     }
 
     private static func rootName(_ object: JSONObject) -> Name? {
-        if case .object(let root)? = object["forRecord"], case .string(let name)? = root["recordName"] { Name(name) } else { nil }
+        if case .object(let root)? = object["forRecord"], case .string(let name)? = root["recordName"] {
+            Name(name)
+        } else {
+            nil
+        }
     }
 
     private static func json(of fields: [Name: FieldContent]) -> JSONObject {
-        JSONObject(fields.sorted { $0.key < $1.key }.map { JSONObject.Member(name: $0.key, value: .object($0.value.json)) })
+        JSONObject(
+            fields.sorted { $0.key < $1.key }.map { JSONObject.Member(name: $0.key, value: .object($0.value.json)) })
     }
 
     private static func contents(_ json: JSONValue?) -> [Name: FieldContent] {
@@ -133,7 +146,8 @@ extension FieldContent {
             guard case .object(let object)? = try? JSONReader.value(of: writer.bytes) else { return JSONObject() }
             return object
         case .file(let file): return JSONObject([.init(name: "_file", value: .object(file.json))])
-        case .files(let files): return JSONObject([.init(name: "_files", value: .array(files.map { .object($0.json) }))])
+        case .files(let files):
+            return JSONObject([.init(name: "_files", value: .array(files.map { .object($0.json) }))])
         }
     }
 
@@ -170,12 +184,17 @@ extension AssetFile {
             if case .string(let string)? = object[name] { string } else { nil }
         }
         var asset: Asset?
-        if case .object(let kept)? = object["asset"], let checksum = string(kept, "fileChecksum"), case .integer(let size)? = kept["size"] {
+        if case .object(let kept)? = object["asset"], let checksum = string(kept, "fileChecksum"),
+            case .integer(let size)? = kept["size"]
+        {
             asset = Asset(
-                fileChecksum: checksum, size: size, referenceChecksum: string(kept, "referenceChecksum"), wrappingKey: string(kept, "wrappingKey"),
+                fileChecksum: checksum, size: size, referenceChecksum: string(kept, "referenceChecksum"),
+                wrappingKey: string(kept, "wrappingKey"),
                 receipt: string(kept, "receipt"))
         }
-        self.init(fileURL: string(object, "path").map { URL(filePath: $0) }, asset: asset, downloadURL: string(object, "downloadURL"))
+        self.init(
+            fileURL: string(object, "path").map { URL(filePath: $0) }, asset: asset,
+            downloadURL: string(object, "downloadURL"))
     }
 }
 
@@ -199,12 +218,16 @@ extension ZoneID {
 
 extension RecordID {
     var json: JSONObject {
-        JSONObject([.init(name: "recordName", value: .string(recordName.string)), .init(name: "zoneID", value: .object(zoneID.json))])
+        JSONObject([
+            .init(name: "recordName", value: .string(recordName.string)),
+            .init(name: "zoneID", value: .object(zoneID.json)),
+        ])
     }
 
     /// - Throws: ``UnreadableRecord``.
     init(json: JSONValue?) throws {
-        guard case .object(let object)? = json, case .string(let name)? = object["recordName"], let zone = object["zoneID"],
+        guard case .object(let object)? = json, case .string(let name)? = object["recordName"],
+            let zone = object["zoneID"],
             let zoneID = try? ZoneID(zone)
         else { throw UnreadableRecord() }
         self.init(recordName: Name(name), zoneID: zoneID)

@@ -4,7 +4,8 @@ public import Records
 
 /// A record as a program works with it: a value that remembers what was changed since it was fetched.
 ///
-/// `StoredRecord` of Records is what a server stores, `ReceivedRecord` of CloudKitClient what an answer has. Neither can be edited and saved.
+/// `StoredRecord` of Records is what a server stores, `ReceivedRecord` of CloudKitClient what an answer has. Neither
+/// can be edited and saved.
 public struct Record: Sendable, Hashable {
     /// The name and zone of the record. They never change.
     public let recordID: RecordID
@@ -67,7 +68,9 @@ public struct Record: Sendable, Hashable {
     public var changedKeys: Set<Name> { Set(replaced.keys) }
 
     /// True if a save would send something.
-    public var hasChanges: Bool { !replaced.isEmpty || parentHasChanged || replacedSharing != nil || recordChangeTag == nil }
+    public var hasChanges: Bool {
+        !replaced.isEmpty || parentHasChanged || replacedSharing != nil || recordChangeTag == nil
+    }
 
     /// The record without its changes, as it was fetched or saved.
     public var withoutChanges: Record {
@@ -95,8 +98,8 @@ public struct Record: Sendable, Hashable {
         set { set(newValue?.fieldContent, for: key) }
     }
 
-    /// The value of a key in its own type, to be cast: `String`, `Int`, `Double`, `Date`, `Data`, `Location`, `Reference`, ``AssetFile``, or an
-    /// array of one; `nil` for none. An encrypted key stays so.
+    /// The value of a key in its own type, to be cast: `String`, `Int`, `Double`, `Date`, `Data`, `Location`,
+    /// `Reference`, ``AssetFile``, or an array of one; `nil` for none. An encrypted key stays so.
     public subscript(key: Name) -> (any RecordValue)? {
         get { fields[key].flatMap(\.recordValue) }
         set { set(newValue?.fieldContent, for: key) }
@@ -106,7 +109,8 @@ public struct Record: Sendable, Hashable {
         self[content: key] = fields[key]?.isEncrypted == true ? content?.encrypted : content
     }
 
-    /// The value of a key that the server encrypts. Encrypted keys can't be queried; files and references can't be encrypted.
+    /// The value of a key that the server encrypts. Encrypted keys can't be queried; files and references can't be
+    /// encrypted.
     public subscript<Value: RecordValue>(encrypted key: Name) -> Value? {
         get { self[key] }
         set { self[content: key] = newValue?.fieldContent.encrypted }
@@ -126,7 +130,8 @@ public struct Record: Sendable, Hashable {
         return record
     }
 
-    /// The server's version of the record after it was saved with some keys, which stay as they are here: files have their place on this machine.
+    /// The server's version of the record after it was saved with some keys, which stay as they are here: files have
+    /// their place on this machine.
     func found(as server: Record, keys: Set<Name>) -> Record {
         var record = server
         for key in keys { record.fields[key] = fields[key] }
@@ -155,7 +160,9 @@ public struct Record: Sendable, Hashable {
 
 extension Record {
     /// For the JSON of kept records.
-    mutating func restoreChanges(_ keys: Set<Name>, of earlier: [Name: FieldContent], parent: Name??, sharing: Share?? = nil) {
+    mutating func restoreChanges(
+        _ keys: Set<Name>, of earlier: [Name: FieldContent], parent: Name??, sharing: Share?? = nil
+    ) {
         replaced = [:]
         for key in keys { replaced.updateValue(earlier[key], forKey: key) }
         (replacedParent, replacedSharing) = (parent, sharing)
@@ -170,13 +177,16 @@ extension Record {
 }
 
 extension Record {
-    /// True if another version has the same contents in some keys, and the same parent and participants if they were changed.
+    /// True if another version has the same contents in some keys, and the same parent and participants if they were
+    /// changed.
     func isContained(in other: Record, keys: Set<Name>) -> Bool {
         guard !parentHasChanged || parent == other.parent else { return false }
         if replacedSharing != nil || recordChangeTag == nil, let sharing {
             guard let theirs = other.sharing, theirs.publicPermission == sharing.publicPermission else { return false }
             // The server adds the owner, and who a user is.
-            func rights(_ share: Share) -> Set<String> { Set(share.participants.filter { $0.role != .owner }.map { "\($0.participantID) \($0.permission)" }) }
+            func rights(_ share: Share) -> Set<String> {
+                Set(share.participants.filter { $0.role != .owner }.map { "\($0.participantID) \($0.permission)" })
+            }
             guard rights(theirs) == rights(sharing) else { return false }
         }
         return keys.allSatisfy { key in
@@ -204,19 +214,25 @@ extension FieldValue {
         switch self {
         case .double(let number): number.isFinite
         case .location(let place):
-            [place.latitude, place.longitude, place.horizontalAccuracy ?? 0, place.verticalAccuracy ?? 0, place.altitude ?? 0, place.speed ?? 0, place.course ?? 0]
-                .allSatisfy { $0.isFinite }
+            [
+                place.latitude, place.longitude, place.horizontalAccuracy ?? 0, place.verticalAccuracy ?? 0,
+                place.altitude ?? 0, place.speed ?? 0, place.course ?? 0,
+            ]
+            .allSatisfy { $0.isFinite }
         case .list(let elements, _): elements.allSatisfy { $0.isWritable }
         default: true
         }
     }
 
-    /// True if the server's value is the one that was sent. The server adds the zone to references and members to assets.
+    /// True if the server's value is the one that was sent. The server adds the zone to references and members to
+    /// assets.
     func isSame(as sent: FieldValue) -> Bool {
         switch (self, sent) {
-        case (.reference(let left), .reference(let right)): left.recordName == right.recordName && left.action == right.action
+        case (.reference(let left), .reference(let right)):
+            left.recordName == right.recordName && left.action == right.action
         case (.asset(let left), .asset(let right)): left.fileChecksum == right.fileChecksum && left.size == right.size
-        case (.list(let left, _), .list(let right, _)): left.count == right.count && zip(left, right).allSatisfy { $0.isSame(as: $1) }
+        case (.list(let left, _), .list(let right, _)):
+            left.count == right.count && zip(left, right).allSatisfy { $0.isSame(as: $1) }
         default: self == sent
         }
     }
@@ -231,7 +247,9 @@ extension Record {
     /// - Parameter root: a record of a custom zone of the private database.
     public init(sharing root: Record) {
         let zoneID = root.recordID.zoneID
-        self.init(recordType: Share.recordType, recordID: RecordID(recordName: Name("Share-\(UUID().uuidString)"), zoneID: zoneID))
+        self.init(
+            recordType: Share.recordType,
+            recordID: RecordID(recordName: Name("Share-\(UUID().uuidString)"), zoneID: zoneID))
         sharing = Share(rootName: root.recordID.recordName, shortGUID: root.shortGUID ?? "", participants: [])
     }
 
@@ -254,7 +272,9 @@ extension Record {
 extension Share {
     /// Invites a user. One who was invited before gets the new rights.
     public mutating func addParticipant(_ participant: ShareParticipant) {
-        if let place = participants.firstIndex(where: { $0.lookupInfo.matches(participant.lookupInfo) || $0.isSameUser(participant) }) {
+        if let place = participants.firstIndex(where: {
+            $0.lookupInfo.matches(participant.lookupInfo) || $0.isSameUser(participant)
+        }) {
             participants[place].permission = participant.permission
         } else {
             participants.append(participant)
@@ -268,7 +288,9 @@ extension Share {
 }
 
 extension ShareParticipant {
-    fileprivate func isSameUser(_ other: ShareParticipant) -> Bool { userRecordName != nil && userRecordName == other.userRecordName }
+    fileprivate func isSameUser(_ other: ShareParticipant) -> Bool {
+        userRecordName != nil && userRecordName == other.userRecordName
+    }
 }
 
 /// The share that a link leads to, and the user's part in it (CKShare.Metadata).
@@ -297,12 +319,16 @@ public struct ShareMetadata: Sendable {
     /// - Throws: ``OperationError`` for an answer without a record's type.
     init(_ received: ReceivedShareMetadata) throws(OperationError) {
         let scope = received.databaseScope ?? .shared
-        func record(_ received: ReceivedRecord) throws(OperationError) -> Record { try scope.record(.success(received)).get() }
+        func record(_ received: ReceivedRecord) throws(OperationError) -> Record {
+            try scope.record(.success(received)).get()
+        }
         shortGUID = received.shortGUID
         containerIdentifier = received.containerIdentifier
         databaseScope = scope
         share = try record(received.share)
-        rootRecordID = received.rootRecordName.map { [zoneID = share.recordID.zoneID] in RecordID(recordName: $0, zoneID: zoneID) }
+        rootRecordID = received.rootRecordName.map { [zoneID = share.recordID.zoneID] in
+            RecordID(recordName: $0, zoneID: zoneID)
+        }
         rootRecord = if let root = received.rootRecord { try record(root) } else { nil }
         ownerIdentity = received.owner
         participantRole = received.participantType ?? .publicUser

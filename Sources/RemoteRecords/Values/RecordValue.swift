@@ -36,7 +36,9 @@ extension PlainRecordElement {
 
     /// The values in a field with a list; `nil` if one has another type.
     public static func readList(_ content: FieldContent) -> [Self]? {
-        guard case .value(.list(let elements, let type), _) = content, type == nil || type == valueType else { return nil }
+        guard case .value(.list(let elements, let type), _) = content, type == nil || type == valueType else {
+            return nil
+        }
         let values = elements.compactMap { read($0) }
         return values.count == elements.count ? values : nil
     }
@@ -57,7 +59,8 @@ extension FieldContent {
             switch self {
             case .file: [AssetFile.self]
             case .files: [[AssetFile].self]
-            case .value(.list, _): [[String].self, [Int].self, [Double].self, [Date].self, [Data].self, [Location].self, [Reference].self]
+            case .value(.list, _):
+                [[String].self, [Int].self, [Double].self, [Date].self, [Data].self, [Location].self, [Reference].self]
             case .value: [String.self, Int.self, Double.self, Date.self, Data.self, Location.self, Reference.self]
             }
         for type in types {
@@ -74,13 +77,17 @@ extension Array: RecordValue where Element: RecordElement {
 
 extension String: PlainRecordElement {
     public static var valueType: ValueType { .string }
-    public static func read(_ value: FieldValue) -> String? { if case .string(let string) = value { string } else { nil } }
+    public static func read(_ value: FieldValue) -> String? {
+        if case .string(let string) = value { string } else { nil }
+    }
     public var fieldValue: FieldValue { .string(self) }
 }
 
 extension Int64: PlainRecordElement {
     public static var valueType: ValueType { .int64 }
-    public static func read(_ value: FieldValue) -> Int64? { if case .int64(let integer) = value { integer } else { nil } }
+    public static func read(_ value: FieldValue) -> Int64? {
+        if case .int64(let integer) = value { integer } else { nil }
+    }
     public var fieldValue: FieldValue { .int64(self) }
 }
 
@@ -99,7 +106,9 @@ extension Bool: PlainRecordElement {
 
 extension Double: PlainRecordElement {
     public static var valueType: ValueType { .double }
-    public static func read(_ value: FieldValue) -> Double? { if case .double(let double) = value { double } else { nil } }
+    public static func read(_ value: FieldValue) -> Double? {
+        if case .double(let double) = value { double } else { nil }
+    }
     public var fieldValue: FieldValue { .double(self) }
 }
 
@@ -108,7 +117,11 @@ extension Date: PlainRecordElement {
     public static var valueType: ValueType { .timestamp }
 
     public static func read(_ value: FieldValue) -> Date? {
-        if case .timestamp(let timestamp) = value { Date(timeIntervalSince1970: Double(timestamp.milliseconds) / 1000) } else { nil }
+        if case .timestamp(let timestamp) = value {
+            Date(timeIntervalSince1970: Double(timestamp.milliseconds) / 1000)
+        } else {
+            nil
+        }
     }
 
     public var fieldValue: FieldValue {
@@ -119,32 +132,43 @@ extension Date: PlainRecordElement {
 
 extension Data: PlainRecordElement {
     public static var valueType: ValueType { .bytes }
-    public static func read(_ value: FieldValue) -> Data? { if case .bytes(let bytes) = value { Data(bytes) } else { nil } }
+    public static func read(_ value: FieldValue) -> Data? {
+        if case .bytes(let bytes) = value { Data(bytes) } else { nil }
+    }
     public var fieldValue: FieldValue { .bytes(Array(self)) }
 }
 
 extension Location: PlainRecordElement {
     public static var valueType: ValueType { .location }
-    public static func read(_ value: FieldValue) -> Location? { if case .location(let location) = value { location } else { nil } }
+    public static func read(_ value: FieldValue) -> Location? {
+        if case .location(let location) = value { location } else { nil }
+    }
     public var fieldValue: FieldValue { .location(self) }
 }
 
 extension Reference: PlainRecordElement {
     public static var valueType: ValueType { .reference }
-    public static func read(_ value: FieldValue) -> Reference? { if case .reference(let reference) = value { reference } else { nil } }
+    public static func read(_ value: FieldValue) -> Reference? {
+        if case .reference(let reference) = value { reference } else { nil }
+    }
     public var fieldValue: FieldValue { .reference(self) }
 }
 
 extension AssetFile: RecordElement {
-    public static func read(_ content: FieldContent) -> AssetFile? { if case .file(let file) = content { file } else { nil } }
-    public static func readList(_ content: FieldContent) -> [AssetFile]? { if case .files(let files) = content { files } else { nil } }
+    public static func read(_ content: FieldContent) -> AssetFile? {
+        if case .file(let file) = content { file } else { nil }
+    }
+    public static func readList(_ content: FieldContent) -> [AssetFile]? {
+        if case .files(let files) = content { files } else { nil }
+    }
     public var fieldContent: FieldContent { .file(self) }
     public static func fieldContent(of list: [AssetFile]) -> FieldContent { .files(list) }
 }
 
 // MARK: - Contents of fields
 
-/// The content of a record's field: a value, or files. `FieldValue` of Records has no file that is still to be uploaded, and no address.
+/// The content of a record's field: a value, or files. `FieldValue` of Records has no file that is still to be
+/// uploaded, and no address.
 public enum FieldContent: Sendable, Hashable {
     /// A value that is no asset.
     case value(FieldValue, isEncrypted: Bool)
@@ -172,7 +196,8 @@ public enum FieldContent: Sendable, Hashable {
         case .value(let value, _): value
         case .file(let file): file.asset.map { .asset($0) }
         case .files(let files):
-            files.allSatisfy { $0.asset != nil } ? .list(files.compactMap { $0.asset.map { .asset($0) } }, of: .asset) : nil
+            files.allSatisfy { $0.asset != nil }
+                ? .list(files.compactMap { $0.asset.map { .asset($0) } }, of: .asset) : nil
         }
     }
 

@@ -9,7 +9,8 @@ public struct ClientBook: Sendable {
     public static let clientLimit = 256
     /// The maximum number of feeds of all clients together.
     public static let feedLimit = 1000
-    /// The approximate memory limit in bytes. Above it, the least recently seen clients keep only the last pull of each feed.
+    /// The approximate memory limit in bytes. Above it, the least recently seen clients keep only the last pull of each
+    /// feed.
     public static let bytesLimit = 16 << 20
 
     private var known: [KnownClient.ID: KnownClient] = [:]
@@ -34,13 +35,17 @@ public struct ClientBook: Sendable {
         while known.count > Self.clientLimit || feedCount > Self.feedLimit { forgetOldest(but: id) }
         if size > Self.bytesLimit { forgetDeliveries(but: id) }
         while size > Self.bytesLimit, known.count > 1 { forgetOldest(but: id) }
-        while size > Self.bytesLimit, (known[id]?.feedCount ?? 0) > 1 { change(id, of: request) { $0.forgetOldestFeed() } }
+        while size > Self.bytesLimit, (known[id]?.feedCount ?? 0) > 1 {
+            change(id, of: request) { $0.forgetOldestFeed() }
+        }
         return warnings
     }
 
     /// Changes a client and updates the size totals.
     @discardableResult
-    private mutating func change<Value>(_ id: KnownClient.ID, of request: ServedRequest, _ body: (inout KnownClient) -> Value) -> Value {
+    private mutating func change<Value>(
+        _ id: KnownClient.ID, of request: ServedRequest, _ body: (inout KnownClient) -> Value
+    ) -> Value {
         guard let index = known.index(forKey: id) else {
             var client = KnownClient(id, request.client, at: request.started)
             let value = body(&client)
@@ -58,13 +63,16 @@ public struct ClientBook: Sendable {
     }
 
     private mutating func forgetOldest(but id: KnownClient.ID) {
-        guard let oldest = known.filter({ $0.key != id }).min(by: { $0.value.lastSeen < $1.value.lastSeen }) else { return }
+        guard let oldest = known.filter({ $0.key != id }).min(by: { $0.value.lastSeen < $1.value.lastSeen }) else {
+            return
+        }
         known[oldest.key] = nil
         feedCount -= oldest.value.feedCount
         size -= oldest.value.size
     }
 
-    /// Reduces the least recently seen clients to the last pull of each feed, until a quarter of the memory limit is free.
+    /// Reduces the least recently seen clients to the last pull of each feed, until a quarter of the memory limit is
+    /// free.
     private mutating func forgetDeliveries(but id: KnownClient.ID) {
         let order = known.filter { $0.key != id }.sorted { $0.value.lastSeen < $1.value.lastSeen }.map(\.key)
         for key in order + [id] where size > Self.bytesLimit / 4 * 3 {
@@ -83,12 +91,20 @@ public struct ClientBook: Sendable {
         var (own, foreign): (Set<ChangeToken>, Set<ChangeToken>) = ([], [])
         for client in known.values {
             let isOwn = client.address == id.address && client.userRecordName == id.userRecordName
-            if isOwn { own.formUnion(client.given(among: tokens)) } else { foreign.formUnion(client.given(among: tokens)) }
+            if isOwn {
+                own.formUnion(client.given(among: tokens))
+            } else {
+                foreign.formUnion(client.given(among: tokens))
+            }
         }
         var strays: [Int: RequestWarning] = [:]
         for index in refused {
             guard let sent = pulls[index].sent else { continue }
-            if own.contains(sent) { strays[index] = .tokenOfAnotherZone } else if foreign.contains(sent) { strays[index] = .tokenOfAnotherUser }
+            if own.contains(sent) {
+                strays[index] = .tokenOfAnotherZone
+            } else if foreign.contains(sent) {
+                strays[index] = .tokenOfAnotherUser
+            }
         }
         return strays
     }
@@ -100,8 +116,8 @@ public struct ClientBook: Sendable {
 public struct ClientIdentity: Sendable, Hashable {
     /// The header `X-Skylight-Client`.
     public var name: String?
-    /// The client's id: the header `X-Skylight-Device`, else the `clientId` that CloudKit JS and pyicloud send. The records that the client saves
-    /// have it as their `deviceID`, and so has the client's token for notifications.
+    /// The client's id: the header `X-Skylight-Device`, else the `clientId` that CloudKit JS and pyicloud send. The
+    /// records that the client saves have it as their `deviceID`, and so has the client's token for notifications.
     public var deviceID: String?
     public var userAgent: String?
 
@@ -111,7 +127,8 @@ public struct ClientIdentity: Sendable, Hashable {
         self.userAgent = userAgent
     }
 
-    /// The names of the console: as its pages load and save files and follow feeds, and as it repeats a request of a client.
+    /// The names of the console: as its pages load and save files and follow feeds, and as it repeats a request of a
+    /// client.
     public static let consoleName = "Skylight console"
     public static let replayName = "Skylight replay"
     /// The name of the command line, and of other Skylights, that use this server.
@@ -119,9 +136,12 @@ public struct ClientIdentity: Sendable, Hashable {
     private static let ownNames = [consoleName, replayName, commandLineName]
 
     /// True for the console and the command line, which are no clients of an app.
-    public var isOfSkylight: Bool { name.map { name in Self.ownNames.contains { name.utf8.elementsEqual($0.utf8) } } ?? false }
+    public var isOfSkylight: Bool {
+        name.map { name in Self.ownNames.contains { name.utf8.elementsEqual($0.utf8) } } ?? false
+    }
 
-    /// The id by which all parts of Skylight tell clients of a user apart; `nil` for a client that sends neither an id nor a name.
+    /// The id by which all parts of Skylight tell clients of a user apart; `nil` for a client that sends neither an id
+    /// nor a name.
     public var clientID: String? { deviceID ?? name }
 
     /// The common id of a client's requests: its ``clientID``, or its user agent if it has none.
@@ -131,8 +151,8 @@ public struct ClientIdentity: Sendable, Hashable {
         return clientID ?? userAgent ?? "unnamed"
     }
 
-    /// The client for display: `Notes on iPad`. Shortens a user agent to its last product, and a UUID to its first characters, with the product
-    /// before it.
+    /// The client for display: `Notes on iPad`. Shortens a user agent to its last product, and a UUID to its first
+    /// characters, with the product before it.
     public var label: String {
         let shortID = clientID.map { Self.isUUID($0) ? String($0.prefix(8)) : $0 }
         guard let shortID else { return product ?? "unnamed" }
@@ -140,11 +160,16 @@ public struct ClientIdentity: Sendable, Hashable {
         return shortID == clientID ? shortID : "\(product.map { "\($0) " } ?? "")\(shortID)"
     }
 
-    /// `Chrome/142.0` from a browser's user agent, `python-requests/2.32` from a program's, and `Notes/2.1` from that of an app on RemoteRecords, which
-    /// ends with Skylight's version.
+    /// `Chrome/142.0` from a browser's user agent, `python-requests/2.32` from a program's, and `Notes/2.1` from that
+    /// of an app on RemoteRecords, which ends with Skylight's version.
     private var product: String? {
-        let words = userAgent?.split(separator: " ").filter { $0.contains("/") && !$0.hasPrefix("(") && !$0.hasPrefix("Safari/") } ?? []
-        return (words.last { !$0.hasPrefix("Skylight/") } ?? words.last ?? userAgent?.prefix(60)).map { String($0.prefix(60)) }
+        let words =
+            userAgent?.split(separator: " ").filter {
+                $0.contains("/") && !$0.hasPrefix("(") && !$0.hasPrefix("Safari/")
+            } ?? []
+        return (words.last { !$0.hasPrefix("Skylight/") } ?? words.last ?? userAgent?.prefix(60)).map {
+            String($0.prefix(60))
+        }
     }
 
     private static func isUUID(_ text: String) -> Bool {

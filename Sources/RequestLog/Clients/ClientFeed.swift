@@ -59,7 +59,8 @@ public struct ClientFeed: Sendable {
 
     /// The approximate memory use in bytes.
     var size: Int {
-        400 + deliveriesSize + (coverage?.size ?? 0) + (lastError?.error.size ?? 0) + expired.reduce(0) { $0 + $1.bytes.count }
+        400 + deliveriesSize + (coverage?.size ?? 0) + (lastError?.error.size ?? 0)
+            + expired.reduce(0) { $0 + $1.bytes.count }
             + (lastSent?.bytes.count ?? 0)
     }
 
@@ -80,7 +81,9 @@ public struct ClientFeed: Sendable {
 
     /// - Parameter stray: the warning about the token, if it was refused.
     /// - Returns: the warnings about the pull, given the earlier ones.
-    mutating func note(_ pull: ServedRequest.Pull, of request: ServedRequest, stray: RequestWarning?) -> [RequestWarning] {
+    mutating func note(_ pull: ServedRequest.Pull, of request: ServedRequest, stray: RequestWarning?)
+        -> [RequestWarning]
+    {
         // A stream began before pulls that are already recorded, so its token can't be a mistake.
         let found = [request.isStream ? nil : warning(of: pull, in: request), stray].compactMap(\.self)
         for warning in found { warnings.count(warning, in: request) }
@@ -95,7 +98,8 @@ public struct ClientFeed: Sendable {
             }
         } else if let given = pull.given {
             changes += pull.changes
-            // A stream may end at a token that another pull received meanwhile, or at its own start. Then it does not move the client back.
+            // A stream may end at a token that another pull received meanwhile, or at its own start. Then it does not
+            // move the client back.
             if !request.isStream || !gave(given) {
                 cover(pull, given, at: request.started)
                 lastGiven = given
@@ -108,7 +112,9 @@ public struct ClientFeed: Sendable {
 
     private mutating func keep(_ delivery: Delivery) {
         var delivery = delivery
-        if let last = deliveries.last?.pull, last.recordTypes == delivery.pull.recordTypes, last.keys == delivery.pull.keys {
+        if let last = deliveries.last?.pull, last.recordTypes == delivery.pull.recordTypes,
+            last.keys == delivery.pull.keys
+        {
             // Clients repeat the same request, so equal lists are stored once.
             (delivery.pull.recordTypes, delivery.pull.keys, delivery.sharesLists) = (last.recordTypes, last.keys, true)
         }
@@ -149,13 +155,15 @@ public struct ClientFeed: Sendable {
     }
 
     private mutating func cover(_ pull: ServedRequest.Pull, _ given: ChangeToken, at time: Timestamp) {
-        if let coverage, let sent = pull.sent, !pull.reverse, coverage.recordTypes == pull.recordTypes, coverage.keys == pull.keys,
+        if let coverage, let sent = pull.sent, !pull.reverse, coverage.recordTypes == pull.recordTypes,
+            coverage.keys == pull.keys,
             sent == coverage.through || deliveries.contains(where: { $0.isOf(coverage, at: sent) })
         {
             self.coverage?.through = given
         } else {
             coverage = Coverage(
-                from: pull.sent, through: given, began: time, recordTypes: pull.recordTypes, keys: pull.keys, size: 200 + pull.listsSize)
+                from: pull.sent, through: given, began: time, recordTypes: pull.recordTypes, keys: pull.keys,
+                size: 200 + pull.listsSize)
         }
     }
 }

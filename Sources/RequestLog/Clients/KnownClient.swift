@@ -117,7 +117,8 @@ public struct KnownClient: Sendable, Identifiable {
         for (index, pull) in request.pulls.enumerated() {
             let zoneID = normalized(pull.zoneID)
             size -= known[zoneID]?.size ?? 0
-            found += known[zoneID, default: ClientFeed(zoneID: zoneID, at: request.started)].note(pull, of: request, stray: strays[index])
+            found += known[zoneID, default: ClientFeed(zoneID: zoneID, at: request.started)].note(
+                pull, of: request, stray: strays[index])
             size += known[zoneID]?.size ?? 0
         }
         while known.count > ClientBook.feedLimit / 4 { forgetOldestFeed() }
@@ -129,7 +130,8 @@ public struct KnownClient: Sendable, Identifiable {
 
 extension [RequestWarning: KnownClient.WarningCount] {
     mutating func count(_ warning: RequestWarning, in request: ServedRequest) {
-        self[warning] = KnownClient.WarningCount(count: (self[warning]?.count ?? 0) + 1, requestID: request.id, time: request.started)
+        self[warning] = KnownClient.WarningCount(
+            count: (self[warning]?.count ?? 0) + 1, requestID: request.id, time: request.started)
     }
 }
 

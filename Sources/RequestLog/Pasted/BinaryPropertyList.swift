@@ -45,9 +45,12 @@ public struct BinaryPropertyList: Sendable, Hashable {
     /// The maximum number of keys to search in a dictionary. Dictionaries in archives have far fewer.
     private static let keyLimit = 1000
 
-    /// The index of the value for a string key; `nil` if the object is not a dictionary, or its first 1,000 keys do not include the key.
+    /// The index of the value for a string key; `nil` if the object is not a dictionary, or its first 1,000 keys do not
+    /// include the key.
     public subscript(key: String, in object: Int) -> Int? {
-        guard objects.indices.contains(object), case .dictionary(let keys, let values) = objects[object] else { return nil }
+        guard objects.indices.contains(object), case .dictionary(let keys, let values) = objects[object] else {
+            return nil
+        }
         return zip(keys.prefix(Self.keyLimit), values).first { isString($0.0, key) }?.1
     }
 
@@ -79,20 +82,29 @@ struct BinaryPropertyListReader {
 
     init(_ bytes: [UInt8]) throws(BinaryPropertyListError) {
         let trailer = bytes.count - Self.trailerLength
-        guard trailer > Self.headerLength else { throw BinaryPropertyListError("it ends before its table of objects", at: bytes.count) }
+        guard trailer > Self.headerLength else {
+            throw BinaryPropertyListError("it ends before its table of objects", at: bytes.count)
+        }
         self.bytes = bytes
         offsetLength = Int(bytes[trailer + 6])
         referenceLength = Int(bytes[trailer + 7])
-        func number(_ offset: Int) -> UInt64 { bytes[(trailer + offset)..<(trailer + offset + 8)].reduce(0) { $0 << 8 | UInt64($1) } }
+        func number(_ offset: Int) -> UInt64 {
+            bytes[(trailer + offset)..<(trailer + offset + 8)].reduce(0) { $0 << 8 | UInt64($1) }
+        }
         guard (1...8).contains(offsetLength), (1...8).contains(referenceLength) else {
-            throw BinaryPropertyListError("it does not end like a property list: the text is cut or damaged", at: trailer + 6)
+            throw BinaryPropertyListError(
+                "it does not end like a property list: the text is cut or damaged", at: trailer + 6)
         }
         let (count, top, end) = (number(8), number(16), number(24))
         guard count > 0, count <= UInt64(BinaryPropertyList.objectLimit) else {
             throw BinaryPropertyListError("its object count \(count) is wrong", at: trailer + 8)
         }
-        guard top < count else { throw BinaryPropertyListError("its top object is not one of its \(count) objects", at: trailer + 16) }
-        guard end >= UInt64(Self.headerLength), end <= UInt64(trailer), UInt64(trailer) - end >= count * UInt64(offsetLength) else {
+        guard top < count else {
+            throw BinaryPropertyListError("its top object is not one of its \(count) objects", at: trailer + 16)
+        }
+        guard end >= UInt64(Self.headerLength), end <= UInt64(trailer),
+            UInt64(trailer) - end >= count * UInt64(offsetLength)
+        else {
             throw BinaryPropertyListError("its table of objects is in the wrong place", at: trailer + 24)
         }
         (self.count, self.top, self.end) = (Int(count), Int(top), Int(end))
@@ -128,7 +140,8 @@ struct BinaryPropertyListReader {
             let length = 1 << low
             try take(length, at: offset)
             let bits = try integer(at: offset + 1, length: length, before: end)
-            return .real(length == 4 ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits))
+            return .real(
+                length == 4 ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits))
         case 0x33:
             try take(8, at: offset)
             return .date(Double(bitPattern: try integer(at: offset + 1, length: 8, before: end)))
@@ -144,42 +157,57 @@ struct BinaryPropertyListReader {
             return .string(String(decoding: bytes[start..<(start + length)], as: UTF8.self))
         case 0x60...0x6F:
             let (start, length) = try extent(of: 2, low, at: offset)
-            let units = stride(from: start, to: start + length, by: 2).map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
+            let units = stride(from: start, to: start + length, by: 2).map {
+                UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1])
+            }
             return .string(String(decoding: units, as: UTF16.self))
         case 0xA0...0xAF: return .array(try references(low, at: offset))
         case 0xB0...0xCF: return .set(try references(low, at: offset))
         case 0xD0...0xDF:
             let all = try references(low, at: offset, each: 2)
             return .dictionary(keys: Array(all.prefix(all.count / 2)), values: Array(all.suffix(all.count / 2)))
-        default: throw BinaryPropertyListError("an object of the unknown kind 0x\(Hexadecimal.text(of: [marker]))", at: offset)
+        default:
+            throw BinaryPropertyListError(
+                "an object of the unknown kind 0x\(Hexadecimal.text(of: [marker]))", at: offset)
         }
     }
 
     /// The position and the length of an object's content, in bytes.
-    private mutating func extent(of unit: Int, _ low: Int, at offset: Int) throws(BinaryPropertyListError) -> (start: Int, length: Int) {
+    private mutating func extent(of unit: Int, _ low: Int, at offset: Int) throws(BinaryPropertyListError) -> (
+        start: Int, length: Int
+    ) {
         var (start, count) = (offset + 1, UInt64(low))
         if low == 0x0F {
             // A longer count follows the marker, as an integer object.
-            guard start < end, (0x10...0x13).contains(bytes[start]) else { throw BinaryPropertyListError("a length that is not an integer", at: offset) }
+            guard start < end, (0x10...0x13).contains(bytes[start]) else {
+                throw BinaryPropertyListError("a length that is not an integer", at: offset)
+            }
             let length = 1 << Int(bytes[start] & 0x0F)
             try take(1 + length, at: offset)
             count = try integer(at: start + 1, length: length, before: end)
             start += 1 + length
         }
-        guard count <= UInt64(bytes.count) else { throw BinaryPropertyListError("an object that is longer than the list", at: offset) }
+        guard count <= UInt64(bytes.count) else {
+            throw BinaryPropertyListError("an object that is longer than the list", at: offset)
+        }
         let length = Int(count) * unit
-        guard start + length <= end else { throw BinaryPropertyListError("an object that goes beyond the end of the list", at: offset) }
+        guard start + length <= end else {
+            throw BinaryPropertyListError("an object that goes beyond the end of the list", at: offset)
+        }
         try take(length, at: offset)
         return (start, length)
     }
 
-    private mutating func references(_ low: Int, at offset: Int, each: Int = 1) throws(BinaryPropertyListError) -> [Int] {
+    private mutating func references(_ low: Int, at offset: Int, each: Int = 1) throws(BinaryPropertyListError) -> [Int]
+    {
         let (start, length) = try extent(of: referenceLength * each, low, at: offset)
         var references: [Int] = []
         references.reserveCapacity(length / referenceLength)
         for place in stride(from: start, to: start + length, by: referenceLength) {
             let reference = try integer(at: place, length: referenceLength, before: end)
-            guard reference < UInt64(count) else { throw BinaryPropertyListError("a reference to object \(reference) of \(count)", at: place) }
+            guard reference < UInt64(count) else {
+                throw BinaryPropertyListError("a reference to object \(reference) of \(count)", at: place)
+            }
             references.append(Int(reference))
         }
         return references
@@ -196,7 +224,9 @@ struct BinaryPropertyListReader {
     }
 
     private func integer(at offset: Int, length: Int, before end: Int) throws(BinaryPropertyListError) -> UInt64 {
-        guard offset + length <= end else { throw BinaryPropertyListError("a number that goes beyond the end of the list", at: offset) }
+        guard offset + length <= end else {
+            throw BinaryPropertyListError("a number that goes beyond the end of the list", at: offset)
+        }
         return bytes[offset..<(offset + length)].reduce(0) { $0 << 8 | UInt64($1) }
     }
 

@@ -38,11 +38,15 @@ public struct ErrorText: Sendable, Hashable {
 extension ErrorText {
     /// Objects with a `serverErrorCode`, complete or truncated. CloudKit JS prints the names with an underscore.
     private static func serverErrors(_ text: String) -> [ReadError] {
-        let names = ["serverErrorCode", "ckErrorCode", "reason", "uuid", "recordName", "subscriptionID", "zoneName", "retryAfter"]
+        let names = [
+            "serverErrorCode", "ckErrorCode", "reason", "uuid", "recordName", "subscriptionID", "zoneName",
+            "retryAfter",
+        ]
         let json = LooseJSON(Array(text.utf8), members: Set(names + names.map { "_\($0)" }))
         var order: [Int] = []
         var errors: [Int: ReadError] = [:]
-        for member in json.members where ["serverErrorCode", "_serverErrorCode", "ckErrorCode", "_ckErrorCode"].contains(member.name) {
+        for member in json.members
+        where ["serverErrorCode", "_serverErrorCode", "ckErrorCode", "_ckErrorCode"].contains(member.name) {
             // CloudKit JS adds its own code beside the server's. The server's code is more specific.
             let isServers = member.name.hasSuffix("serverErrorCode")
             if errors[member.container] == nil {
@@ -89,7 +93,10 @@ extension ErrorText {
         }
         for match in text.matches(of: /[A-Za-z_]{4,60}/) {
             let word = String(match.0)
-            if let code = ErrorCode.named(word) ?? (word.first?.isUppercase == true && !word.hasPrefix("CKError") ? nil : ErrorCode.frameworkNamed(word)) {
+            if let code = ErrorCode.named(word)
+                ?? (word.first?.isUppercase == true && !word.hasPrefix("CKError")
+                    ? nil : ErrorCode.frameworkNamed(word))
+            {
                 add(code)
             }
         }
@@ -97,7 +104,10 @@ extension ErrorText {
         let number = text.firstMatch(of: /(?:CKError[A-Za-z]*|error|code)[\s:=#(]*([0-9]{1,4})/.ignoresCase())
         if let code = number.flatMap({ Int($0.1) }).flatMap(ErrorCode.framework) { return [errorOf(code)] }
         if let code = Int(text.filter { !$0.isWhitespace }).flatMap(ErrorCode.framework) { return [errorOf(code)] }
-        guard let line = text.split(whereSeparator: \.isNewline).first(where: { KnownReason(quotedIn: String($0)) != nil }) else { return [] }
+        guard
+            let line = text.split(whereSeparator: \.isNewline).first(where: { KnownReason(quotedIn: String($0)) != nil }
+            )
+        else { return [] }
         var error = ReadError(depth: 0)
         error.message = String(line.prefix(500))
         return [error]
@@ -167,7 +177,9 @@ public struct ReadError: Sendable, Hashable {
 /// Each error gets its own text, without the text of inner errors. Brackets outside of quotation marks determine
 /// the nesting. The reader accepts any text, because logs are truncated and messages contain quotation marks.
 struct ErrorDescriptionReader {
-    private static let heads = ["<CKError", "<CKUnderlyingError", "Error Domain=", "CKErrorDomain error "].map { Array($0.utf8) }
+    private static let heads = ["<CKError", "<CKUnderlyingError", "Error Domain=", "CKErrorDomain error "].map {
+        Array($0.utf8)
+    }
 
     private struct Found {
         var error: ReadError
@@ -180,7 +192,9 @@ struct ErrorDescriptionReader {
         let level: Int
     }
 
-    private static let followers = [UInt8(ascii: ";"), UInt8(ascii: ","), UInt8(ascii: ">"), UInt8(ascii: "}"), UInt8(ascii: ")")]
+    private static let followers = [
+        UInt8(ascii: ";"), UInt8(ascii: ","), UInt8(ascii: ">"), UInt8(ascii: "}"), UInt8(ascii: ")"),
+    ]
     private static let quotationLimit = 4_000
 
     private let text: [UInt8]
@@ -201,7 +215,10 @@ struct ErrorDescriptionReader {
         while index < text.count {
             if let head = head(at: index), found.count <= ErrorText.errorLimit {
                 var error = ReadError(depth: open.count)
-                error.subject = open.isEmpty ? nil : Self.subject(String(decoding: found[open[open.count - 1].index].text.suffix(400), as: UTF8.self))
+                error.subject =
+                    open.isEmpty
+                    ? nil
+                    : Self.subject(String(decoding: found[open[open.count - 1].index].text.suffix(400), as: UTF8.self))
                 found.append(Found(error: error))
                 open.append(Open(index: found.count - 1, level: level))
                 if head == UInt8(ascii: "<") { level += 1 }
@@ -235,13 +252,16 @@ struct ErrorDescriptionReader {
         return Self.withMessagesOfCauses(found.map { Self.reading($0) })
     }
 
-    /// CloudKit's internal error is the cause of its public one. It may have the server's message or the request's id alone.
+    /// CloudKit's internal error is the cause of its public one. It may have the server's message or the request's id
+    /// alone.
     private static func withMessagesOfCauses(_ errors: [ReadError]) -> [ReadError] {
         var errors = errors
         for (index, cause) in errors.enumerated().dropFirst() where cause.domain == ErrorCode.internalDomain {
             let outer = errors[index - 1]
             guard outer.domain == "CKErrorDomain", cause.depth == outer.depth + 1 else { continue }
-            if outer.message == nil || outer.knownReason == nil && cause.knownReason != nil { errors[index - 1].message = cause.message }
+            if outer.message == nil || outer.knownReason == nil && cause.knownReason != nil {
+                errors[index - 1].message = cause.message
+            }
             errors[index - 1].internalNumber = outer.internalNumber ?? cause.number
             errors[index - 1].uuid = outer.uuid ?? cause.uuid
             errors[index - 1].container = outer.container ?? cause.container
@@ -287,21 +307,28 @@ struct ErrorDescriptionReader {
         return closings
     }
 
-    /// The item before the equals sign: `name:(zone:owner) =`, `"<CKRecordID: 0x…; recordName=name, zoneID=…>" =`. Swift prints a colon.
+    /// The item before the equals sign: `name:(zone:owner) =`, `"<CKRecordID: 0x…; recordName=name, zoneID=…>" =`.
+    /// Swift prints a colon.
     private static func subject(_ text: String) -> String? {
-        let line = (text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).last.map(String.init) ?? "").trimmingWhiteSpace
+        let line =
+            (text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).last.map(String.init) ?? "")
+            .trimmingWhiteSpace
         let assigned = (line.hasSuffix("\"") ? String(line.dropLast()) : line).trimmingWhiteSpace
         guard assigned.hasSuffix("=") || assigned.hasSuffix(">:") || assigned.hasSuffix("\":") else { return nil }
         let named = String(assigned.dropLast()).trimmingWhiteSpace
         let item = named.hasSuffix("\"") ? String(named.dropLast()) : named
         if item.hasSuffix(">"), let start = item.ranges(of: "<CK").last {
             let identity = item[start.lowerBound...]
-            let name = identity.firstMatch(of: /recordName\s*=\s*([^,;>"]+)/) ?? identity.firstMatch(of: /zoneName\s*=\s*([^,;>"]+)/)
+            let name =
+                identity.firstMatch(of: /recordName\s*=\s*([^,;>"]+)/)
+                ?? identity.firstMatch(of: /zoneName\s*=\s*([^,;>"]+)/)
             return name.map { String($0.1).trimmingWhiteSpace }
         }
         // The text after the previous item, or after the opening bracket.
         let last = item.split(omittingEmptySubsequences: false) { "{,;=".contains($0) }.last.map(String.init) ?? item
-        let subject = (last.split(separator: ":(").first.map(String.init) ?? last).trimmingWhiteSpace.filter { $0 != "\"" }
+        let subject = (last.split(separator: ":(").first.map(String.init) ?? last).trimmingWhiteSpace.filter {
+            $0 != "\""
+        }
         return subject.isEmpty || subject.contains("NSUnderlyingError") || subject.contains("UserInfo") ? nil : subject
     }
 
@@ -310,7 +337,9 @@ struct ErrorDescriptionReader {
     private static func reading(_ found: Found) -> ReadError {
         var error = found.error
         let text = String(decoding: found.text, as: UTF8.self)
-        if let head = text.prefixMatch(of: /<CK(Underlying)?Error[^:"]*:\s*"([^"]{0,200})"\s*\(([0-9]{1,9})(?:\/([0-9]{1,9}))?\)/) {
+        if let head = text.prefixMatch(
+            of: /<CK(Underlying)?Error[^:"]*:\s*"([^"]{0,200})"\s*\(([0-9]{1,9})(?:\/([0-9]{1,9}))?\)/)
+        {
             let isInternal = head.1 != nil
             error.domain = isInternal ? "CKInternalErrorDomain" : "CKErrorDomain"
             error.name = String(head.2)
@@ -319,7 +348,8 @@ struct ErrorDescriptionReader {
         } else if let head = text.prefixMatch(of: /Error Domain=(\S{1,200}) Code=(-?[0-9]{1,9})/) {
             error.domain = String(head.1)
             error.number = Int(head.2)
-            error.message = text.prefixMatch(of: /Error Domain=\S+ Code=\S+ "([^"]*(?:"[^"]*)*?)"(?: UserInfo|\s*$)/).map { String($0.1) }
+            error.message = text.prefixMatch(of: /Error Domain=\S+ Code=\S+ "([^"]*(?:"[^"]*)*?)"(?: UserInfo|\s*$)/)
+                .map { String($0.1) }
         } else if let head = text.prefixMatch(of: /CKErrorDomain error ([0-9]{1,4})/) {
             error.domain = "CKErrorDomain"
             error.number = Int(head.1)
@@ -327,13 +357,18 @@ struct ErrorDescriptionReader {
             error.domain = "CKErrorDomain"
         }
         if error.message == "(null)" { error.message = nil }
-        error.message = quoted(text, /server message\s*=\s*"/) ?? userInfo(text, "ServerErrorDescription") ?? error.message
-            ?? quoted(text, /\([0-9]+(?:\/[0-9]+)?\);\s*"/) ?? userInfo(text, "CKErrorDescription") ?? userInfo(text, "NSLocalizedFailureReason")
+        error.message =
+            quoted(text, /server message\s*=\s*"/) ?? userInfo(text, "ServerErrorDescription") ?? error.message
+            ?? quoted(text, /\([0-9]+(?:\/[0-9]+)?\);\s*"/) ?? userInfo(text, "CKErrorDescription") ?? userInfo(
+                text, "NSLocalizedFailureReason")
             ?? userInfo(text, "NSLocalizedDescription") ?? userInfo(text, "NSDebugDescription")
         error.uuid = bare(text, /(?:RequestUUID|\buuid)\s*=\s*"?([0-9A-Fa-f-]{8,64})/)
         error.operationID = bare(text, /(?:OperationID|\bop)\s*=\s*"?([0-9A-Fa-f]{4,64})/)
         error.container = bare(text, /(?:ContainerID|container ID)\s*=\s*"?([A-Za-z0-9.\-]{1,200})/)
-        error.retryAfter = bare(text, /(?:(?:CKRetryAfter|CKErrorRetryAfterKey|retryAfterSeconds)\s*[=:]\s*"?|[Rr]etry after )([0-9]+(?:\.[0-9]+)?)/).flatMap { Double($0) }
+        error.retryAfter = bare(
+            text,
+            /(?:(?:CKRetryAfter|CKErrorRetryAfterKey|retryAfterSeconds)\s*[=:]\s*"?|[Rr]etry after )([0-9]+(?:\.[0-9]+)?)/
+        ).flatMap { Double($0) }
         error.clientTag = bare(text, /clientEtag\s*=\s*"?([A-Za-z0-9]+)/)
         error.serverTag = bare(text, /serverEtag\s*=\s*"?([A-Za-z0-9]+)/)
         return error
@@ -343,21 +378,25 @@ struct ErrorDescriptionReader {
         text.firstMatch(of: pattern).map { String($0.1).trimmingWhiteSpace }
     }
 
-    /// A value of the `UserInfo`, as Objective-C or Swift prints it. Values without quotation marks have commas: the next key ends them.
+    /// A value of the `UserInfo`, as Objective-C or Swift prints it. Values without quotation marks have commas: the
+    /// next key ends them.
     private static func userInfo(_ text: String, _ key: String) -> String? {
         for range in text.ranges(of: key) where text[..<range.lowerBound].last?.isLetter != true {
             let mark = text[range.upperBound...].drop { $0 == "\"" || $0 == " " }
             guard mark.first == "=" || mark.first == ":" else { continue }
             let value = mark.dropFirst().drop { $0 == " " }
             if value.first == "\"" { return quotation(value.dropFirst()) }
-            let end = value.firstRange(of: /, "?(?:[A-Z]|ck_)[A-Za-z0-9_]*"?\s*[=:]|;?\s*[}\]\n]/)?.lowerBound ?? value.endIndex
+            let end =
+                value.firstRange(of: /, "?(?:[A-Z]|ck_)[A-Za-z0-9_]*"?\s*[=:]|;?\s*[}\]\n]/)?.lowerBound
+                ?? value.endIndex
             let message = String(value[..<end]).trimmingWhiteSpace
             return message.isEmpty || message == "(null)" ? nil : message
         }
         return nil
     }
 
-    /// The text between the quotation mark at the end of the pattern and the last one before a semicolon, a bracket or the end.
+    /// The text between the quotation mark at the end of the pattern and the last one before a semicolon, a bracket or
+    /// the end.
     private static func quoted(_ text: String, _ pattern: some RegexComponent) -> String? {
         text.firstRange(of: pattern).flatMap { quotation(text[$0.upperBound...]) }
     }

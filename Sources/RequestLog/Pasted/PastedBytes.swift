@@ -37,7 +37,10 @@ public struct PastedBytes: Sendable, Hashable {
 
     public var content: Content {
         if BinaryPropertyList.isOne(bytes) {
-            if gap != nil { return .brokenPropertyList(BinaryPropertyListError("the text leaves out bytes of it", at: gap?.offset ?? 0)) }
+            if gap != nil {
+                return .brokenPropertyList(
+                    BinaryPropertyListError("the text leaves out bytes of it", at: gap?.offset ?? 0))
+            }
             do throws(BinaryPropertyListError) {
                 return .propertyList(PropertyListOutline(of: try BinaryPropertyList(bytes)))
             } catch {
@@ -49,7 +52,8 @@ public struct PastedBytes: Sendable, Hashable {
 
     /// The bytes as text; `nil` if they are not readable text.
     private var readableText: String? {
-        guard gap == nil, bytes.count >= 4, bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }),
+        guard gap == nil, bytes.count >= 4,
+            bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }),
             let text = String(validating: bytes, as: UTF8.self)
         else { return nil }
         return text
@@ -110,7 +114,9 @@ extension Hexadecimal {
     static func read(_ text: some Sequence<UInt8>) throws(UnreadableText) -> [UInt8] {
         let text = Array(text)
         if let bytes = bytes(of: text) { return bytes }
-        if let index = text.firstIndex(where: { value(of: $0) == nil }) { throw UnreadableText(text[index], at: index, in: text) }
+        if let index = text.firstIndex(where: { value(of: $0) == nil }) {
+            throw UnreadableText(text[index], at: index, in: text)
+        }
         throw UnreadableText("Hexadecimal text has two digits for each byte; these are \(text.count)")
     }
 }
@@ -123,11 +129,15 @@ extension Base64 {
         let digits = text.prefix { $0 != UInt8(ascii: "=") }
         let padding = text.dropFirst(digits.count)
         guard padding.count <= 2, padding.allSatisfy({ $0 == UInt8(ascii: "=") }) else {
-            throw UnreadableText("There is text after the padding ‘=’ at character \(digits.count + 1). Paste one value only")
+            throw UnreadableText(
+                "There is text after the padding ‘=’ at character \(digits.count + 1). Paste one value only")
         }
-        if let index = digits.firstIndex(where: { value(of: $0) == nil }) { throw UnreadableText(text[index], at: index, in: text) }
+        if let index = digits.firstIndex(where: { value(of: $0) == nil }) {
+            throw UnreadableText(text[index], at: index, in: text)
+        }
         guard let bytes = bytes(of: digits) else {
-            throw UnreadableText("Base64 can't have \(digits.count) characters: one is missing, or there is one too many")
+            throw UnreadableText(
+                "Base64 can't have \(digits.count) characters: one is missing, or there is one too many")
         }
         let hasPlus = digits.contains { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") }
         let hasHyphen = digits.contains { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
@@ -150,7 +160,9 @@ public struct UnreadableText: Error, Sendable, Hashable, CustomStringConvertible
     init(_ character: UInt8, at index: Int, in text: [UInt8]) {
         // The byte may be part of a multibyte character.
         let end = text[(index + 1)...].firstIndex { $0 & 0xC0 != 0x80 } ?? text.count
-        let shown = character < 0x20 || character == 0x7F ? "A control character" : "‘\(String(decoding: text[index..<end], as: UTF8.self))’"
+        let shown =
+            character < 0x20 || character == 0x7F
+            ? "A control character" : "‘\(String(decoding: text[index..<end], as: UTF8.self))’"
         self.init("\(shown) at character \(index + 1) belongs to neither base64 nor hexadecimal text")
     }
 }
@@ -178,10 +190,13 @@ public struct HexDump: Sendable, Hashable {
         leftOut = bytes.count - shown.count
         lines = stride(from: 0, to: shown.count, by: 16).map { start in
             let part = shown[start..<min(start + 16, shown.count)]
-            let halves = [part.prefix(8), part.dropFirst(8)].filter { !$0.isEmpty }.map { Hexadecimal.text(of: $0, inGroupsOf: 1) }
+            let halves = [part.prefix(8), part.dropFirst(8)].filter { !$0.isEmpty }.map {
+                Hexadecimal.text(of: $0, inGroupsOf: 1)
+            }
             return Line(
                 offset: String(start, digits: 8, radix: 16), digits: halves.joined(separator: "  "),
-                characters: String(decoding: part.map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: ".") }, as: UTF8.self))
+                characters: String(
+                    decoding: part.map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: ".") }, as: UTF8.self))
         }
     }
 }

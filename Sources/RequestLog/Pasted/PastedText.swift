@@ -39,11 +39,15 @@ extension PastedText {
         if text.utf8.count > Self.limit { return nil }
         let wrapped = WrappedText(Self.trimmed(Array(text.utf8)))
         let value = Self.trimmed(Array(wrapped.value.utf8))
-        if let kind = PastedKind(text: wrapped.value), kind != .recordChangeTag || wrapped.name == nil { return PastedKind.named(wrapped.name) ?? kind }
+        if let kind = PastedKind(text: wrapped.value), kind != .recordChangeTag || wrapped.name == nil {
+            return PastedKind.named(wrapped.name) ?? kind
+        }
         let bytes = Self.lenientBytes(value)
         let kind = bytes.map { PastedKind(bytes: $0.bytes) }
         // A marker of Skylight tells more than its name.
-        if let named = PastedKind.named(wrapped.name) { return if case .continuationMarker? = kind { kind } else { named } }
+        if let named = PastedKind.named(wrapped.name) {
+            return if case .continuationMarker? = kind { kind } else { named }
+        }
         // As NSData prints the token of a device.
         if let bytes, bytes.forms == [.dataDump], bytes.bytes.count == 32 { return .credential(.notificationToken) }
         return kind
@@ -52,7 +56,8 @@ extension PastedText {
     /// The bytes of a value, also of one whose last digit is cut off.
     private static func lenientBytes(_ text: [UInt8]) -> PastedBytes? {
         if let bytes = try? value(text, layers: 2) {
-            let isCutHex = bytes.bytes.count > 8 && text.count % 2 == 1 && text.allSatisfy { Hexadecimal.value(of: $0) != nil }
+            let isCutHex =
+                bytes.bytes.count > 8 && text.count % 2 == 1 && text.allSatisfy { Hexadecimal.value(of: $0) != nil }
             return isCutHex ? (try? value(text.dropLast(), layers: 0)) ?? bytes : bytes
         }
         guard text.count > 8, let bytes = try? value(text.dropLast(), layers: 2) else { return nil }
@@ -66,7 +71,8 @@ extension PastedText {
 extension PastedText {
     /// The names of members with tokens, in answers, requests and program output.
     private static let tokenNames: [String: FoundToken.Kind] = [
-        "syncToken": .changeToken, "metaSyncToken": .changeToken, "serverChangeToken": .changeToken, "previousServerChangeToken": .changeToken,
+        "syncToken": .changeToken, "metaSyncToken": .changeToken, "serverChangeToken": .changeToken,
+        "previousServerChangeToken": .changeToken,
         "changeToken": .changeToken, "continuationMarker": .continuationMarker,
     ]
 
@@ -91,7 +97,9 @@ extension PastedText {
     /// - Parameter layers: the maximum number of percent-decoding passes. URLs within URLs are encoded twice.
     private static func value(_ text: [UInt8], layers: Int) throws(UnreadableText) -> PastedBytes {
         if let data = described(text) { return try value(data, layers: layers) }
-        if text.first == UInt8(ascii: "<"), text.last == UInt8(ascii: ">") { return try dataDump(Array(text.dropFirst().dropLast())) }
+        if text.first == UInt8(ascii: "<"), text.last == UInt8(ascii: ">") {
+            return try dataDump(Array(text.dropFirst().dropLast()))
+        }
         if layers > 0, case let decoded = PercentEncoding.bytes(of: text).bytes, decoded.count < text.count {
             let inner = try value(trimmed(decoded), layers: layers - 1)
             return PastedBytes(inner.bytes, [.percentEncoded] + inner.forms, gap: inner.gap)
@@ -113,16 +121,21 @@ extension PastedText {
     private static func lengthDump(_ text: [UInt8]) throws(UnreadableText) -> PastedBytes? {
         guard text.first == UInt8(ascii: "{"), text.last == UInt8(ascii: "}") else { return nil }
         let inner = String(decoding: text.dropFirst().dropLast(), as: UTF8.self)
-        guard let match = inner.wholeMatch(of: /\s*length\s*=\s*([0-9]{1,9})\s*,\s*bytes\s*=\s*(?:0x)?([^,}]*)/), let length = Int(match.1) else {
+        guard let match = inner.wholeMatch(of: /\s*length\s*=\s*([0-9]{1,9})\s*,\s*bytes\s*=\s*(?:0x)?([^,}]*)/),
+            let length = Int(match.1)
+        else {
             return nil
         }
         let dump = try dataDump(Array(match.2.utf8))
         if let gap = dump.gap {
             guard length >= dump.bytes.count else { throw contradiction(length, dump.bytes.count) }
-            return PastedBytes(dump.bytes, [.lengthDump], gap: PastedBytes.Gap(offset: gap.offset, count: length - dump.bytes.count))
+            return PastedBytes(
+                dump.bytes, [.lengthDump], gap: PastedBytes.Gap(offset: gap.offset, count: length - dump.bytes.count))
         }
         if dump.bytes.count > length { throw contradiction(length, dump.bytes.count) }
-        let gap = dump.bytes.count < length ? PastedBytes.Gap(offset: dump.bytes.count, count: length - dump.bytes.count) : nil
+        let gap =
+            dump.bytes.count < length
+            ? PastedBytes.Gap(offset: dump.bytes.count, count: length - dump.bytes.count) : nil
         return PastedBytes(dump.bytes, [.lengthDump], gap: gap)
     }
 
@@ -132,8 +145,11 @@ extension PastedText {
 
     /// Groups of hexadecimal digits. Dots mark a gap in the middle.
     private static func dataDump(_ text: [UInt8]) throws(UnreadableText) -> PastedBytes {
-        let pieces = String(decoding: text, as: UTF8.self).replacing("…", with: "...").split(separator: "...", omittingEmptySubsequences: false)
-        guard pieces.count <= 2 else { throw UnreadableText("A dump is cut in at most one place, but this one in \(pieces.count - 1)") }
+        let pieces = String(decoding: text, as: UTF8.self).replacing("…", with: "...").split(
+            separator: "...", omittingEmptySubsequences: false)
+        guard pieces.count <= 2 else {
+            throw UnreadableText("A dump is cut in at most one place, but this one in \(pieces.count - 1)")
+        }
         var bytes: [UInt8] = []
         var gap: PastedBytes.Gap?
         for (index, piece) in pieces.enumerated() {
@@ -146,7 +162,8 @@ extension PastedText {
     /// The data in a printed `CKServerChangeToken`; `nil` for anything else.
     private static func described(_ text: [UInt8]) -> [UInt8]? {
         guard text.starts(with: "<CKServerChangeToken".utf8),
-            let match = String(decoding: text, as: UTF8.self).firstMatch(of: /data\s*=\s*([A-Za-z0-9+\/=_%-]+|<[0-9A-Fa-f\s.…]*>)/)
+            let match = String(decoding: text, as: UTF8.self).firstMatch(
+                of: /data\s*=\s*([A-Za-z0-9+\/=_%-]+|<[0-9A-Fa-f\s.…]*>)/)
         else { return nil }
         return Array(match.1.utf8)
     }
@@ -154,7 +171,9 @@ extension PastedText {
     /// The number in `42 bytes`.
     private static func printedCount(_ text: [UInt8]) -> Int? {
         guard text.count < 40 else { return nil }
-        return String(decoding: text, as: UTF8.self).wholeMatch(of: /(?:Optional\()?([0-9]{1,9}) bytes\)?/).flatMap { Int($0.1) }
+        return String(decoding: text, as: UTF8.self).wholeMatch(of: /(?:Optional\()?([0-9]{1,9}) bytes\)?/).flatMap {
+            Int($0.1)
+        }
     }
 
     // MARK: Trimming
@@ -162,7 +181,8 @@ extension PastedText {
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
     private static func trimmed(_ text: [UInt8]) -> [UInt8] {
-        guard let start = text.firstIndex(where: { !isSpace($0) }), let end = text.lastIndex(where: { !isSpace($0) }) else { return [] }
+        guard let start = text.firstIndex(where: { !isSpace($0) }), let end = text.lastIndex(where: { !isSpace($0) })
+        else { return [] }
         return Array(text[start...end])
     }
 }
@@ -175,7 +195,8 @@ public enum PastedReading: Sendable, Hashable {
     case empty
     /// A single encoded value.
     case bytes(PastedBytes)
-    /// A request, an answer or a part of one, with its tokens in text order. `leftOut` is the number of tokens beyond the limit.
+    /// A request, an answer or a part of one, with its tokens in text order. `leftOut` is the number of tokens beyond
+    /// the limit.
     case json([FoundToken], leftOut: Int)
     case unreadable(UnreadableText)
 }

@@ -1,7 +1,8 @@
 internal import RecordStore
 public import Records
 
-/// A pasted text with the tokens in it, and what it is. The pages, the search box and the command line recognise tokens by it.
+/// A pasted text with the tokens in it, and what it is. The pages, the search box and the command line recognise tokens
+/// by it.
 public struct PastedValue: Sendable {
     public let text: String
     public let reading: PastedReading
@@ -39,7 +40,11 @@ public struct PastedValue: Sendable {
             case .text, .opaque, nil:
                 kind = bytes.gap == nil ? pasted.kind ?? PastedKind(bytes: bytes.bytes) : nil
                 if let kind, kind.isToken || kind.isMarker {
-                    tokens = [FoundToken(kind.isToken ? .changeToken : .continuationMarker, path: "", text: TextForm.base64URL.text(of: bytes.bytes), bytes: bytes.bytes)]
+                    tokens = [
+                        FoundToken(
+                            kind.isToken ? .changeToken : .continuationMarker, path: "",
+                            text: TextForm.base64URL.text(of: bytes.bytes), bytes: bytes.bytes)
+                    ]
                 }
             }
         }
@@ -63,12 +68,19 @@ public struct PastedValue: Sendable {
         let bytes = Array(text.utf8)
         func isWord(_ byte: UInt8) -> Bool {
             switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"): true
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
             default: false
             }
         }
-        func isBetween(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: " ") }
-        func isEnd(_ byte: UInt8) -> Bool { byte <= 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "&") }
+        func isBetween(_ byte: UInt8) -> Bool {
+            byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\\")
+                || byte == UInt8(ascii: " ")
+        }
+        func isEnd(_ byte: UInt8) -> Bool {
+            byte <= 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "&")
+        }
         for sign in bytes.indices where bytes[sign] == UInt8(ascii: "=") || bytes[sign] == UInt8(ascii: ":") {
             var end = sign
             while end > 0, isBetween(bytes[end - 1]) { end -= 1 }
@@ -77,7 +89,9 @@ public struct PastedValue: Sendable {
             let name = String(decoding: bytes[start..<end], as: UTF8.self).lowercased()
             guard PastedKind.named(name)?.credential != nil || otherNames.contains(name) else { continue }
             var rest = bytes[(sign + 1)...].drop(while: isBetween)
-            for scheme in schemes where rest.prefix(scheme.count).map({ $0 | 0x20 }) == scheme { rest = rest.dropFirst(scheme.count) }
+            for scheme in schemes where rest.prefix(scheme.count).map({ $0 | 0x20 }) == scheme {
+                rest = rest.dropFirst(scheme.count)
+            }
             // The first cookie of a line may be a short one.
             let isCookies = name.hasSuffix("cookie")
             let values = rest.prefix { isCookies ? $0 != UInt8(ascii: "\n") : !isEnd($0) }.split(whereSeparator: isEnd)
@@ -91,7 +105,8 @@ public struct PastedValue: Sendable {
 
 /// What a pasted value is, as far as its form tells. Only a store knows if a token of Skylight's form is its own.
 public enum PastedKind: Sendable, Hashable {
-    /// A credential, or a text that belongs to one, such as the ID of a key. Pages do not show it again, and no address contains it.
+    /// A credential, or a text that belongs to one, such as the ID of a key. Pages do not show it again, and no address
+    /// contains it.
     public enum Credential: String, Sendable, Hashable, CaseIterable {
         case webAuthToken, apiToken, keyID, notificationToken, privateKey, publicKey, signature
         /// 64 hexadecimal digits, which an API token, the ID of a key and a token for notifications have.
@@ -147,10 +162,12 @@ public enum PastedKind: Sendable, Hashable {
 extension PastedKind {
     /// The names of headers, parameters and members, in lower case, and what they hold. A token is known by its bytes.
     private static let named: [String: PastedKind] = [
-        "ckapitoken": .credential(.apiToken), "ckwebauthtoken": .credential(.webAuthToken), "cksession": .credential(.webAuthToken),
+        "ckapitoken": .credential(.apiToken), "ckwebauthtoken": .credential(.webAuthToken),
+        "cksession": .credential(.webAuthToken),
         "webauthtoken": .credential(.webAuthToken), "x-apple-cloudkit-web-auth-token": .credential(.webAuthToken),
         "x-apple-cloudkit-session": .credential(.webAuthToken), "apnstoken": .credential(.notificationToken),
-        "tok": .credential(.notificationToken), "x-apple-cloudkit-request-keyid": .credential(.keyID), "keyid": .credential(.keyID),
+        "tok": .credential(.notificationToken), "x-apple-cloudkit-request-keyid": .credential(.keyID),
+        "keyid": .credential(.keyID),
         "x-apple-cloudkit-request-signaturev1": .credential(.signature), "recordchangetag": .recordChangeTag,
         "continuationmarker": .continuationMarker(lastRecord: nil),
     ]
@@ -169,7 +186,9 @@ extension PastedKind {
             self = .credential(.webAuthToken)
         } else if text.contains("://") {
             self = .init(address: text)
-        } else if (1...13).contains(bytes.count), bytes.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) }) {
+        } else if (1...13).contains(bytes.count),
+            bytes.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) })
+        {
             self = .recordChangeTag
         } else {
             return nil
@@ -178,7 +197,9 @@ extension PastedKind {
 
     private init(address: String) {
         let path = address.prefix { $0 != "?" && $0 != "#" }
-        if path.contains("icloud-content.com/") || path.contains("/assets/") && (path.contains("/download/") || path.contains("/upload/")) {
+        if path.contains("icloud-content.com/")
+            || path.contains("/assets/") && (path.contains("/download/") || path.contains("/upload/"))
+        {
             self = .assetAddress
         } else if path.contains("icloud.com/") && path.contains("/share") || path.contains("/share/") {
             self = .shareAddress
@@ -218,7 +239,9 @@ extension PastedKind {
         switch self {
         case .changeToken: "No store of this server issued this token"
         case .damagedToken(let count, let whole):
-            count < whole ? "This token is cut short: \(count) of \(whole) bytes" : "This token has \(count) bytes, and a whole one has \(whole)"
+            count < whole
+                ? "This token is cut short: \(count) of \(whole) bytes"
+                : "This token has \(count) bytes, and a whole one has \(whole)"
         case .continuationMarker: "This is a continuationMarker, not a change token"
         case .iCloudToken: "This token is iCloud’s, only iCloud can read it"
         case .unknownToken: "This is not a token of Skylight"
@@ -240,10 +263,14 @@ extension PastedKind {
             ]
         case .damagedToken(let count, let whole):
             count < whole
-                ? ["A terminal, a log or a table may have cut it. Copy the whole token: as Skylight writes it, it has \((whole * 4 + 2) / 3) characters."]
+                ? [
+                    "A terminal, a log or a table may have cut it. Copy the whole token: as Skylight writes it, it has \((whole * 4 + 2) / 3) characters."
+                ]
                 : ["Something was added, or two tokens were joined. Copy one token alone."]
         case .continuationMarker(let lastRecord):
-            (lastRecord.map { ["It ends a page of a query, whose last record is ‘\($0.recordName)’ in zone \($0.zoneID.zoneName)."] } ?? ["It ends a page of a query."])
+            (lastRecord.map {
+                ["It ends a page of a query, whose last record is ‘\($0.recordName)’ in zone \($0.zoneID.zoneName)."]
+            } ?? ["It ends a page of a query."])
                 + ["Send it to records/query as continuationMarker, with the same type, filters, sorts and zone."]
         case .iCloudToken: ["It goes back to the zone or database that returned it, unchanged."]
         case .unknownToken: ["If it is iCloud’s, only iCloud can read it."]
@@ -251,7 +278,10 @@ extension PastedKind {
         case .assetAddress: ["It is valid for a limited time. Fetch the record again to get a new one."]
         case .shareAddress: ["Open it, or send its last part to records/accept as shortGUID."]
         case .address: ["A token is in the parameter syncToken, token or since."]
-        case .recordChangeTag: ["It is the version of one record: send it with a save or a deletion. The position in a feed is a syncToken."]
+        case .recordChangeTag:
+            [
+                "It is the version of one record: send it with a save or a deletion. The position in a feed is a syncToken."
+            ]
         }
     }
 }
@@ -276,7 +306,10 @@ extension PastedKind.Credential {
             case .webAuthToken: ["It signs a user in to one container. Send it as ckWebAuthToken, percent-encoded."]
             case .apiToken: ["It opens one environment of a container. Send it as ckAPIToken."]
             case .keyID: ["It names the key that signs. Send it in X-Apple-CloudKit-Request-KeyID."]
-            case .notificationToken: ["It takes a user’s notifications. Send it to tokens/register as apnsToken, and to the web courier as tok."]
+            case .notificationToken:
+                [
+                    "It takes a user’s notifications. Send it to tokens/register as apnsToken, and to the web courier as tok."
+                ]
             case .privateKey: ["It signs requests, and stays with the program that does. Register its public key."]
             case .publicKey: ["Register it as a server-to-server key."]
             case .signature: ["It is good for one request only."]

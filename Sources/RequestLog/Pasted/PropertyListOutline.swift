@@ -78,14 +78,18 @@ struct PropertyListOutliner {
         self.list = list
         self.nesting = nesting
         archived = list["$objects", in: list.top].flatMap { index in
-            guard list["$archiver", in: list.top] != nil, case .array(let objects) = list.objects[index] else { return nil }
+            guard list["$archiver", in: list.top] != nil, case .array(let objects) = list.objects[index] else {
+                return nil
+            }
             return objects
         }
     }
 
     mutating func run() {
         guard archived != nil else { return visit(list.top, name: "", depth: 0, path: "") }
-        guard let top = list["$top", in: list.top], case .dictionary(let keys, let values) = list.objects[top] else { return }
+        guard let top = list["$top", in: list.top], case .dictionary(let keys, let values) = list.objects[top] else {
+            return
+        }
         for (key, value) in zip(keys, values) {
             if isFull() { return }
             let name = self.name(key)
@@ -95,7 +99,9 @@ struct PropertyListOutliner {
 
     /// The class of the object under `root`, or of the only object.
     var rootClass: String? {
-        guard let top = list["$top", in: list.top], case .dictionary(_, let values) = list.objects[top] else { return nil }
+        guard let top = list["$top", in: list.top], case .dictionary(_, let values) = list.objects[top] else {
+            return nil
+        }
         return (list["root", in: top] ?? (values.count == 1 ? values.first : nil)).flatMap { className(of: target($0)) }
     }
 
@@ -103,7 +109,9 @@ struct PropertyListOutliner {
 
     /// - Parameter owner: the class of the enclosing object.
     private mutating func visit(_ reference: Int, name: String, depth: Int, path: String, owner: String? = nil) {
-        guard lines.count < PropertyListOutline.lineLimit, depth <= PropertyListOutline.depthLimit else { return isCut = true }
+        guard lines.count < PropertyListOutline.lineLimit, depth <= PropertyListOutline.depthLimit else {
+            return isCut = true
+        }
         let index = target(reference)
         func line(_ kind: String, _ text: String? = nil, bytes: [UInt8]? = nil) -> PropertyListOutline.Line {
             PropertyListOutline.Line(depth: depth, name: name, kind: kind, text: text.map(Self.clipped), bytes: bytes)
@@ -129,7 +137,8 @@ struct PropertyListOutliner {
             }
         case .dictionary(let keys, let values):
             if archived != nil, let name = className(of: index) {
-                return visit(index, of: name, members: zip(keys, values), depth: depth, path: path, owner: owner, line: line)
+                return visit(
+                    index, of: name, members: zip(keys, values), depth: depth, path: path, owner: owner, line: line)
             }
             guard open(index, line("dictionary", Self.count(keys.count, "key"))) else { return }
             for (key, value) in zip(keys, values) {
@@ -142,10 +151,13 @@ struct PropertyListOutliner {
 
     /// Adds an archived object. Objects of Foundation's own classes appear as the values that they represent.
     private mutating func visit(
-        _ index: Int, of className: String, members: Zip2Sequence<[Int], [Int]>, depth: Int, path: String, owner: String?,
+        _ index: Int, of className: String, members: Zip2Sequence<[Int], [Int]>, depth: Int, path: String,
+        owner: String?,
         line: (String, String?, [UInt8]?) -> PropertyListOutline.Line
     ) {
-        func member(_ key: String) -> BinaryPropertyList.Object? { list[key, in: index].map { list.objects[target($0)] } }
+        func member(_ key: String) -> BinaryPropertyList.Object? {
+            list[key, in: index].map { list.objects[target($0)] }
+        }
         switch className {
         case "NSData", "NSMutableData":
             if case .data(let bytes)? = member("NS.data") {
@@ -155,13 +167,17 @@ struct PropertyListOutliner {
         case "NSString", "NSMutableString":
             if case .string(let text)? = member("NS.string") { return lines.append(line(className, text, nil)) }
         case "NSDate":
-            if case .real(let seconds)? = member("NS.time") { return lines.append(line(className, Self.moment(seconds), nil)) }
+            if case .real(let seconds)? = member("NS.time") {
+                return lines.append(line(className, Self.moment(seconds), nil))
+            }
         case "NSUUID":
             if case .data(let bytes)? = member("NS.uuidbytes"), bytes.count == 16 {
                 return lines.append(line(className, Self.uuid(bytes), nil))
             }
         case "NSDictionary", "NSMutableDictionary":
-            if case .array(let keys)? = member("NS.keys"), case .array(let values)? = member("NS.objects"), keys.count == values.count {
+            if case .array(let keys)? = member("NS.keys"), case .array(let values)? = member("NS.objects"),
+                keys.count == values.count
+            {
                 guard open(index, line(className, Self.count(keys.count, "key"), nil)) else { return }
                 for (key, value) in zip(keys, values) {
                     if isFull() { return }
@@ -185,14 +201,18 @@ struct PropertyListOutliner {
         for (key, value) in members {
             if isFull() { return }
             let name = self.name(target(key))
-            if name != "$class" { visit(value, name: name, depth: depth + 1, path: "\(path).\(name)", owner: className) }
+            if name != "$class" {
+                visit(value, name: name, depth: depth + 1, path: "\(path).\(name)", owner: className)
+            }
         }
     }
 
     /// Adds a container, and returns true if its content should follow: only at its first occurrence.
     private mutating func open(_ index: Int, _ line: PropertyListOutline.Line) -> Bool {
         guard shown.insert(index).inserted else {
-            lines.append(PropertyListOutline.Line(depth: line.depth, name: line.name, kind: line.kind, text: "the same object as before", bytes: nil))
+            lines.append(
+                PropertyListOutline.Line(
+                    depth: line.depth, name: line.name, kind: line.kind, text: "the same object as before", bytes: nil))
             return false
         }
         lines.append(line)
@@ -213,11 +233,14 @@ struct PropertyListOutliner {
             add([FoundToken(path: path, text: Base64.text(of: bytes), bytes: bytes)])
         }
         // Bytes that only begin like a list appear as bytes.
-        guard BinaryPropertyList.isOne(bytes), shown.insert(index).inserted, nesting < PropertyListOutline.nestingLimit, let inner = try? BinaryPropertyList(bytes) else { return }
+        guard BinaryPropertyList.isOne(bytes), shown.insert(index).inserted, nesting < PropertyListOutline.nestingLimit,
+            let inner = try? BinaryPropertyList(bytes)
+        else { return }
         let outline = PropertyListOutline(of: inner, nesting: nesting + 1)
         let room = max(0, PropertyListOutline.lineLimit - lines.count)
         lines += outline.lines.prefix(room).map {
-            PropertyListOutline.Line(depth: depth + 1 + $0.depth, name: $0.name, kind: $0.kind, text: $0.text, bytes: $0.bytes)
+            PropertyListOutline.Line(
+                depth: depth + 1 + $0.depth, name: $0.name, kind: $0.kind, text: $0.text, bytes: $0.bytes)
         }
         if outline.isCut || outline.lines.count > room { isCut = true }
         add(outline.tokens.map { FoundToken(path: "\(path) › \($0.path)", text: $0.text, bytes: $0.bytes) })
@@ -226,7 +249,9 @@ struct PropertyListOutliner {
     /// Adds tokens within the limits.
     private mutating func add(_ found: [FoundToken]) {
         for token in found {
-            guard tokens.count < Self.tokenLimit, tokenBytes + (token.bytes?.count ?? 0) <= Self.tokenRoom else { return isCut = true }
+            guard tokens.count < Self.tokenLimit, tokenBytes + (token.bytes?.count ?? 0) <= Self.tokenRoom else {
+                return isCut = true
+            }
             tokenBytes += token.bytes?.count ?? 0
             tokens.append(token)
         }
@@ -236,19 +261,26 @@ struct PropertyListOutliner {
 
     /// The object that a reference means. In an archive, this resolves UIDs.
     private func target(_ reference: Int) -> Int {
-        guard let archived, case .uid(let number) = list.objects[reference], number < UInt64(archived.count) else { return reference }
+        guard let archived, case .uid(let number) = list.objects[reference], number < UInt64(archived.count) else {
+            return reference
+        }
         return archived[Int(number)]
     }
 
     private func className(of index: Int) -> String? {
-        list["$class", in: index].flatMap { list["$classname", in: target($0)] }.flatMap { list.string(target($0)) }.map(Self.clipped)
+        list["$class", in: index].flatMap { list["$classname", in: target($0)] }.flatMap { list.string(target($0)) }
+            .map(Self.clipped)
     }
 
     /// A short description of an object. Dictionary keys need not be strings.
     private func summary(of index: Int) -> String {
         if let text = list.string(index) { return Self.clipped(text) }
-        guard let name = className(of: index), case .dictionary(let keys, let values) = list.objects[index] else { return "?" }
-        let texts = zip(keys, values).compactMap { key, value in list.string(target(key)) == "$class" ? nil : list.string(target(value)) }
+        guard let name = className(of: index), case .dictionary(let keys, let values) = list.objects[index] else {
+            return "?"
+        }
+        let texts = zip(keys, values).compactMap { key, value in
+            list.string(target(key)) == "$class" ? nil : list.string(target(value))
+        }
         return texts.first.map { "\(name) \(Self.clipped($0))" } ?? name
     }
 

@@ -12,11 +12,16 @@ struct WrappedText {
     /// The maximum length of a name with its keywords.
     private static let nameLimit = 60
     /// The pairs of quotation marks.
-    private static let quotationMarks = [("\\\"", "\\\""), ("\"", "\""), ("'", "'"), ("“", "”"), ("‘", "’"), ("„", "“"), ("«", "»"), ("`", "`")]
-    /// The parameters and headers that have tokens, in lower case, in order of precedence. An address may have credentials beside its token.
+    private static let quotationMarks = [
+        ("\\\"", "\\\""), ("\"", "\""), ("'", "'"), ("“", "”"), ("‘", "’"), ("„", "“"), ("«", "»"), ("`", "`"),
+    ]
+    /// The parameters and headers that have tokens, in lower case, in order of precedence. An address may have
+    /// credentials beside its token.
     private static let tokenNames = [
-        "synctoken", "metasynctoken", "changetoken", "serverchangetoken", "continuationmarker", "token", "since", "tok", "ckwebauthtoken", "cksession", "ckapitoken",
-        "x-apple-cloudkit-web-auth-token", "x-apple-cloudkit-session", "x-apple-cloudkit-request-signaturev1", "x-apple-cloudkit-request-keyid",
+        "synctoken", "metasynctoken", "changetoken", "serverchangetoken", "continuationmarker", "token", "since", "tok",
+        "ckwebauthtoken", "cksession", "ckapitoken",
+        "x-apple-cloudkit-web-auth-token", "x-apple-cloudkit-session", "x-apple-cloudkit-request-signaturev1",
+        "x-apple-cloudkit-request-keyid",
     ]
 
     init(_ text: [UInt8]) {
@@ -32,11 +37,15 @@ struct WrappedText {
 
     private mutating func trim() {
         value = value.trimmingWhiteSpace
-        while let last = value.utf8.last, last == UInt8(ascii: ",") || last == UInt8(ascii: ";") { value = String(value.dropLast()).trimmingWhiteSpace }
+        while let last = value.utf8.last, last == UInt8(ascii: ",") || last == UInt8(ascii: ";") {
+            value = String(value.dropLast()).trimmingWhiteSpace
+        }
     }
 
     private mutating func unquote() -> Bool {
-        for (open, close) in Self.quotationMarks where value.utf8.count >= open.utf8.count + close.utf8.count && value.hasPrefix(open) && value.hasSuffix(close) {
+        for (open, close) in Self.quotationMarks
+        where value.utf8.count >= open.utf8.count + close.utf8.count && value.hasPrefix(open) && value.hasSuffix(close)
+        {
             // Also the escapes of a string in JSON, such as `\/`.
             if open == "\"", case .string(let text)? = try? JSONReader.value(of: Array(value.utf8)) {
                 value = text
@@ -94,14 +103,22 @@ struct WrappedText {
 
     /// `syncToken: …`, `let token = …`, `-H 'syncToken: …`. Base64 has equals signs only at its end.
     private static func named(_ text: Substring) -> (name: String, value: String)? {
-        guard let sign = text.utf8.prefix(nameLimit).firstIndex(where: { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "=") }) else { return nil }
+        guard
+            let sign = text.utf8.prefix(nameLimit).firstIndex(where: {
+                $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "=")
+            })
+        else { return nil }
         let words = text[..<sign].split { $0 == " " || $0 == "'" || $0 == "\"" }
         guard let last = words.last, words.count <= 3, last.first?.isLetter == true,
             last.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) })
         else { return nil }
         var rest = text[text.index(after: sign)...].drop { $0 == " " || $0 == "\t" }
         // The quotation mark around name and value.
-        if let mark = rest.last, mark == "'" || mark == "\"", !text[..<sign].filter({ $0 == mark }).count.isMultiple(of: 2) { rest.removeLast() }
+        if let mark = rest.last, mark == "'" || mark == "\"",
+            !text[..<sign].filter({ $0 == mark }).count.isMultiple(of: 2)
+        {
+            rest.removeLast()
+        }
         if rest.isEmpty || rest.hasPrefix("//") || rest.hasPrefix("=") { return nil }
         if text[sign] == "=", text[..<sign].last != " ", !tokenNames.contains(last.lowercased()) { return nil }
         return (String(last), String(rest))
@@ -151,7 +168,8 @@ struct LooseJSON {
                     excess += 1
                 } else {
                     let place = containers[current].isArray ? "[\(containers[current].count)]" : name ?? ""
-                    containers.append(Container(parent: current, name: place, isArray: text[index] == UInt8(ascii: "[")))
+                    containers.append(
+                        Container(parent: current, name: place, isArray: text[index] == UInt8(ascii: "[")))
                     open.append(containers.count - 1)
                 }
                 name = nil
@@ -164,7 +182,8 @@ struct LooseJSON {
                 if containers[current].isArray { containers[current].count += 1 }
                 name = nil
                 index += 1
-            case UInt8(ascii: "\""), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "$"),
+            case UInt8(ascii: "\""), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+                UInt8(ascii: "$"),
                 UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"):
                 let isString = text[index] == UInt8(ascii: "\"")
                 let word = isString ? Self.string(text, &index) : Self.word(text, &index)
@@ -174,7 +193,9 @@ struct LooseJSON {
                     name = word
                     index = next + 1
                 } else if let known = name {
-                    if wanted.contains(known) { members.append(Member(container: current, name: known, text: word, isString: isString)) }
+                    if wanted.contains(known) {
+                        members.append(Member(container: current, name: known, text: word, isString: isString))
+                    }
                     name = nil
                 }
             default: index += 1
@@ -212,12 +233,16 @@ struct LooseJSON {
     private static func string(_ text: [UInt8], _ index: inout Int) -> String {
         let start = index
         index += 1
-        while index < text.count, text[index] != UInt8(ascii: "\"") { index += text[index] == UInt8(ascii: "\\") ? 2 : 1 }
+        while index < text.count, text[index] != UInt8(ascii: "\"") {
+            index += text[index] == UInt8(ascii: "\\") ? 2 : 1
+        }
         index = min(index, text.count)
         let raw = text[(start + 1)..<index]
         index = min(index + 1, text.count)
         // Truncated JSON may contain half an escape sequence. Such text is kept as it is.
-        guard raw.contains(UInt8(ascii: "\\")), case .string(let decoded)? = try? JSONReader.value(of: text[start..<index]) else {
+        guard raw.contains(UInt8(ascii: "\\")),
+            case .string(let decoded)? = try? JSONReader.value(of: text[start..<index])
+        else {
             return String(decoding: raw, as: UTF8.self)
         }
         return decoded
@@ -227,7 +252,8 @@ struct LooseJSON {
         let start = index
         while index < text.count {
             switch text[index] {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "$"), UInt8(ascii: "."), UInt8(ascii: "+"):
                 index += 1
             default: return String(decoding: text[start..<index], as: UTF8.self)

@@ -28,7 +28,9 @@ public final class NotificationLog: Sendable {
             notification.id = last
             kept.append(notification)
             size += notification.size
-            while kept.count - start > NotificationLog.limit || size > NotificationLog.bytesLimit, start < kept.count - 1 {
+            while kept.count - start > NotificationLog.limit || size > NotificationLog.bytesLimit,
+                start < kept.count - 1
+            {
                 size -= kept[start].size
                 kept[start].payload = []
                 start += 1
@@ -64,11 +66,14 @@ public final class NotificationLog: Sendable {
 
     /// The latest notifications, the newest first.
     /// - Parameter id: returns only those before this one; `nil` for all.
-    public func latest(_ count: Int = .max, before id: Int64? = nil, where isWanted: (LoggedNotification) -> Bool = { _ in true }) -> [LoggedNotification] {
+    public func latest(
+        _ count: Int = .max, before id: Int64? = nil, where isWanted: (LoggedNotification) -> Bool = { _ in true }
+    ) -> [LoggedNotification] {
         // The copy shares its storage, so the lock is free while the caller looks.
         let (kept, start) = state.withLock { ($0.kept, $0.start) }
         var found: [LoggedNotification] = []
-        for notification in kept[start...].reversed() where id.map({ notification.id < $0 }) ?? true && isWanted(notification) {
+        for notification in kept[start...].reversed()
+        where id.map({ notification.id < $0 }) ?? true && isWanted(notification) {
             if found.count >= count { break }
             found.append(notification)
         }
@@ -80,7 +85,8 @@ public final class NotificationLog: Sendable {
 public protocol NotificationSender: Sendable {
     /// Puts a copy of a notification into the queue of its device.
     /// - Returns: the number of the copy.
-    /// - Throws: `RecordError` NOT_FOUND if the notification or the device's token is gone, BAD_REQUEST if it has no content.
+    /// - Throws: `RecordError` NOT_FOUND if the notification or the device's token is gone, BAD_REQUEST if it has no
+    ///   content.
     func sendAgain(_ id: Int64) throws -> Int64
 }
 
@@ -135,7 +141,8 @@ public struct LoggedNotification: Sendable, Hashable, Identifiable {
     public internal(set) var fate: Fate
 
     public init(
-        at moment: Timestamp, in address: DatabaseAddress, of user: Name, subscriptionID: Name, position: Int64, zoneID: ZoneID, recordName: Name?,
+        at moment: Timestamp, in address: DatabaseAddress, of user: Name, subscriptionID: Name, position: Int64,
+        zoneID: ZoneID, recordName: Name?,
         event: Subscription.Event?, tokenID: String, clientID: String?, fate: Fate
     ) {
         (self.moment, self.address, self.user, self.subscriptionID) = (moment, address, user, subscriptionID)

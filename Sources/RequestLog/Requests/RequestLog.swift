@@ -4,13 +4,15 @@ internal import Synchronization
 /// The recent requests, in memory, with the known clients (``ClientBook``) and the statistics (``Telemetry``).
 ///
 /// The memory is bounded by ``capacity`` requests, ``bodiesLimit`` bytes for bodies, 1 KiB per request for other data
-/// (8 MiB at least), and the limits of ``ClientBook``. The log drops the bodies of old requests first, then the oldest requests.
+/// (8 MiB at least), and the limits of ``ClientBook``. The log drops the bodies of old requests first, then the oldest
+/// requests.
 public final class RequestLog: Sendable {
     /// The default maximum number of requests.
     public static let limit = 10_000
     /// The limit for all bodies, in bytes.
     public static let bodiesLimit = 8 << 20
-    /// The limit for other data, in bytes per request of the capacity. Most requests need less, so large ones may use more.
+    /// The limit for other data, in bytes per request of the capacity. Most requests need less, so large ones may use
+    /// more.
     private static let roomOfRequest = 1 << 10
     /// The minimum of that limit for a small capacity, in bytes.
     private static let leastRestLimit = 8 << 20
@@ -28,7 +30,8 @@ public final class RequestLog: Sendable {
 
     /// The maximum number of requests in this log.
     public let capacity: Int
-    /// The id of this log, which differs for each run of the server: 16 hexadecimal digits. Positions are valid only within the same run.
+    /// The id of this log, which differs for each run of the server: 16 hexadecimal digits. Positions are valid only
+    /// within the same run.
     public let run: String
     /// The notifications that devices got.
     public let notifications: NotificationLog
@@ -76,12 +79,16 @@ public final class RequestLog: Sendable {
     /// The latest requests, the newest first.
     /// - Parameters:
     ///   - id: returns only requests before this one, and none if it is no longer kept.
-    public func latest(_ count: Int, before id: String? = nil, where isWanted: (ServedRequest) -> Bool = { _ in true }) -> [ServedRequest] {
+    public func latest(_ count: Int, before id: String? = nil, where isWanted: (ServedRequest) -> Bool = { _ in true })
+        -> [ServedRequest]
+    {
         search(count, before: id) { request, _ in isWanted(request) }
     }
 
     /// The latest requests, the newest first, with a predicate that also sees the kept parts of the bodies.
-    public func search(_ count: Int, before id: String? = nil, where isWanted: (ServedRequest, RequestBodies?) -> Bool) -> [ServedRequest] {
+    public func search(_ count: Int, before id: String? = nil, where isWanted: (ServedRequest, RequestBodies?) -> Bool)
+        -> [ServedRequest]
+    {
         var end = Int64.max
         if let id {
             guard let cursor = cursor(of: id) else { return [] }
@@ -126,7 +133,8 @@ public final class RequestLog: Sendable {
     /// The known clients, including those whose requests are no longer kept.
     public var clients: ClientBook { state.withLock { $0.clients } }
 
-    /// The number of failed requests and failed items of apps' clients in a container's environment, in the minutes that began at a time or later.
+    /// The number of failed requests and failed items of apps' clients in a container's environment, in the minutes
+    /// that began at a time or later.
     public func errors(in container: ContainerID, _ environment: Environment, since time: Timestamp) -> Int {
         state.withLock { $0.telemetry.errors(in: container, environment, since: time) }
     }
@@ -144,7 +152,8 @@ public final class RequestLog: Sendable {
         entry(id)?.request.number
     }
 
-    /// The requests after a position, the oldest first. Consecutive calls with the cursor of the previous page neither skip nor repeat requests.
+    /// The requests after a position, the oldest first. Consecutive calls with the cursor of the previous page neither
+    /// skip nor repeat requests.
     /// - Parameter cursor: -1 for the beginning.
     public func page(after cursor: Int64, limit: Int) -> Page {
         state.withLock { state in
@@ -152,7 +161,8 @@ public final class RequestLog: Sendable {
             let end = min(state.next, start + Int64(max(1, limit)))
             guard start < end else { return Page(requests: [], cursor: max(cursor, state.next - 1), missed: 0) }
             return Page(
-                requests: (start..<end).compactMap { state.entry($0)?.request }, cursor: end - 1, missed: start - (cursor + 1))
+                requests: (start..<end).compactMap { state.entry($0)?.request }, cursor: end - 1,
+                missed: start - (cursor + 1))
         }
     }
 
@@ -270,8 +280,11 @@ public struct RequestBodies: Sendable, Hashable {
 
         /// - Parameter total: the number of bytes in the whole body, which begins with these bytes.
         public init(_ bytes: [UInt8], of total: Int) {
-            // Shares the array without a copy if it fits, unless its capacity is larger: arrays that grew have room for up to as much again.
-            self.bytes = bytes.count <= RequestBodies.limit && bytes.capacity <= bytes.count + bytes.count / 4 ? bytes : Self.copy(of: bytes)
+            // Shares the array without a copy if it fits, unless its capacity is larger: arrays that grew have room for
+            // up to as much again.
+            self.bytes =
+                bytes.count <= RequestBodies.limit && bytes.capacity <= bytes.count + bytes.count / 4
+                ? bytes : Self.copy(of: bytes)
             self.total = total
         }
 
@@ -313,7 +326,9 @@ public struct RequestFilter: Sendable, Hashable {
     /// Words that must all appear in the properties of the request, regardless of case.
     /// Bodies are not searched. Words beyond the first ``wordLimit`` are ignored.
     public var text = "" {
-        didSet { words = text.utf8.split(separator: UInt8(ascii: " ")).prefix(Self.wordLimit).map { $0.map(\.lowercased) } }
+        didSet {
+            words = text.utf8.split(separator: UInt8(ascii: " ")).prefix(Self.wordLimit).map { $0.map(\.lowercased) }
+        }
     }
     private var words: [[UInt8]] = []
 
@@ -341,13 +356,16 @@ extension ServedRequest {
     /// The texts that a search covers.
     fileprivate var texts: [String] {
         var texts = [id, method, target, operation, client.id, client.label, String(status)]
-        texts += [client.userAgent, userRecordName?.string, recordType?.string, plan?.index, rehearsals].compactMap(\.self)
+        texts += [client.userAgent, userRecordName?.string, recordType?.string, plan?.index, rehearsals].compactMap(
+            \.self)
         texts += zoneIDs.map(\.zoneName.string) + pulls.compactMap(\.zoneID?.zoneName.string) + warnings.map(\.title)
         if let authentication {
             texts += [authentication.way.rawValue, authentication.credential, authentication.session].compactMap(\.self)
             texts += [authentication.problem?.kind, authentication.problem?.sentence].compactMap(\.self)
         }
-        for error in itemErrors + [error].compactMap(\.self) { texts += [error.code.rawValue, error.reason, error.name?.string ?? ""] }
+        for error in itemErrors + [error].compactMap(\.self) {
+            texts += [error.code.rawValue, error.reason, error.name?.string ?? ""]
+        }
         return texts
     }
 }

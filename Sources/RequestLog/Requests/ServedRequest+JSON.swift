@@ -57,7 +57,9 @@ extension JSONWriter {
         if request.mistakes.isEmpty { return }
         name("mistakes")
         object { writer in
-            for (warning, names) in request.mistakes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) { writer.member(Name(warning.rawValue), names) }
+            for (warning, names) in request.mistakes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                writer.member(Name(warning.rawValue), names)
+            }
         }
     }
 

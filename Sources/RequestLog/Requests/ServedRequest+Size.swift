@@ -9,8 +9,11 @@ extension ServedRequest {
     /// The approximate memory use in bytes.
     private var size: Int {
         var size = 600 + id.utf8.count + target.utf8.count + operation.utf8.count
-        size += (client.name?.utf8.count ?? 0) + (client.deviceID?.utf8.count ?? 0) + (client.userAgent?.utf8.count ?? 0)
-        size += (recordType?.utf8.count ?? 0) + (error?.size ?? 0) + (plan == nil ? 0 : Plan.size) + (authentication?.size ?? 0)
+        size +=
+            (client.name?.utf8.count ?? 0) + (client.deviceID?.utf8.count ?? 0) + (client.userAgent?.utf8.count ?? 0)
+        size +=
+            (recordType?.utf8.count ?? 0) + (error?.size ?? 0) + (plan == nil ? 0 : Plan.size)
+            + (authentication?.size ?? 0)
         size += refusals.count * 16 + mistakes.values.reduce(0) { $0 + 48 + $1.utf8.count }
         for zoneID in zoneIDs { size += zoneID.size }
         for error in itemErrors { size += error.size }
@@ -24,7 +27,8 @@ extension ServedRequest {
         guard size > Self.roomyLimit else { return (self, size) }
         var request = self
         request.client = ClientIdentity(
-            name: client.name?.cut(to: 255), deviceID: client.deviceID?.cut(to: 255), userAgent: client.userAgent?.cut(to: 512))
+            name: client.name?.cut(to: 255), deviceID: client.deviceID?.cut(to: 255),
+            userAgent: client.userAgent?.cut(to: 512))
         request.authentication = authentication?.cut
         request.recordType = recordType?.cut
         request.operation = operation.cut(to: 1024)
@@ -50,8 +54,12 @@ extension Authentication {
     fileprivate var size: Int {
         64 + (credential?.utf8.count ?? 0) + (session?.utf8.count ?? 0)
             + (problem.map { problem in
-                let parts = problem.parts.reduce(0) { $0 + 48 + $1.name.utf8.count + $1.expected.utf8.count + ($1.received?.utf8.count ?? 0) }
-                let texts = [problem.sentence, problem.remedy, problem.expected, problem.received].reduce(0) { $0 + ($1?.utf8.count ?? 0) }
+                let parts = problem.parts.reduce(0) {
+                    $0 + 48 + $1.name.utf8.count + $1.expected.utf8.count + ($1.received?.utf8.count ?? 0)
+                }
+                let texts = [problem.sentence, problem.remedy, problem.expected, problem.received].reduce(0) {
+                    $0 + ($1?.utf8.count ?? 0)
+                }
                 return 64 + texts + parts
             } ?? 0)
     }
@@ -66,7 +74,9 @@ extension Authentication {
             problem.expected = problem.expected?.cut(to: 4096)
             problem.received = problem.received?.cut(to: 4096)
             problem.parts = problem.parts.prefix(8).map { part in
-                Part(name: part.name.cut(to: 64), expected: part.expected.cut(to: 4096), received: part.received?.cut(to: 4096), state: part.state)
+                Part(
+                    name: part.name.cut(to: 64), expected: part.expected.cut(to: 4096),
+                    received: part.received?.cut(to: 4096), state: part.state)
             }
             return problem
         }
@@ -75,7 +85,8 @@ extension Authentication {
 }
 
 extension ServedRequest.Plan {
-    /// The approximate memory use of a plan, in bytes: closures over a few names of fields. Its texts are not made to be measured.
+    /// The approximate memory use of a plan, in bytes: closures over a few names of fields. Its texts are not made to
+    /// be measured.
     fileprivate static let size = 512
 }
 
@@ -90,18 +101,24 @@ extension ServedRequest.ItemError {
 extension ServedRequest.Pull {
     fileprivate var size: Int { sizeWithoutLists + listsSize }
 
-    var sizeWithoutLists: Int { 160 + (zoneID?.size ?? 0) + (sent?.text.utf8.count ?? 0) + (given?.text.utf8.count ?? 0) + (error?.size ?? 0) }
+    var sizeWithoutLists: Int {
+        160 + (zoneID?.size ?? 0) + (sent?.text.utf8.count ?? 0) + (given?.text.utf8.count ?? 0) + (error?.size ?? 0)
+    }
 
     /// The approximate memory use of the requested types and fields, in bytes.
     var listsSize: Int {
-        [recordTypes, keys].compactMap(\.self).reduce(0) { sum, names in sum + names.reduce(0) { $0 + 40 + $1.utf8.count } }
+        [recordTypes, keys].compactMap(\.self).reduce(0) { sum, names in
+            sum + names.reduce(0) { $0 + 40 + $1.utf8.count }
+        }
     }
 
     fileprivate var cut: ServedRequest.Pull {
         var pull = self
         pull.zoneID = zoneID?.cut
         // Skylight's tokens are shorter, so a longer token was refused.
-        if let sent, sent.text.utf8.count > 680 { pull.sent = ChangeToken(text: String(decoding: sent.text.utf8.prefix(680), as: UTF8.self)) }
+        if let sent, sent.text.utf8.count > 680 {
+            pull.sent = ChangeToken(text: String(decoding: sent.text.utf8.prefix(680), as: UTF8.self))
+        }
         pull.error = error?.cut
         return pull
     }
@@ -135,7 +152,8 @@ struct SharedTexts: Sendable {
     /// Longer texts are not shared, in bytes.
     private static let limit = 512
 
-    /// The maximum number of zones to compare. Most requests have fewer, and more comparisons would cost more than they save.
+    /// The maximum number of zones to compare. Most requests have fewer, and more comparisons would cost more than they
+    /// save.
     private static let zoneLimit = 8
 
     /// The common texts of a client's requests to the same target.
@@ -170,10 +188,13 @@ struct SharedTexts: Sendable {
         if target.utf8.count > Self.limit { return }
         let place = Self.place(of: request, target)
         guard let texts = known[place], texts.target == target, texts.operation == Name(request.operation),
-            texts.container == request.container, texts.userRecordName == request.userRecordName, texts.client.isSame(as: request.client),
+            texts.container == request.container, texts.userRecordName == request.userRecordName,
+            texts.client.isSame(as: request.client),
             texts.zoneIDs == request.zoneIDs, texts.recordType == request.recordType
         else {
-            if request.areTextsShort(Self.limit), request.zoneIDs.count <= Self.zoneLimit { known[place] = Texts(request) }
+            if request.areTextsShort(Self.limit), request.zoneIDs.count <= Self.zoneLimit {
+                known[place] = Texts(request)
+            }
             return
         }
         hits += 1
@@ -191,7 +212,9 @@ struct SharedTexts: Sendable {
         var hasher = Hasher()
         hasher.combine(target)
         hasher.combine(request.userRecordName)
-        for text in [request.client.name, request.client.deviceID, request.client.userAgent] { hasher.combine(text.map { Name($0) }) }
+        for text in [request.client.name, request.client.deviceID, request.client.userAgent] {
+            hasher.combine(text.map { Name($0) })
+        }
         return Int(UInt(bitPattern: hasher.finalize()) % UInt(count))
     }
 }
@@ -199,14 +222,16 @@ struct SharedTexts: Sendable {
 extension ServedRequest {
     /// True if the texts are short enough to share.
     fileprivate func areTextsShort(_ limit: Int) -> Bool {
-        let client = (client.name?.utf8.count ?? 0) + (client.deviceID?.utf8.count ?? 0) + (client.userAgent?.utf8.count ?? 0)
+        let client =
+            (client.name?.utf8.count ?? 0) + (client.deviceID?.utf8.count ?? 0) + (client.userAgent?.utf8.count ?? 0)
         return client + operation.utf8.count <= 2 * limit
     }
 }
 
 extension ClientIdentity {
     fileprivate func isSame(as other: ClientIdentity) -> Bool {
-        Self.isSame(name, other.name) && Self.isSame(deviceID, other.deviceID) && Self.isSame(userAgent, other.userAgent)
+        Self.isSame(name, other.name) && Self.isSame(deviceID, other.deviceID)
+            && Self.isSame(userAgent, other.userAgent)
     }
 
     private static func isSame(_ left: String?, _ right: String?) -> Bool {

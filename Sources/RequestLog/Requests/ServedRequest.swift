@@ -27,7 +27,8 @@ public struct ServedRequest: Sendable, Identifiable {
     public struct Pull: Sendable, Hashable {
         /// `nil` for a pull of the database's zone list.
         public var zoneID: ZoneID?
-        /// The token in the request; `nil` if the pull starts anew. A client that follows a feed from the present starts with the current token.
+        /// The token in the request; `nil` if the pull starts anew. A client that follows a feed from the present
+        /// starts with the current token.
         public var sent: ChangeToken?
         /// The token in the answer; `nil` if the pull failed.
         public var given: ChangeToken?
@@ -44,7 +45,8 @@ public struct ServedRequest: Sendable, Identifiable {
         public var error: ItemError?
 
         public init(
-            zoneID: ZoneID?, sent: ChangeToken?, given: ChangeToken?, moreComing: Bool, changes: Int, recordTypes: Set<Name>? = nil,
+            zoneID: ZoneID?, sent: ChangeToken?, given: ChangeToken?, moreComing: Bool, changes: Int,
+            recordTypes: Set<Name>? = nil,
             keys: Set<Name>? = nil, reverse: Bool = false, error: ItemError? = nil
         ) {
             self.zoneID = zoneID
@@ -61,7 +63,8 @@ public struct ServedRequest: Sendable, Identifiable {
 
     /// A save that was refused, and would be refused again.
     public struct Refusal: Sendable, Hashable {
-        /// A hash of what was sent and refused, which is equal for the same save with the same outcome in one run of the server.
+        /// A hash of what was sent and refused, which is equal for the same save with the same outcome in one run of
+        /// the server.
         public let id: Int
         /// True if another save came first.
         public let isConflict: Bool
@@ -92,19 +95,25 @@ public struct ServedRequest: Sendable, Identifiable {
         private let indexText: @Sendable () -> String?
         private let sentenceText: @Sendable () -> String
 
-        /// - Parameters: evaluated whenever ``index`` or ``sentence`` is read. What they capture stays in memory with the request, so it must
-        ///   be small.
-        public init(index: @escaping @autoclosure @Sendable () -> String?, sentence: @escaping @autoclosure @Sendable () -> String) {
+        /// - Parameters: evaluated whenever ``index`` or ``sentence`` is read. What they capture stays in memory with
+        ///   the request, so it must be small.
+        public init(
+            index: @escaping @autoclosure @Sendable () -> String?,
+            sentence: @escaping @autoclosure @Sendable () -> String
+        ) {
             indexText = index
             sentenceText = sentence
         }
 
-        /// The index that found the records or provided their order, such as `author QUERYABLE`; `nil` if no index was used.
+        /// The index that found the records or provided their order, such as `author QUERYABLE`; `nil` if no index was
+        /// used.
         public var index: String? { indexText() }
         /// A description of the execution, in one or two sentences.
         public var sentence: String { sentenceText() }
 
-        public static func == (left: Plan, right: Plan) -> Bool { left.index == right.index && left.sentence == right.sentence }
+        public static func == (left: Plan, right: Plan) -> Bool {
+            left.index == right.index && left.sentence == right.sentence
+        }
     }
 
     /// The id, which is also the `uuid` of an error, in lower case.
@@ -152,13 +161,15 @@ public struct ServedRequest: Sendable, Identifiable {
     public var plan: Plan?
     /// True if a query continues from an earlier page.
     public var isContinuation = false
-    /// A hash of a query without its marker and limit, which tells repeated queries; `nil` for a query with a small limit, as for a list of the latest.
+    /// A hash of a query without its marker and limit, which tells repeated queries; `nil` for a query with a small
+    /// limit, as for a list of the latest.
     public var query: Int?
     /// True if the answer to a query has a marker for the next page.
     public var hasNextPage = false
     /// The refused saves, at most ``refusalLimit``.
     public var refusals: [Refusal] = []
-    /// The maximum number of ``refusals``. A client that repeats more of them repeats these too, so they suffice to notice it.
+    /// The maximum number of ``refusals``. A client that repeats more of them repeats these too, so they suffice to
+    /// notice it.
     public static let refusalLimit = 8
     /// True for a lookup of one record.
     public var isSingleLookup = false
@@ -181,7 +192,9 @@ public struct ServedRequest: Sendable, Identifiable {
     /// The warnings about the client. The log sets them, based on the earlier requests.
     public internal(set) var warnings: [RequestWarning] = []
 
-    public init(id: String, started: Timestamp, method: String, target: String, operation: String, client: ClientIdentity) {
+    public init(
+        id: String, started: Timestamp, method: String, target: String, operation: String, client: ClientIdentity
+    ) {
         self.id = id
         self.started = started
         self.method = method
@@ -208,7 +221,9 @@ public struct ServedRequest: Sendable, Identifiable {
 
     /// The time of the last activity: the end of a stream, or the start of any other request.
     var lastActive: Timestamp {
-        isStream ? Timestamp(milliseconds: started.milliseconds.addingSaturated(Int64(min(max(0, milliseconds), 1e15)))) : started
+        isStream
+            ? Timestamp(milliseconds: started.milliseconds.addingSaturated(Int64(min(max(0, milliseconds), 1e15))))
+            : started
     }
 
     /// True if the duration depends on the client: of a stream, or of a request that waited for a change.
@@ -224,7 +239,8 @@ public struct ServedRequest: Sendable, Identifiable {
 public struct Authentication: Sendable, Hashable {
     /// The kind of credentials in a request.
     public enum Way: String, Sendable, Hashable, CaseIterable {
-        /// No credentials, on a server that requires none: the request acts as the user that it names, or as the developer.
+        /// No credentials, on a server that requires none: the request acts as the user that it names, or as the
+        /// developer.
         case open
         /// No credentials, on a server that requires them.
         case nothing
@@ -270,7 +286,8 @@ public struct Authentication: Sendable, Hashable {
         public var sentence: String
         /// The remedy.
         public var remedy: String?
-        /// The expected value, compared with ``received``; `nil` if there is nothing to compare. For a signature, the message to sign.
+        /// The expected value, compared with ``received``; `nil` if there is nothing to compare. For a signature, the
+        /// message to sign.
         public var expected: String?
         public var received: String?
         /// True if the cause is proved, rather than inferred by exclusion.
@@ -279,7 +296,8 @@ public struct Authentication: Sendable, Hashable {
         public var parts: [Part]
 
         public init(
-            kind: String, sentence: String, remedy: String? = nil, expected: String? = nil, received: String? = nil, isCertain: Bool = true,
+            kind: String, sentence: String, remedy: String? = nil, expected: String? = nil, received: String? = nil,
+            isCertain: Bool = true,
             parts: [Part] = []
         ) {
             self.kind = kind

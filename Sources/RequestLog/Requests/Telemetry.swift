@@ -16,8 +16,8 @@ public struct Telemetry: Sendable {
         public internal(set) var statuses: [Int: Int] = [:]
         /// The number of failed items by error code, including items in answers with status 200.
         public internal(set) var itemErrors: [ServerErrorCode: Int] = [:]
-        /// The durations of the answers. Streams count only if they failed before they began, and requests only if they did not wait
-        /// for a change, because their duration depends on the client.
+        /// The durations of the answers. Streams count only if they failed before they began, and requests only if they
+        /// did not wait for a change, because their duration depends on the client.
         public internal(set) var latency = LatencyHistogram()
         public internal(set) var bytesIn: Int64 = 0
         public internal(set) var bytesOut: Int64 = 0
@@ -37,8 +37,9 @@ public struct Telemetry: Sendable {
         public internal(set) var errors = 0
         /// The number of failed items.
         public internal(set) var itemErrors = 0
-        /// The number of both by container and environment, without those of Skylight's own requests: a command may ask for a zone to learn
-        /// whether it exists. Requests name any containers, so only the first ones of a minute count.
+        /// The number of both by container and environment, without those of Skylight's own requests: a command may ask
+        /// for a zone to learn whether it exists. Requests name any containers, so only the first ones of a minute
+        /// count.
         var clientErrors: [Target: Int] = [:]
         public internal(set) var milliseconds = 0.0
     }
@@ -58,7 +59,8 @@ public struct Telemetry: Sendable {
 
     public init() {}
 
-    /// The number of failed requests and failed items of apps' clients in a container's environment, in the minutes that began at a time or later.
+    /// The number of failed requests and failed items of apps' clients in a container's environment, in the minutes
+    /// that began at a time or later.
     public func errors(in container: ContainerID, _ environment: Environment, since time: Timestamp) -> Int {
         let target = Target(container: container, environment: environment)
         return minutes.reversed().prefix { $0.start >= time }.reduce(0) { $0 + ($1.clientErrors[target] ?? 0) }
@@ -70,7 +72,8 @@ public struct Telemetry: Sendable {
         if operations.count >= Self.operationLimit, operations[name] == nil { name = Self.unknown }
         operations[name, default: Operation()].note(request)
         let start = request.started.milliseconds - request.started.milliseconds % 60_000
-        // Requests are recorded in the order of their ends. One that began in an earlier minute counts there, if that minute is still kept.
+        // Requests are recorded in the order of their ends. One that began in an earlier minute counts there, if that
+        // minute is still kept.
         var index = minutes.count
         while index > 0, minutes[index - 1].start.milliseconds > start { index -= 1 }
         if index == 0 || minutes[index - 1].start.milliseconds != start {
@@ -83,7 +86,9 @@ public struct Telemetry: Sendable {
         minutes[index - 1].itemErrors += request.itemErrors.count
         let failures = errors + request.itemErrors.count
         let target = Target(container: request.container, environment: request.environment)
-        if failures > 0, !request.client.isOfSkylight, minutes[index - 1].clientErrors.count < Self.targetLimit || minutes[index - 1].clientErrors[target] != nil {
+        if failures > 0, !request.client.isOfSkylight,
+            minutes[index - 1].clientErrors.count < Self.targetLimit || minutes[index - 1].clientErrors[target] != nil
+        {
             minutes[index - 1].clientErrors[target, default: 0] += failures
         }
         minutes[index - 1].milliseconds += request.isTimedByClient ? 0 : request.milliseconds
@@ -126,7 +131,8 @@ public struct LatencyHistogram: Sendable, Hashable {
         longest = max(longest, milliseconds)
     }
 
-    /// The duration in milliseconds that a share of all durations does not exceed, interpolated between the bounds; `nil` if there are none.
+    /// The duration in milliseconds that a share of all durations does not exceed, interpolated between the bounds;
+    /// `nil` if there are none.
     /// - Parameter share: 0.5 for the median, 0.99 for the 99th percentile.
     public func percentile(_ share: Double) -> Double? {
         guard count > 0 else { return nil }
@@ -150,20 +156,28 @@ extension Telemetry {
     public var prometheusText: String {
         let operations = operations.sorted { $0.key < $1.key }
         var text = PrometheusText()
-        text.metric("skylight_requests_total", "counter", "Requests to the web services, by HTTP status; 0 if the connection ended before the response.")
+        text.metric(
+            "skylight_requests_total", "counter",
+            "Requests to the web services, by HTTP status; 0 if the connection ended before the response.")
         for (name, operation) in operations {
             for (status, count) in operation.statuses.sorted(by: { $0.key < $1.key }) {
-                text.sample("skylight_requests_total", [("operation", name), ("status", String(status))], String(count))
+                text.sample(
+                    "skylight_requests_total", [("operation", name), ("status", String(status))], String(count))
             }
         }
         text.metric("skylight_item_errors_total", "counter", "Failed items of requests, in responses with status 200.")
         for (name, operation) in operations {
             for (code, count) in operation.itemErrors.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-                text.sample("skylight_item_errors_total", [("operation", name), ("code", code.rawValue)], String(count))
+                text.sample(
+                    "skylight_item_errors_total", [("operation", name), ("code", code.rawValue)], String(count))
             }
         }
-        text.metric("skylight_request_duration_seconds", "histogram", "Time from a request's head to its response, without streams.")
-        for (name, operation) in operations where operation.latency.count > 0 { text.histogram("skylight_request_duration_seconds", name, operation.latency) }
+        text.metric(
+            "skylight_request_duration_seconds", "histogram",
+            "Time from a request's head to its response, without streams.")
+        for (name, operation) in operations where operation.latency.count > 0 {
+            text.histogram("skylight_request_duration_seconds", name, operation.latency)
+        }
         let sums: [(metric: String, help: String, value: (Operation) -> Int64)] = [
             ("skylight_request_bytes_total", "Bytes of request bodies.", \.bytesIn),
             ("skylight_response_bytes_total", "Bytes of response bodies, before compression.", \.bytesOut),
@@ -193,7 +207,9 @@ public struct PrometheusText: Sendable {
 
     public mutating func sample(_ name: String, _ labels: [(name: String, value: String)], _ value: String) {
         text += name
-        if !labels.isEmpty { text += "{\(labels.map { "\($0.name)=\"\(Self.escaped($0.value))\"" }.joined(separator: ","))}" }
+        if !labels.isEmpty {
+            text += "{\(labels.map { "\($0.name)=\"\(Self.escaped($0.value))\"" }.joined(separator: ","))}"
+        }
         text += " \(value)\n"
     }
 

@@ -11,7 +11,8 @@ public struct DataFolderInUse: Error, Sendable, CustomStringConvertible {
     public var description: String { "The data folder \(path) is open in another process" }
 }
 
-/// Locks a data folder against other processes, or those that don't share it, with advisory locks, which the system releases when the process ends.
+/// Locks a data folder against other processes, or those that don't share it, with advisory locks, which the system
+/// releases when the process ends.
 ///
 /// The folder itself is locked, because a lock file could be removed while the server runs. The file `.lock` is
 /// locked too: it also keeps out versions of Skylight that lock only the file, and some file systems can't lock
@@ -19,17 +20,23 @@ public struct DataFolderInUse: Error, Sendable, CustomStringConvertible {
 final class DataFolderLock: Sendable {
     private let descriptors: [Int32]
 
-    /// - Parameter isShared: `true` to let other processes in that share the folder, because its records are in a database.
+    /// - Parameter isShared: `true` to let other processes in that share the folder, because its records are in a
+    ///   database.
     /// - Throws: ``DataFolderInUse``, or an error of the file system.
     init(folder: URL, isShared: Bool = false) throws {
         let path = folder.path(percentEncoded: false)
         var taken: [Int32] = []
         do {
-            for (path, flags) in [(path, O_RDONLY | O_DIRECTORY), (folder.appending(path: ".lock").path(percentEncoded: false), O_RDWR | O_CREAT)] {
+            for (path, flags) in [
+                (path, O_RDONLY | O_DIRECTORY),
+                (folder.appending(path: ".lock").path(percentEncoded: false), O_RDWR | O_CREAT),
+            ] {
                 let descriptor = open(path, flags | O_CLOEXEC, 0o644)
                 guard descriptor >= 0 else { throw Self.failure(errno, path) }
                 taken.append(descriptor)
-                guard Self.take(descriptor, isShared ? LOCK_SH : LOCK_EX) else { throw DataFolderInUse(path: folder.path(percentEncoded: false)) }
+                guard Self.take(descriptor, isShared ? LOCK_SH : LOCK_EX) else {
+                    throw DataFolderInUse(path: folder.path(percentEncoded: false))
+                }
             }
         } catch {
             for descriptor in taken { Foundation.close(descriptor) }
@@ -72,7 +79,8 @@ final class DataFolderLock: Sendable {
 
 // MARK: - Folders of containers
 
-/// The folders of containers in the data folder: with their files of assets and snapshots, and with their records if these are in SQLite.
+/// The folders of containers in the data folder: with their files of assets and snapshots, and with their records if
+/// these are in SQLite.
 struct ContainerFolders: Sendable {
     private let folder: URL
     private let logger: Logger
@@ -83,11 +91,14 @@ struct ContainerFolders: Sendable {
     }
 
     func contains(_ container: ContainerID) -> Bool {
-        FileManager.default.fileExists(atPath: folder.appending(path: container.description).path(percentEncoded: false))
+        FileManager.default.fileExists(
+            atPath: folder.appending(path: container.description).path(percentEncoded: false))
     }
 
     /// - Throws: `RecordError` NOT_FOUND if there is none, BAD_REQUEST if the new name is taken.
-    func rename(_ container: ContainerID, to name: ContainerID) throws { try move(container, to: name.description, name) }
+    func rename(_ container: ContainerID, to name: ContainerID) throws {
+        try move(container, to: name.description, name)
+    }
 
     func delete(_ container: ContainerID) throws {
         // Renamed first, because removing many files takes long and a power cut must not leave half a container.
@@ -102,13 +113,17 @@ struct ContainerFolders: Sendable {
         let (from, to) = (folder.appending(path: container.description), folder.appending(path: folderName))
         guard contains(container) else { throw RecordError.noContainer(container) }
         // On a case-insensitive file system a name that differs only in case refers to the same folder.
-        let isOccupied = FileManager.default.fileExists(atPath: to.path(percentEncoded: false)) && container.description.lowercased() != folderName.lowercased()
+        let isOccupied =
+            FileManager.default.fileExists(atPath: to.path(percentEncoded: false))
+            && container.description.lowercased() != folderName.lowercased()
         if let name, isOccupied { throw RecordError.containerExists(name) }
         do {
             try FileManager.default.moveItem(at: from, to: to)
             try FileManager.default.syncDirectory(at: folder)
         } catch {
-            throw RecordError(.internalError, "The folder of the container '\(container)' can't be moved: \(StoreProblem.words(for: error))")
+            throw RecordError(
+                .internalError,
+                "The folder of the container '\(container)' can't be moved: \(StoreProblem.words(for: error))")
         }
     }
 
@@ -117,7 +132,9 @@ struct ContainerFolders: Sendable {
         DispatchQueue.global(qos: .utility).async { [folder, logger] in
             do {
                 let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
-                for name in names where name.hasPrefix(Self.deletedPrefix) { try FileManager.default.removeItem(at: folder.appending(path: name)) }
+                for name in names where name.hasPrefix(Self.deletedPrefix) {
+                    try FileManager.default.removeItem(at: folder.appending(path: name))
+                }
             } catch {
                 logger.warning("The files of a deleted container are kept for now: \(StoreProblem.words(for: error))")
             }
@@ -180,6 +197,7 @@ public enum OpenFiles {
     static var shortage: RecordError {
         RecordError(
             .tryAgainLater,
-            "The server has \(limit) files open, the system's limit. Try again later, or start it with a higher limit (ulimit -n)", retryAfter: 1)
+            "The server has \(limit) files open, the system's limit. Try again later, or start it with a higher limit (ulimit -n)",
+            retryAfter: 1)
     }
 }

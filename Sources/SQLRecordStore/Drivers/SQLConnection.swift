@@ -27,7 +27,10 @@ final class SQLConnection {
     ) throws -> Value {
         let statement = try driver.statement(sql, isCached: isCached)
         defer { statement.reset() }
-        guard statement.parameterCount == values.count else { throw SQLError(.misuse, "values", "\(values.count) values are bound to \(statement.parameterCount) parameters", sql) }
+        guard statement.parameterCount == values.count else {
+            throw SQLError(
+                .misuse, "values", "\(values.count) values are bound to \(statement.parameterCount) parameters", sql)
+        }
         for (index, value) in zip(1..., values) { try value?.bind(to: statement, at: index) }
         return try withUnsafeTemporaryAllocation(of: SQLCell.self, capacity: statement.columnCount) { cells in
             try body(SQLRows(statement, cells, sql: sql))
@@ -110,7 +113,9 @@ struct SQLRows {
     /// A column of the current row.
     /// - Throws: ``DamagedRow`` if the value is NULL or of another type.
     func value<Value: ColumnValue>(_ column: Int, in table: @autoclosure () -> String) throws -> Value {
-        guard let value = Value(cells[column]) else { throw DamagedRow(in: table(), column: statement.columnName(column), holding: cells[column].kind) }
+        guard let value = Value(cells[column]) else {
+            throw DamagedRow(in: table(), column: statement.columnName(column), holding: cells[column].kind)
+        }
         return value
     }
 
@@ -127,7 +132,8 @@ struct SQLRows {
 extension ColumnValue {
     /// The first column of the first row; `nil` if there is no row, or the value is NULL.
     static func fetchOne(_ db: SQLConnection, sql: String, _ values: [(any Bindable)?] = []) throws -> Self? {
-        try db.rows(sql, values) { rows in try rows.next() && !rows.isNull(0) ? try rows.value(0, in: rows.table) : nil }
+        try db.rows(sql, values) { rows in try rows.next() && !rows.isNull(0) ? try rows.value(0, in: rows.table) : nil
+        }
     }
 
     /// The number that the database gave a new row.
@@ -188,7 +194,9 @@ struct SQLRow {
             throw DamagedRow(in: "\(table)", "has no column '\(column)'")
         }
         let value = values[index]
-        let result = value.octets.withUnsafeBytes { Result(SQLCell(kind: value.kind, number: value.number, octets: $0)) }
+        let result = value.octets.withUnsafeBytes {
+            Result(SQLCell(kind: value.kind, number: value.number, octets: $0))
+        }
         guard let result else { throw DamagedRow(in: "\(table)", column: column, holding: value.kind) }
         return result
     }
@@ -219,7 +227,9 @@ struct SQLRow {
     }
 
     /// Calls `body` with each row, without keeping them.
-    static func forEach(_ db: SQLConnection, sql: String, _ values: [(any Bindable)?] = [], _ body: (SQLRow) throws -> Void) throws {
+    static func forEach(
+        _ db: SQLConnection, sql: String, _ values: [(any Bindable)?] = [], _ body: (SQLRow) throws -> Void
+    ) throws {
         try db.rows(sql, values) { rows in
             let columns = rows.columns
             while try rows.next() { try body(SQLRow(rows, columns: columns)) }
@@ -267,7 +277,8 @@ struct SQLError: Error, CustomStringConvertible {
     /// The database's own code.
     let code: String
     let message: String
-    /// True if the message is for the log alone: those of a client library have the hosts, ports and users of the database.
+    /// True if the message is for the log alone: those of a client library have the hosts, ports and users of the
+    /// database.
     let isForLog: Bool
     let sql: String?
 

@@ -12,8 +12,9 @@ protocol SQLDriver {
     func end(isCommitted: Bool) throws
     var isInsideTransaction: Bool { get }
 
-    /// A name for a savepoint. Where a statement may fail after later ones were sent, each savepoint has a name of its own: if it was not made because of
-    /// that, rolling back to it fails, too, instead of undoing what an earlier one of the name had begun.
+    /// A name for a savepoint. Where a statement may fail after later ones were sent, each savepoint has a name of its
+    /// own: if it was not made because of that, rolling back to it fails, too, instead of undoing what an earlier one
+    /// of the name had begun.
     func newSavepoint() -> String
     /// True if all savepoints have the same name.
     var keepsSavepointNames: Bool { get }
@@ -29,7 +30,8 @@ protocol SQLDriver {
     /// Number of rows that the last statement inserted, updated or deleted.
     var changesCount: Int { get }
 
-    /// Interrupts statements within `body` when `isExceeded` returns true. It is asked every now and then, with the number of its earlier calls.
+    /// Interrupts statements within `body` when `isExceeded` returns true. It is asked every now and then, with the
+    /// number of its earlier calls.
     func limiting<Value>(_ isExceeded: @escaping () -> Bool, _ body: () throws -> Value) throws -> Value
     /// Counts the index entries that statements within `body` visit, for texts with ``visit(_:)``.
     func counting<Value>(_ count: @escaping @Sendable () -> Void, _ body: () throws -> Value) throws -> Value
@@ -45,9 +47,11 @@ protocol SQLDriver {
     func list(of texts: [String]) -> (any Bindable)?
 
     /// Inserts rows into `tokens`. A text can have thousands of words, so they are written with one statement.
-    func insertWords(_ words: [(word: String, name: String)], of field: Int64, in zone: Int64, on connection: SQLConnection) throws
+    func insertWords(
+        _ words: [(word: String, name: String)], of field: Int64, in zone: Int64, on connection: SQLConnection) throws
     /// Deletes rows of `tokens`.
-    func removeWords(_ words: [String], of field: Int64, _ name: String, in zone: Int64, on connection: SQLConnection) throws
+    func removeWords(_ words: [String], of field: Int64, _ name: String, in zone: Int64, on connection: SQLConnection)
+        throws
 }
 
 enum SQLTransactionKind {
@@ -124,12 +128,15 @@ extension SQLValue: Bindable {
 struct BorrowedBytes: Bindable {
     let bytes: UnsafeRawBufferPointer
 
-    func bind(to statement: any SQLStatement, at index: Int) throws { try statement.bind(bytes: bytes, at: index, isKept: true) }
+    func bind(to statement: any SQLStatement, at index: Int) throws {
+        try statement.bind(bytes: bytes, at: index, isKept: true)
+    }
 }
 
 // MARK: - Tables
 
-/// A table of a store, as its definition for SQLite says. Other databases make theirs from it, so that there is one definition.
+/// A table of a store, as its definition for SQLite says. Other databases make theirs from it, so that there is one
+/// definition.
 struct TableLayout: Sendable {
     struct Column: Sendable {
         let name: String

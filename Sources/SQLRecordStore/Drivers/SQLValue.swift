@@ -15,9 +15,9 @@ enum SQLValue: Sendable, Hashable {
 
 /// Packs a value into bytes that are ordered as the values are, for a database whose columns all have a type.
 ///
-/// The first byte tells the kind. Integers follow as 8 bytes, the highest first, with the sign reversed; real numbers as
-/// their bits, reversed where negative. Texts and bytes follow as they are. -∞ sorts before all other numbers, and integers
-/// before real numbers: a column has one or the other.
+/// The first byte tells the kind. Integers follow as 8 bytes, the highest first, with the sign reversed; real numbers
+/// as their bits, reversed where negative. Texts and bytes follow as they are. -∞ sorts before all other numbers, and
+/// integers before real numbers: a column has one or the other.
 enum PackedValue {
     private enum Tag: UInt8 {
         case least = 0x10
@@ -95,7 +95,9 @@ struct SQLCell {
     }
 
     static func real(_ real: Double) -> SQLCell {
-        SQLCell(kind: .real, number: Int64(bitPattern: real.bitPattern), octets: UnsafeRawBufferPointer(start: nil, count: 0))
+        SQLCell(
+            kind: .real, number: Int64(bitPattern: real.bitPattern),
+            octets: UnsafeRawBufferPointer(start: nil, count: 0))
     }
 
     @inline(__always) func holds(_ kinds: Kind) -> Bool { kind.rawValue & kinds.rawValue != 0 }

@@ -65,7 +65,8 @@ extension StoreLocation {
             _ = try holds(key)
             return nil
         } catch {
-            return error as? RecordError ?? StoreProblem(error, reading: key)?.refusal ?? RecordError(.internalError, "\(key) can't be inspected: \(StoreProblem.words(for: error))")
+            return error as? RecordError ?? StoreProblem(error, reading: key)?.refusal
+                ?? RecordError(.internalError, "\(key) can't be inspected: \(StoreProblem.words(for: error))")
         }
     }
 }
@@ -80,8 +81,10 @@ protocol StoreConnections: Sendable {
     func read<Value>(_ body: (SQLConnection) throws -> Value) throws -> Value
     /// The threads on which a short read runs; `nil` for the caller's, if it does not wait for a network.
     var threads: (any TaskExecutor)? { get }
-    /// Lends a connection to `body`, on a thread that requests don't need. If the task is cancelled, the statement ends soon.
-    func readElsewhere<Value: Sendable>(_ body: @escaping @Sendable (SQLConnection) throws -> Value) async throws -> Value
+    /// Lends a connection to `body`, on a thread that requests don't need. If the task is cancelled, the statement ends
+    /// soon.
+    func readElsewhere<Value: Sendable>(_ body: @escaping @Sendable (SQLConnection) throws -> Value) async throws
+        -> Value
     /// True if the store must be opened again: what was read at its opening no longer holds.
     var isStale: Bool { get }
     /// The epoch of positions, for all processes that have the store open; `nil` if each opening has its own.
@@ -112,8 +115,8 @@ protocol WritableConnections: StoreConnections {
     var notesOfOthers: WriterState? { get }
     /// Leaves notes with the commit of the transaction.
     func save(_ notes: WriterState)
-    /// True if this process does the store's background work: it alone builds indexes, continues cascades and sweeps. Only within a transaction that
-    /// writes.
+    /// True if this process does the store's background work: it alone builds indexes, continues cascades and sweeps.
+    /// Only within a transaction that writes.
     /// - Throws: ``SQLError``.
     func keepsUp(_ db: SQLConnection) throws -> Bool
     /// Calls `hear` after commits of other processes, until the store is closed.

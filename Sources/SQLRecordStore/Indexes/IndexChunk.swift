@@ -68,7 +68,9 @@ struct IndexChunk: Sendable {
     // MARK: Reading
 
     /// Starts after `place`; `nil` if no record follows.
-    init?(of type: Name, for targets: [IndexTarget], after place: Place, _ catalog: SchemaCatalog, _ db: SQLConnection) throws {
+    init?(of type: Name, for targets: [IndexTarget], after place: Place, _ catalog: SchemaCatalog, _ db: SQLConnection)
+        throws
+    {
         guard let zone = try Self.zone(after: place, members: catalog.members(of: type), db) else { return nil }
         self.type = type
         self.targets = targets
@@ -85,13 +87,19 @@ struct IndexChunk: Sendable {
     }
 
     /// The zone of the first record after `place`, and its position.
-    static func zone(after place: Place, members: Int64, _ db: SQLConnection) throws -> (number: Int64, position: Int64)? {
-        if let position = try position(of: place.zone, db), try hasMember(after: place, members, db) { return (place.zone, position) }
+    static func zone(after place: Place, members: Int64, _ db: SQLConnection) throws -> (
+        number: Int64, position: Int64
+    )? {
+        if let position = try position(of: place.zone, db), try hasMember(after: place, members, db) {
+            return (place.zone, position)
+        }
         var last = place.zone
         while let zone = try Int64.fetchOne(
             db, sql: "SELECT zone FROM entries WHERE field = ? AND zone > ? ORDER BY zone LIMIT 1", [members, last])
         {
-            if let position = try position(of: zone, db), try hasMember(after: Place(zone: zone), members, db) { return (zone, position) }
+            if let position = try position(of: zone, db), try hasMember(after: Place(zone: zone), members, db) {
+                return (zone, position)
+            }
             last = zone
         }
         return nil
@@ -128,7 +136,9 @@ struct IndexChunk: Sendable {
 
     /// Reads the next records of the current zone.
     /// - Returns: the number of records read.
-    private mutating func readZone(limit: Int, _ members: Int64, _ catalog: SchemaCatalog, _ db: SQLConnection) throws -> Int {
+    private mutating func readZone(limit: Int, _ members: Int64, _ catalog: SchemaCatalog, _ db: SQLConnection) throws
+        -> Int
+    {
         let before = names.count
         try db.eachRow(
             """
@@ -146,7 +156,9 @@ struct IndexChunk: Sendable {
         let name = record.recordID.recordName
         for (target, row) in try entries(of: record) {
             rows.append(
-                Row(target: Int32(target), zone: Int32(writing.zones.count - 1), name: Int32(names.count), row: row, order: Order(row)))
+                Row(
+                    target: Int32(target), zone: Int32(writing.zones.count - 1), name: Int32(names.count), row: row,
+                    order: Order(row)))
             // Assumes that the capacity of an array is up to twice its count.
             bytes += 2 * MemoryLayout<Row>.stride + row.value.byteCount + row.sort.byteCount
         }
@@ -157,8 +169,11 @@ struct IndexChunk: Sendable {
 
     private func entries(of record: StoredRecord) throws -> [(Int, IndexTarget.IndexRow)] {
         let values = fieldNames.isEmpty ? [:] : try record.fields.values(of: fieldNames)
-        let fields = Dictionary(uniqueKeysWithValues: values.map { ($0.key, Field(name: $0.key, value: $0.value, isEncrypted: false)) })
-        return targets.enumerated().flatMap { number, target in target.rows(of: record, fields: fields).map { (number, $0) } }
+        let fields = Dictionary(
+            uniqueKeysWithValues: values.map { ($0.key, Field(name: $0.key, value: $0.value, isEncrypted: false)) })
+        return targets.enumerated().flatMap { number, target in
+            target.rows(of: record, fields: fields).map { (number, $0) }
+        }
     }
 
     /// Sorts the rows into the order of the indexes.
@@ -196,7 +211,8 @@ struct IndexChunk: Sendable {
                 zone = row.zone
             }
             if !writing.zones[Int(row.zone)].hasEnded, !writing.renewed.contains(row.name) {
-                try targets[Int(row.target)].enter(row.row, of: names[Int(row.name)].string, in: writing.zones[Int(row.zone)].number, db)
+                try targets[Int(row.target)].enter(
+                    row.row, of: names[Int(row.name)].string, in: writing.zones[Int(row.zone)].number, db)
             }
             writing.count += 1
             if writing.count % 16 == 0, clock.now >= end { break }
@@ -212,13 +228,19 @@ struct IndexChunk: Sendable {
         guard now > zone.position else { return }
         let saved = try String.fetchAll(
             db, sql: "SELECT name FROM records WHERE id > ? AND id <= ?",
-            [try StoredRow.id(zone: zone.number, position: zone.position), StoredRow.id(zone: zone.number, position: now)])
+            [
+                try StoredRow.id(zone: zone.number, position: zone.position),
+                StoredRow.id(zone: zone.number, position: now),
+            ])
         writing.zones[index].position = now
         for name in saved.map({ Name($0) }) {
             guard let number = record(named: name, in: index), writing.renewed.insert(Int32(number)).inserted,
-                let row = try db.row(named: name, in: zone.number, .default, catalog), !row.isDeleted, row.record.recordType == type
+                let row = try db.row(named: name, in: zone.number, .default, catalog), !row.isDeleted,
+                row.record.recordType == type
             else { continue }
-            for (target, entry) in try entries(of: row.record) { try targets[target].enter(entry, of: name.string, in: zone.number, db) }
+            for (target, entry) in try entries(of: row.record) {
+                try targets[target].enter(entry, of: name.string, in: zone.number, db)
+            }
         }
     }
 
@@ -234,7 +256,8 @@ struct IndexChunk: Sendable {
     }
 
     /// Indexes all records of a type in the current transaction.
-    static func enterAll(_ targets: [IndexTarget], of type: Name, _ catalog: SchemaCatalog, _ db: SQLConnection) throws {
+    static func enterAll(_ targets: [IndexTarget], of type: Name, _ catalog: SchemaCatalog, _ db: SQLConnection) throws
+    {
         var place = Place()
         while var chunk = try IndexChunk(of: type, for: targets, after: place, catalog, db) {
             while try chunk.read(catalog, db) {}

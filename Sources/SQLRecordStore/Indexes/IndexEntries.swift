@@ -35,13 +35,18 @@ struct IndexEntries {
     /// - Parameters:
     /// - fields: the record's decoded fields.
     /// - words: provides the words of text values.
-    init(of record: StoredRecord, fields: [Name: Field], catalog: SchemaCatalog, words: TransactionWords = TransactionWords()) throws {
+    init(
+        of record: StoredRecord, fields: [Name: Field], catalog: SchemaCatalog,
+        words: TransactionWords = TransactionWords()
+    ) throws {
         let typeName = record.recordType
         if let number = catalog.fieldNumber(.system(.recordID), of: typeName) {
             entries.append(Entry(field: number, value: EntryValue.member))
         }
         for field in catalog.indexedFields[typeName] ?? [] {
-            try add(Self.value(of: field.key, in: record, fields), field.indexes, field.number) { try words.words(of: $0, in: record.recordID.recordName) }
+            try add(Self.value(of: field.key, in: record, fields), field.indexes, field.number) {
+                try words.words(of: $0, in: record.recordID.recordName)
+            }
         }
         for composite in catalog.composites[typeName] ?? [] {
             compositeEntries.append(Self.entry(of: composite.index, composite.number, in: record, fields))
@@ -54,7 +59,8 @@ struct IndexEntries {
     /// - old, new: both versions of the record with their decoded fields. They have the same type.
     /// - words: provides the words of text values.
     static func difference(
-        from old: (record: StoredRecord, fields: [Name: Field]), to new: (record: StoredRecord, fields: [Name: Field]), catalog: SchemaCatalog,
+        from old: (record: StoredRecord, fields: [Name: Field]), to new: (record: StoredRecord, fields: [Name: Field]),
+        catalog: SchemaCatalog,
         words: TransactionWords = TransactionWords()
     ) throws -> (old: IndexEntries, new: IndexEntries) {
         var difference = (old: IndexEntries(), new: IndexEntries())
@@ -62,12 +68,18 @@ struct IndexEntries {
             let before = value(of: field.key, in: old.record, old.fields)
             let after = value(of: field.key, in: new.record, new.fields)
             if isSame(before, after) { continue }
-            try difference.old.add(before, field.indexes, field.number) { try words.words(of: $0, in: old.record.recordID.recordName) }
-            try difference.new.add(after, field.indexes, field.number) { try words.words(of: $0, in: new.record.recordID.recordName) }
+            try difference.old.add(before, field.indexes, field.number) {
+                try words.words(of: $0, in: old.record.recordID.recordName)
+            }
+            try difference.new.add(after, field.indexes, field.number) {
+                try words.words(of: $0, in: new.record.recordID.recordName)
+            }
         }
         for composite in catalog.composites[new.record.recordType] ?? [] {
-            difference.old.compositeEntries.append(entry(of: composite.index, composite.number, in: old.record, old.fields))
-            difference.new.compositeEntries.append(entry(of: composite.index, composite.number, in: new.record, new.fields))
+            difference.old.compositeEntries.append(
+                entry(of: composite.index, composite.number, in: old.record, old.fields))
+            difference.new.compositeEntries.append(
+                entry(of: composite.index, composite.number, in: new.record, new.fields))
         }
         difference.old.addLinks(of: old.record, old.fields)
         difference.new.addLinks(of: new.record, new.fields)
@@ -98,11 +110,15 @@ struct IndexEntries {
         }
     }
 
-    private mutating func add(_ value: FieldValue?, _ indexes: Indexes, _ number: Int64, words: (String) throws -> [Name]) rethrows {
+    private mutating func add(
+        _ value: FieldValue?, _ indexes: Indexes, _ number: Int64, words: (String) throws -> [Name]
+    ) rethrows {
         if !indexes.isDisjoint(with: [.queryable, .sortable]) {
             if case .list(let elements, _)? = value {
                 let values = Set(elements.compactMap { EntryValue.value($0) })
-                for value in values.isEmpty ? [EntryValue.missing] : values { entries.append(Entry(field: number, value: value)) }
+                for value in values.isEmpty ? [EntryValue.missing] : values {
+                    entries.append(Entry(field: number, value: value))
+                }
             } else {
                 entries.append(Entry(field: number, value: EntryValue.valueOrMissing(value)))
             }
@@ -113,7 +129,9 @@ struct IndexEntries {
     }
 
     /// Both fields of a composite index are scalars, so each record has exactly one entry.
-    static func entry(of index: CompositeIndex, _ number: Int64, in record: StoredRecord, _ fields: [Name: Field]) -> CompositeEntry {
+    static func entry(of index: CompositeIndex, _ number: Int64, in record: StoredRecord, _ fields: [Name: Field])
+        -> CompositeEntry
+    {
         CompositeEntry(
             composite: number, filter: EntryValue.valueOrMissing(value(of: index.filter, in: record, fields)),
             sort: EntryValue.valueOrMissing(value(of: index.sort, in: record, fields)))
@@ -123,7 +141,9 @@ struct IndexEntries {
         for field in fields.values {
             for reference in field.value.references {
                 let isOwnZone = reference.zoneID.map { $0.zoneName == record.recordID.zoneID.zoneName } ?? true
-                if isOwnZone { links.insert(Link(target: reference.recordName, field: field.name, action: reference.action)) }
+                if isOwnZone {
+                    links.insert(Link(target: reference.recordName, field: field.name, action: reference.action))
+                }
             }
         }
         if let parent = record.parent {
@@ -140,20 +160,29 @@ struct IndexEntries {
 
     /// Updates the tables from `before` to these rows. Writes only the differences.
     /// - Parameter newWords: takes the words that come, which the caller writes.
-    func write(replacing before: IndexEntries, of recordName: Name, in zone: Int64, _ newWords: inout AddedWords, _ db: SQLConnection) throws {
+    func write(
+        replacing before: IndexEntries, of recordName: Name, in zone: Int64, _ newWords: inout AddedWords,
+        _ db: SQLConnection
+    ) throws {
         let name = recordName.string
         for entry in Self.difference(of: before.entries, from: entries) {
-            try db.run("DELETE FROM entries WHERE field = ? AND zone = ? AND value = ? AND name = ?", [entry.field, zone, entry.value, name])
+            try db.run(
+                "DELETE FROM entries WHERE field = ? AND zone = ? AND value = ? AND name = ?",
+                [entry.field, zone, entry.value, name])
         }
         for entry in Self.difference(of: entries, from: before.entries) {
-            try db.run("INSERT INTO entries (field, zone, value, name) VALUES (?, ?, ?, ?)", [entry.field, zone, entry.value, name])
+            try db.run(
+                "INSERT INTO entries (field, zone, value, name) VALUES (?, ?, ?, ?)",
+                [entry.field, zone, entry.value, name])
         }
         for (field, tokens) in before.tokens {
             try newWords.write(of: recordName, db)
-            try TokenRows.remove(Self.difference(of: tokens, from: self.tokens[field] ?? []), of: field, name, in: zone, db)
+            try TokenRows.remove(
+                Self.difference(of: tokens, from: self.tokens[field] ?? []), of: field, name, in: zone, db)
         }
         for (field, tokens) in tokens {
-            try newWords.add(Self.difference(of: tokens, from: before.tokens[field] ?? []), of: field, recordName, in: zone, db)
+            try newWords.add(
+                Self.difference(of: tokens, from: before.tokens[field] ?? []), of: field, recordName, in: zone, db)
         }
         for entry in Self.difference(of: before.compositeEntries, from: compositeEntries) {
             try db.run(
@@ -182,8 +211,8 @@ struct IndexEntries {
 
 /// Encodes field values for index entries, so that the order of their column equals ``ValueOrder``.
 enum EntryValue {
-    /// Maximum number of bytes of a string, a word or BYTES in an entry. Longer values are compared in full afterwards. PostgreSQL takes no index
-    /// entries above 2,704 bytes, and those of composite indexes have two values.
+    /// Maximum number of bytes of a string, a word or BYTES in an entry. Longer values are compared in full afterwards.
+    /// PostgreSQL takes no index entries above 2,704 bytes, and those of composite indexes have two values.
     static let prefixLength = 1024
 
     /// The value of the entry that each record has in the list of its type's records.
@@ -211,7 +240,9 @@ enum EntryValue {
     ///   that is not indexed.
     static func values(equalTo value: FieldValue) -> [SQLValue]? {
         guard case .location(let location) = value else { return Self.value(value).map { [$0] } ?? [] }
-        return location.equalLongitudes?.map { .integer(MortonCell(Location(latitude: location.latitude, longitude: $0)).number) }
+        return location.equalLongitudes?.map {
+            .integer(MortonCell(Location(latitude: location.latitude, longitude: $0)).number)
+        }
     }
 
     /// The entry of an optional value; ``missing`` for `nil`.
@@ -257,7 +288,10 @@ enum LinkRows {
                 CROSS JOIN records r ON r.zone = l.zone AND r.name = l.source
                 WHERE z.state = 0 AND l.zone = ? AND l.target = ? AND l.action = ? AND l.\(isDependent) AND r.id < ? ORDER BY l.source
                 """,
-            [target.zone, target.name.string, Reference.Action.deleteSelf.rawValue, StoredRow.id(zone: target.zone, position: target.position)]
+            [
+                target.zone, target.name.string, Reference.Action.deleteSelf.rawValue,
+                StoredRow.id(zone: target.zone, position: target.position),
+            ]
         ).map { Name($0) }
     }
 
@@ -269,7 +303,8 @@ enum LinkRows {
             sql: """
                 SELECT EXISTS (SELECT 1 FROM zones z CROSS JOIN records r ON r.zone = z.number
                 WHERE z.number = ? AND z.state = 0 AND r.name = ? AND r.id < ? AND r.state & 1 = 0)
-                """, [target.zone, record.name.string, StoredRow.id(zone: target.zone, position: target.position)]) ?? false
+                """, [target.zone, record.name.string, StoredRow.id(zone: target.zone, position: target.position)])
+            ?? false
     }
 
     /// The reference actions other than NONE with which other records refer to a name.
@@ -281,7 +316,8 @@ enum LinkRows {
             THEN 1 ELSE 0 END
             """
         }
-        let found = try Int.fetchOne(db, sql: "SELECT \(any(.deleteSelf)) + 2 * \(any(.validate))", [zone, name.string]) ?? 0
+        let found =
+            try Int.fetchOne(db, sql: "SELECT \(any(.deleteSelf)) + 2 * \(any(.validate))", [zone, name.string]) ?? 0
         return Set((found & 1 == 0 ? [] : [.deleteSelf]) + (found & 2 == 0 ? [] : [.validate]))
     }
 
@@ -298,7 +334,9 @@ enum LinkRows {
                 """, [zone, name.string, limit < 0 ? .max : limit]
         ).map { row in
             let values = row.values(of: "links")
-            guard let action = Reference.Action(rawValue: try values("action")) else { throw DamagedRow(in: "links", "has an action that there is not") }
+            guard let action = Reference.Action(rawValue: try values("action")) else {
+                throw DamagedRow(in: "links", "has an action that there is not")
+            }
             return Referrer(
                 recordName: Name(try values("source") as String), recordType: try catalog.typeName(of: values("type")),
                 fieldName: Name(try values("field") as String), action: action)

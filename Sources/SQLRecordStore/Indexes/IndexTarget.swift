@@ -53,8 +53,10 @@ enum IndexTarget: Sendable, Hashable {
             return IndexEntries(of: key, in: record, fields: fields, indexes: .queryable, number: number).entries
                 .map { IndexRow(value: $0.value, sort: .null) }
         case .tokens(let key, let number):
-            return IndexEntries(of: key, in: record, fields: fields, indexes: .searchable, number: number).tokens[number, default: []]
-                .map { IndexRow(value: .text($0.string), sort: .null) }
+            return IndexEntries(of: key, in: record, fields: fields, indexes: .searchable, number: number).tokens[
+                number, default: []
+            ]
+            .map { IndexRow(value: .text($0.string), sort: .null) }
         case .composite(let index, let number):
             let entry = IndexEntries.entry(of: index, number, in: record, fields)
             return [IndexRow(value: entry.filter, sort: entry.sort)]
@@ -65,9 +67,13 @@ enum IndexTarget: Sendable, Hashable {
     func enter(_ row: IndexRow, of name: String, in zone: Int64, _ db: SQLConnection) throws {
         switch self {
         case .entries:
-            try db.run("INSERT INTO entries (field, zone, value, name) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", [number, zone, row.value, name])
+            try db.run(
+                "INSERT INTO entries (field, zone, value, name) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                [number, zone, row.value, name])
         case .tokens:
-            try db.run("INSERT INTO tokens (field, zone, token, name) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", [number, zone, row.word, name])
+            try db.run(
+                "INSERT INTO tokens (field, zone, token, name) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                [number, zone, row.word, name])
         case .composite:
             try db.run(
                 "INSERT INTO compositeEntries (composite, zone, filter, sort, name) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -147,7 +153,8 @@ enum IndexTable: Int, CaseIterable, Sendable {
     func removeRows(where values: [Int64], limit: Int, _ db: SQLConnection) throws -> Int {
         let condition = key.prefix(values.count).map { "\($0) = ?" }.joined(separator: " AND ")
         let rows = try SQLRow.fetchAll(
-            db, sql: "SELECT \(key.joined(separator: ", ")) FROM \(name) WHERE \(condition) LIMIT ?", values + [Int64(limit)])
+            db, sql: "SELECT \(key.joined(separator: ", ")) FROM \(name) WHERE \(condition) LIMIT ?",
+            values + [Int64(limit)])
         let statement = "DELETE FROM \(name) WHERE " + key.map { "\($0) = ?" }.joined(separator: " AND ")
         for row in rows { try db.run(statement, row.bindable) }
         return rows.count
@@ -164,7 +171,9 @@ enum RetiredIndexRows {
 
     /// Marks the index for removal by the sweep.
     static func insert(_ target: IndexTarget, _ db: SQLConnection) throws {
-        try db.run("INSERT INTO retiredIndexes (kind, number) VALUES (?, ?) ON CONFLICT DO NOTHING", [target.table.rawValue, target.number])
+        try db.run(
+            "INSERT INTO retiredIndexes (kind, number) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            [target.table.rawValue, target.number])
     }
 
     static func isDue(_ db: SQLConnection) throws -> Bool {
@@ -173,11 +182,19 @@ enum RetiredIndexRows {
 
     /// Removes some rows of one index.
     static func step(_ db: SQLConnection, _ state: inout CommitWriter.State) throws {
-        guard let row = try SQLRow.fetchOne(db, sql: "SELECT kind, number FROM retiredIndexes LIMIT 1", []) else { return }
-        let (kind, number): (Int, Int64) = (try row.value("kind", in: "retiredIndexes"), try row.value("number", in: "retiredIndexes"))
-        guard let table = IndexTable(rawValue: kind) else { throw DamagedRow(in: "retiredIndexes", "has an index of the kind \(kind), which there is not") }
+        guard let row = try SQLRow.fetchOne(db, sql: "SELECT kind, number FROM retiredIndexes LIMIT 1", []) else {
+            return
+        }
+        let (kind, number): (Int, Int64) = (
+            try row.value("kind", in: "retiredIndexes"), try row.value("number", in: "retiredIndexes")
+        )
+        guard let table = IndexTable(rawValue: kind) else {
+            throw DamagedRow(in: "retiredIndexes", "has an index of the kind \(kind), which there is not")
+        }
         let removed = try table.removeRows(where: [number], limit: rowsInStep, db)
         state.logEstimate += 64 * removed
-        if removed < rowsInStep { try db.run("DELETE FROM retiredIndexes WHERE kind = ? AND number = ?", [kind, number]) }
+        if removed < rowsInStep {
+            try db.run("DELETE FROM retiredIndexes WHERE kind = ? AND number = ?", [kind, number])
+        }
     }
 }

@@ -100,7 +100,8 @@ final class IndexWorker: Sendable {
             // The other process may end. Closing the store cancels the sleep.
             try? await Task.sleep(for: Self.patienceAfterFailure)
         } catch {
-            await note(error as? RecordError ?? RecordError(.internalError, StoreProblem.words(for: error)), of: work, store)
+            await note(
+                error as? RecordError ?? RecordError(.internalError, StoreProblem.words(for: error)), of: work, store)
         }
         return true
     }
@@ -116,7 +117,9 @@ final class IndexWorker: Sendable {
     private func note(_ failure: RecordError, of work: IndexWork, _ store: SQLStore) async {
         state.withLock { state in
             let count = state.failures[work.id]?.failure.count ?? 0
-            state.failures[work.id] = (IndexWork.Failure(count: count + 1, last: failure), ContinuousClock().now + Self.patienceAfterFailure)
+            state.failures[work.id] = (
+                IndexWork.Failure(count: count + 1, last: failure), ContinuousClock().now + Self.patienceAfterFailure
+            )
         }
         signals.send()
         // On a full disk they are not told.
@@ -134,7 +137,8 @@ final class IndexWorker: Sendable {
                 let end = clock.now + budget
                 var removedInAll = 0
                 repeat {
-                    let removed = try work.target.remove(limit: min(Self.rowsInRemoval, state.catalog.indexLimits.rowsInStep), db)
+                    let removed = try work.target.remove(
+                        limit: min(Self.rowsInRemoval, state.catalog.indexLimits.rowsInStep), db)
                     state.logEstimate += 64 * removed
                     if removed == 0 {
                         try state.catalog.advance(work, db)
@@ -158,7 +162,8 @@ final class IndexWorker: Sendable {
             guard catalog.works.contains(work), let place = try Self.place(of: work, db) else { return nil }
             let works = try catalog.works.filter { other in
                 if other.id == work.id { return true }
-                return try other.type == work.type && other.phase == .building && alone.isDisjoint(with: [work.id, other.id])
+                return try other.type == work.type && other.phase == .building
+                    && alone.isDisjoint(with: [work.id, other.id])
                     && Self.place(of: other, db) == place
             }
             var group = Group(works: works, strips: strips)
@@ -169,9 +174,13 @@ final class IndexWorker: Sendable {
         }
         guard let (group, chunk) = begun else { return }
         do {
-            if let chunk { try await enter(Shared(chunk), for: group, store) } else { try await finish(group.works, store) }
+            if let chunk {
+                try await enter(Shared(chunk), for: group, store)
+            } else {
+                try await finish(group.works, store)
+            }
             state.withLock { $0.alone.subtract(group.works.map(\.id)) }
-        } catch where group.works.count > 1 {
+        } catch  where group.works.count > 1 {
             state.withLock { $0.alone.formUnion(group.works.map(\.id)) }
         }
     }
@@ -206,7 +215,9 @@ final class IndexWorker: Sendable {
             await beforeStep?()
             outcome = try await store.runUpkeep { [budget = pace.budget] db, state in
                 // The schema may have changed meanwhile. Work that was cancelled is not continued.
-                guard state.strips == group.strips, group.works.allSatisfy({ state.catalog.works.contains($0) }) else { return .obsolete }
+                guard state.strips == group.strips, group.works.allSatisfy({ state.catalog.works.contains($0) }) else {
+                    return .obsolete
+                }
                 state.logEstimate += 1 << 20
                 return try chunk.withLock { [catalog = state.catalog] chunk in
                     chunk.rewind()
@@ -230,7 +241,11 @@ final class IndexWorker: Sendable {
 
     private static func place(of work: IndexWork, _ db: SQLConnection) throws -> IndexChunk.Place? {
         try SQLRow.fetchOne(db, sql: "SELECT zone, name FROM indexWork WHERE id = ?", [work.id])
-            .map { IndexChunk.Place(zone: try $0.value("zone", in: "indexWork"), name: Name(try $0.value("name", in: "indexWork") as String)) }
+            .map {
+                IndexChunk.Place(
+                    zone: try $0.value("zone", in: "indexWork"),
+                    name: Name(try $0.value("name", in: "indexWork") as String))
+            }
     }
 
     private static func reach(_ chunk: IndexChunk, _ works: [IndexWork], _ db: SQLConnection) throws {
@@ -294,16 +309,19 @@ struct IndexWork: Sendable, Hashable {
     // MARK: Reading
 
     private static let columns = "w.id, w.type, w.kind, w.number, w.indexes, w.phase"
-    private static let source = "indexWork w LEFT JOIN fields f ON f.number = w.number LEFT JOIN composites c ON c.number = w.number"
+    private static let source =
+        "indexWork w LEFT JOIN fields f ON f.number = w.number LEFT JOIN composites c ON c.number = w.number"
 
     static func all(typeNames: [Int64: Name], _ db: SQLConnection) throws -> [IndexWork] {
         try SQLRow.fetchAll(
             db, sql: "SELECT \(columns), f.name AS field, c.filter, c.sort FROM \(source) ORDER BY w.id"
         ).compactMap { row in
-            guard let type = typeNames[try row.value("type", in: "indexWork")], let phase = Phase(rawValue: try row.value("phase", in: "indexWork")), let target = try target(row)
+            guard let type = typeNames[try row.value("type", in: "indexWork")],
+                let phase = Phase(rawValue: try row.value("phase", in: "indexWork")), let target = try target(row)
             else { return nil }
             return IndexWork(
-                id: try row.value("id", in: "indexWork"), type: type, target: target, indexes: Indexes(rawValue: try row.value("indexes", in: "indexWork")), phase: phase)
+                id: try row.value("id", in: "indexWork"), type: type, target: target,
+                indexes: Indexes(rawValue: try row.value("indexes", in: "indexWork")), phase: phase)
         }
     }
 
@@ -315,8 +333,12 @@ struct IndexWork: Sendable, Hashable {
         case .entries: return key.map { .entries($0, number) }
         case .tokens: return key.map { .tokens($0, number) }
         case .compositeEntries:
-            guard let filter: String = try row.value("filter", in: "composites"), let sort: String = try row.value("sort", in: "composites") else { return nil }
-            return .composite(CompositeIndex(filter: FieldKey(schemaName: Name(filter)), sort: FieldKey(schemaName: Name(sort))), number)
+            guard let filter: String = try row.value("filter", in: "composites"),
+                let sort: String = try row.value("sort", in: "composites")
+            else { return nil }
+            return .composite(
+                CompositeIndex(filter: FieldKey(schemaName: Name(filter)), sort: FieldKey(schemaName: Name(sort))),
+                number)
         case nil: return nil
         }
     }
@@ -343,7 +365,8 @@ struct IndexWork: Sendable, Hashable {
     // MARK: Writing
 
     static func insert(
-        _ phase: Phase, _ target: IndexTarget, _ indexes: Indexes, in type: Name, number: Int64, total: Int, _ db: SQLConnection
+        _ phase: Phase, _ target: IndexTarget, _ indexes: Indexes, in type: Name, number: Int64, total: Int,
+        _ db: SQLConnection
     ) throws -> IndexWork {
         let id = try Int64.inserted(
             db,
@@ -378,40 +401,54 @@ struct IndexWork: Sendable, Hashable {
     /// Tells other processes of a failure.
     func note(_ failure: RecordError, _ db: SQLConnection) throws {
         try db.run(
-            "UPDATE indexWork SET failures = failures + 1, failureCode = ?, failure = ? WHERE id = ?", [failure.code.rawValue, failure.reason, id])
+            "UPDATE indexWork SET failures = failures + 1, failureCode = ?, failure = ? WHERE id = ?",
+            [failure.code.rawValue, failure.reason, id])
     }
 
     /// The failures that processes have told, by work.
     static func failures(_ db: SQLConnection) throws -> [Int64: Failure] {
         var failures: [Int64: Failure] = [:]
-        for row in try SQLRow.fetchAll(db, sql: "SELECT id, failures, failureCode, failure FROM indexWork WHERE failures > 0", []) {
+        for row in try SQLRow.fetchAll(
+            db, sql: "SELECT id, failures, failureCode, failure FROM indexWork WHERE failures > 0", [])
+        {
             let values = row.values(of: "indexWork")
             let code: String = try values("failureCode")
             failures[try values("id")] = Failure(
-                count: try values("failures"), last: RecordError(ServerErrorCode(rawValue: code) ?? .internalError, try values("failure")))
+                count: try values("failures"),
+                last: RecordError(ServerErrorCode(rawValue: code) ?? .internalError, try values("failure")))
         }
         return failures
     }
 
     /// An error of one of the works that has failed more often than before.
-    static func failure(of works: Set<Int64>, in failures: [Int64: Failure], after before: [Int64: Int]) -> RecordError? {
-        works.sorted().compactMap { failures[$0].flatMap { [count = before[$0] ?? 0] in $0.count > count ? $0.last : nil } }.first
+    static func failure(of works: Set<Int64>, in failures: [Int64: Failure], after before: [Int64: Int]) -> RecordError?
+    {
+        works.sorted().compactMap {
+            failures[$0].flatMap { [count = before[$0] ?? 0] in $0.count > count ? $0.last : nil }
+        }.first
     }
 
     // MARK: Progress
 
     /// The progress of all index work. One index can have two works; each is listed.
     /// - Parameter inHand: progress by work, including the chunk that is not committed yet.
-    static func progress(_ catalog: SchemaCatalog, _ db: SQLConnection, inHand: [Int64: Int]) throws -> [IndexBuildProgress] {
+    static func progress(_ catalog: SchemaCatalog, _ db: SQLConnection, inHand: [Int64: Int]) throws
+        -> [IndexBuildProgress]
+    {
         if catalog.works.isEmpty { return [] }
         let rows = try SQLRow.fetchAll(db, sql: "SELECT id, done, total FROM indexWork", [])
         var counts: [Int64: (done: Int, total: Int)] = [:]
-        for row in rows { counts[try row.value("id", in: "indexWork")] = (try row.value("done", in: "indexWork"), try row.value("total", in: "indexWork")) }
+        for row in rows {
+            counts[try row.value("id", in: "indexWork")] = (
+                try row.value("done", in: "indexWork"), try row.value("total", in: "indexWork")
+            )
+        }
         return catalog.works.map { work in
             var count = counts[work.id] ?? (0, 0)
             if work.phase == .building { count.done = max(count.done, inHand[work.id] ?? 0) }
             return IndexBuildProgress(
-                work.phase == .removing ? .dropping : .building, of: work.subject(catalog), in: work.type, done: work.phase == .clearing ? 0 : count.done,
+                work.phase == .removing ? .dropping : .building, of: work.subject(catalog), in: work.type,
+                done: work.phase == .clearing ? 0 : count.done,
                 total: max(count.total, count.done))
         }
     }

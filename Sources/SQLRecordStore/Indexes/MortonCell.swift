@@ -8,7 +8,9 @@ struct MortonCell {
     let number: Int64
 
     init(_ location: Location) {
-        number = Self.interleaved(latitude: Self.step(location.latitude, from: -90, span: 180), longitude: Self.step(location.longitude, from: -180, span: 360))
+        number = Self.interleaved(
+            latitude: Self.step(location.latitude, from: -90, span: 180),
+            longitude: Self.step(location.longitude, from: -180, span: 360))
     }
 
     static let steps: Int64 = 1 << 31
@@ -70,7 +72,9 @@ struct MortonCover {
         let west = center.longitude - width
         let east = center.longitude + width
         func box(_ west: Double, _ east: Double) -> Box {
-            Box(latitude: latitude, longitude: MortonCell.step(west, from: -180, span: 360)...MortonCell.step(east, from: -180, span: 360))
+            Box(
+                latitude: latitude,
+                longitude: MortonCell.step(west, from: -180, span: 360)...MortonCell.step(east, from: -180, span: 360))
         }
         if width >= 180 { return [all] }
         if west < -180 { return [box(-180, east), box(west + 360, 180)] }
@@ -98,11 +102,13 @@ struct MortonCover {
         }
 
         func overlaps(_ box: Box) -> Bool {
-            box.latitude.overlaps(latitude...(latitude + side - 1)) && box.longitude.overlaps(longitude...(longitude + side - 1))
+            box.latitude.overlaps(latitude...(latitude + side - 1))
+                && box.longitude.overlaps(longitude...(longitude + side - 1))
         }
 
         func isInside(_ box: Box) -> Bool {
-            box.latitude.contains(latitude) && box.latitude.contains(latitude + side - 1) && box.longitude.contains(longitude)
+            box.latitude.contains(latitude) && box.latitude.contains(latitude + side - 1)
+                && box.longitude.contains(longitude)
                 && box.longitude.contains(longitude + side - 1)
         }
     }
@@ -111,7 +117,9 @@ struct MortonCover {
     private static func ranges(of box: Box) -> [ClosedRange<Int64>] {
         var inside: [Square] = []
         var rim = [Square(latitude: 0, longitude: 0, bits: 31)]
-        while inside.count + rim.count < rangeLimit, let index = rim.indices.max(by: { rim[$0].bits < rim[$1].bits }), rim[index].bits > 0 {
+        while inside.count + rim.count < rangeLimit, let index = rim.indices.max(by: { rim[$0].bits < rim[$1].bits }),
+            rim[index].bits > 0
+        {
             for quarter in rim.remove(at: index).quarters where quarter.overlaps(box) {
                 if quarter.isInside(box) { inside.append(quarter) } else { rim.append(quarter) }
             }

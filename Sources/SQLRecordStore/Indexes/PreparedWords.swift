@@ -12,7 +12,9 @@ struct PreparedWords: Sendable {
     static let shortest = 16_384
     /// Limits concurrent tokenizing. Waiting requests don't hold a thread.
     private static let turns = AsyncSemaphore(
-        limit: 2, refusal: RecordError(.tryAgainLater, "Too many requests with long texts are waiting; try again later", retryAfter: 1))
+        limit: 2,
+        refusal: RecordError(
+            .tryAgainLater, "Too many requests with long texts are waiting; try again later", retryAfter: 1))
 
     /// Words by text, in index order.
     private var words: [Name: [Name]] = [:]
@@ -38,9 +40,10 @@ struct PreparedWords: Sendable {
     static func areLong(_ texts: [String]) -> Bool { texts.reduce(0) { $0 + $1.utf8.count } >= shortest }
 
     /// Tokenizes texts on another thread.
-    /// - Parameter read: reads the texts when it is their turn, so that no texts are in memory while others are tokenized.
-    /// - Throws: the error of `read`; `CancellationError` if the task is cancelled while it waits; `RecordError` TRY_AGAIN_LATER if too many
-    ///   requests are waiting.
+    /// - Parameter read: reads the texts when it is their turn, so that no texts are in memory while others are
+    ///   tokenized.
+    /// - Throws: the error of `read`; `CancellationError` if the task is cancelled while it waits; `RecordError`
+    ///   TRY_AGAIN_LATER if too many requests are waiting.
     static func of(_ read: @Sendable () async throws -> [String]) async throws -> PreparedWords {
         try await turns.run {
             let texts = try await read()
@@ -95,7 +98,9 @@ extension SQLDatabase {
             var lookups: [ZoneID: Result<NameLookup?, RecordError>] = [:]
             var bytes = 0
             return try request.operations.flatMap { operation -> [String] in
-                guard operation.kind != .create, let name = operation.recordName, bytes < Self.textsInMemory else { return [] }
+                guard operation.kind != .create, let name = operation.recordName, bytes < Self.textsInMemory else {
+                    return []
+                }
                 let zoneID = operation.zoneID ?? request.zoneID
                 let lookup = try lookups[zoneID] ?? Self.lookup(in: zoneID, view, db, catalog)
                 lookups[zoneID] = lookup
@@ -103,8 +108,13 @@ extension SQLDatabase {
                 guard case .success(let names?) = lookup else { return [] }
                 return try names.row(named: name) { row in
                     if row.isDeleted { return nil }
-                    let fields = (catalog.indexedFields[try row.recordType] ?? []).filter { $0.indexes.contains(.searchable) }
-                    let keys = Set(fields.compactMap { field -> Name? in if case .custom(let name) = field.key { name } else { nil } })
+                    let fields = (catalog.indexedFields[try row.recordType] ?? []).filter {
+                        $0.indexes.contains(.searchable)
+                    }
+                    let keys = Set(
+                        fields.compactMap { field -> Name? in
+                            if case .custom(let name) = field.key { name } else { nil }
+                        })
                     return try row.record().fields.values(of: keys).values.compactMap { value -> String? in
                         guard case .string(let text) = value else { return nil }
                         bytes += text.utf8.count
@@ -149,7 +159,11 @@ final class TransactionWords {
     func words(of text: String, in record: Name) throws -> [Name] {
         if let words = prepared[text] { return words }
         bytesCut += text.utf8.count
-        if bytesCut >= PreparedWords.shortest, let request, request.operations.contains(where: { $0.recordName == record }) { throw PutOff() }
+        if bytesCut >= PreparedWords.shortest, let request,
+            request.operations.contains(where: { $0.recordName == record })
+        {
+            throw PutOff()
+        }
         return PreparedWords.cut(text)
     }
 }
@@ -191,7 +205,8 @@ struct AddedWords {
             // The words of one text are in order already.
             let ordered = texts.count > 1 ? rows.sorted() : rows
             for start in stride(from: 0, to: ordered.count, by: Self.limit) {
-                try TokenRows.insert(ordered[start..<min(start + Self.limit, ordered.count)], of: index.field, in: index.zone, db)
+                try TokenRows.insert(
+                    ordered[start..<min(start + Self.limit, ordered.count)], of: index.field, in: index.zone, db)
             }
         }
         self = AddedWords()

@@ -24,7 +24,8 @@ extension SQLDatabase {
             }
             if page.count < wanted.count, let last = page.last {
                 return DatabaseChangesPage(
-                    changes: changes, syncToken: plan.token(at: last.position, moment: last.moment, from: codec), moreComing: true)
+                    changes: changes, syncToken: plan.token(at: last.position, moment: last.moment, from: codec),
+                    moreComing: true)
             }
             return DatabaseChangesPage(changes: changes, syncToken: plan.finalToken(from: codec), moreComing: false)
         }
@@ -53,7 +54,8 @@ extension SQLDatabase {
     }
 
     private static func page(
-        _ request: ZoneChangesRequest, of zone: ZoneRow, _ plan: PullPlan, _ codec: TokenCodec, _ db: SQLConnection, _ catalog: SchemaCatalog
+        _ request: ZoneChangesRequest, of zone: ZoneRow, _ plan: PullPlan, _ codec: TokenCodec, _ db: SQLConnection,
+        _ catalog: SchemaCatalog
     ) throws -> ZoneChangesPage {
         var changes: [RecordChange] = []
         changes.reserveCapacity(min(request.limit.records, 512))
@@ -64,7 +66,10 @@ extension SQLDatabase {
         var last: (position: Int64, moment: Timestamp)?
         try db.eachRow(
             "SELECT \(RowReader.columns) FROM records r WHERE r.id > ? AND r.id <= ? ORDER BY r.id \(plan.descending ? "DESC" : "ASC")",
-            [try StoredRow.id(zone: zone.number, position: plan.after), StoredRow.id(zone: zone.number, position: max(plan.through, 0))],
+            [
+                try StoredRow.id(zone: zone.number, position: plan.after),
+                StoredRow.id(zone: zone.number, position: max(plan.through, 0)),
+            ],
             zone: zone.zoneID, catalog: catalog
         ) { row in
             let position = row.position
@@ -84,17 +89,23 @@ extension SQLDatabase {
             let record = try row.record(at: position)
             last = (position, record.modified.timestamp)
             changes.append(
-                RecordChange(kind: plan.kind(isDeleted: state.isDeleted, born: row.born, isRenewed: state.isRenewed), position: position, record: record))
+                RecordChange(
+                    kind: plan.kind(isDeleted: state.isDeleted, born: row.born, isRenewed: state.isRenewed),
+                    position: position, record: record))
             return .next
         }
         if request.desiredKeys != nil {
-            for index in changes.indices { changes[index].record = try changes[index].record?.keeping(request.desiredKeys) }
+            for index in changes.indices {
+                changes[index].record = try changes[index].record?.keeping(request.desiredKeys)
+            }
         }
         guard let end else {
-            return ZoneChangesPage(zoneID: zone.zoneID, changes: changes, syncToken: plan.finalToken(from: codec), moreComing: false)
+            return ZoneChangesPage(
+                zoneID: zone.zoneID, changes: changes, syncToken: plan.finalToken(from: codec), moreComing: false)
         }
         return ZoneChangesPage(
-            zoneID: zone.zoneID, changes: changes, syncToken: plan.token(at: end.position, moment: end.moment, from: codec), moreComing: true)
+            zoneID: zone.zoneID, changes: changes,
+            syncToken: plan.token(at: end.position, moment: end.moment, from: codec), moreComing: true)
     }
 
     func commits() -> AsyncStream<Void> { store.commits() }
@@ -149,7 +160,9 @@ extension SQLDatabase {
             func ruler(unit: Int64) -> FeedRuler? {
                 FeedRuler(after: after, through: through, parts: request.stretches, unit: unit, latest: feed.position)
             }
-            guard let exact = ruler(unit: 1), let coarse = ruler(unit: 1 << ChangeTally.bucketBits) else { return outline }
+            guard let exact = ruler(unit: 1), let coarse = ruler(unit: 1 << ChangeTally.bucketBits) else {
+                return outline
+            }
             let kept = try ChangeTally.keptCounts(coarse, in: zone.number, db)
             let isExact = kept.values.reduce(0) { $0.addingSaturated($1) } <= Self.countedLimit
             let ruler = isExact ? exact : coarse
@@ -168,22 +181,31 @@ extension SQLDatabase {
     }
 
     /// The first change after a position.
-    private static func firstChange(after position: Int64, in zone: Int64, _ db: SQLConnection) throws -> (position: Int64, moment: Timestamp)? {
+    private static func firstChange(after position: Int64, in zone: Int64, _ db: SQLConnection) throws -> (
+        position: Int64, moment: Timestamp
+    )? {
         try change(
             "SELECT id, modifiedAt FROM records WHERE id >= ? AND id < ? ORDER BY id LIMIT 1",
             [try StoredRow.id(zone: zone, position: position + 1), StoredRow.id(zone: zone + 1, position: 0)], db)
     }
 
     /// The last change up to and including a position.
-    private static func lastChange(through position: Int64, in zone: Int64, _ db: SQLConnection) throws -> (position: Int64, moment: Timestamp)? {
+    private static func lastChange(through position: Int64, in zone: Int64, _ db: SQLConnection) throws -> (
+        position: Int64, moment: Timestamp
+    )? {
         try change(
             "SELECT id, modifiedAt FROM records WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1",
             [try StoredRow.id(zone: zone, position: 0), StoredRow.id(zone: zone, position: position + 1)], db)
     }
 
-    private static func change(_ sql: String, _ arguments: [(any Bindable)?], _ db: SQLConnection) throws -> (position: Int64, moment: Timestamp)? {
+    private static func change(_ sql: String, _ arguments: [(any Bindable)?], _ db: SQLConnection) throws -> (
+        position: Int64, moment: Timestamp
+    )? {
         try SQLRow.fetchOne(db, sql: sql, arguments).map { row in
-            (StoredRow.position(ofID: try row.value("id", in: "records")), Timestamp(milliseconds: try row.value("modifiedAt", in: "records")))
+            (
+                StoredRow.position(ofID: try row.value("id", in: "records")),
+                Timestamp(milliseconds: try row.value("modifiedAt", in: "records"))
+            )
         }
     }
 
@@ -191,9 +213,12 @@ extension SQLDatabase {
     private static func counts(_ ruler: FeedRuler, in zone: Int64, _ db: SQLConnection) throws -> [Int: Int] {
         let start = try StoredRow.id(zone: zone, position: ruler.after + 1)
         let rows = try SQLRow.fetchAll(
-            db, sql: "SELECT (id - ?) / ? AS part, count(*) AS count FROM records WHERE id BETWEEN ? AND ? GROUP BY part",
+            db,
+            sql: "SELECT (id - ?) / ? AS part, count(*) AS count FROM records WHERE id BETWEEN ? AND ? GROUP BY part",
             [start, ruler.width, start, try StoredRow.id(zone: zone, position: ruler.through)])
-        return Dictionary(try rows.map { (try $0.value("part", in: "records"), try $0.value("count", in: "records")) }, uniquingKeysWith: +)
+        return Dictionary(
+            try rows.map { (try $0.value("part", in: "records"), try $0.value("count", in: "records")) },
+            uniquingKeysWith: +)
     }
 }
 
@@ -203,8 +228,11 @@ extension ChangeTally {
         let first = (ruler.after + 1) >> bucketBits
         let rows = try SQLRow.fetchAll(
             db,
-            sql: "SELECT (bucket - ?) / ? AS part, sum(count) AS count FROM changeCounts WHERE zone = ? AND bucket BETWEEN ? AND ? GROUP BY part",
+            sql:
+                "SELECT (bucket - ?) / ? AS part, sum(count) AS count FROM changeCounts WHERE zone = ? AND bucket BETWEEN ? AND ? GROUP BY part",
             [first, ruler.width >> bucketBits, zone, first, ruler.through >> bucketBits])
-        return Dictionary(try rows.map { (try $0.value("part", in: "changeCounts"), try $0.value("count", in: "changeCounts")) }, uniquingKeysWith: +)
+        return Dictionary(
+            try rows.map { (try $0.value("part", in: "changeCounts"), try $0.value("count", in: "changeCounts")) },
+            uniquingKeysWith: +)
     }
 }

@@ -8,9 +8,11 @@ extension SQLDatabase {
         try await store.readAtLength(for: .query) { [view, store] db, catalog in
             let grants = view.grants(db, catalog)
             let reach = try grants.reach(of: request.query, catalog.schema)
-            let problems = IndexRules.problems(of: request.query, in: catalog.schema, building: try store.indexBuilds(catalog, db))
+            let problems = IndexRules.problems(
+                of: request.query, in: catalog.schema, building: try store.indexBuilds(catalog, db))
             if !problems.isEmpty { return QueryExplanation(of: request.query, in: catalog.schema, problems: problems) }
-            let (query, request) = grants.narrowed(try ResolvedQuery(request.query, in: catalog.schema), request, to: reach, catalog.schema)
+            let (query, request) = grants.narrowed(
+                try ResolvedQuery(request.query, in: catalog.schema), request, to: reach, catalog.schema)
             let prepared = try PreparedQuery(query, request, view, catalog, db)
             let clock = ContinuousClock()
             let begin = clock.now
@@ -20,10 +22,13 @@ extension SQLDatabase {
             let recorder = QueryRecorder()
             let (page, plans) = try recorder.watch(db) { try prepared.page(catalog, db, recorder: recorder) }
             let hasMore = page.continuationMarker != nil
-            let weighing = IndexEvaluation(query: request.query, resolved: query, type: prepared.type, catalog: catalog, plans: plans)
+            let weighing = IndexEvaluation(
+                query: request.query, resolved: query, type: prepared.type, catalog: catalog, plans: plans)
             var explanation = QueryExplanation(
-                candidates: weighing.candidates, summary: weighing.summary(hasMore: hasMore).text(entriesCounted: recorder.entriesCounted),
-                entriesRead: recorder.entriesRead, recordsRead: recorder.recordsRead, recordsReturned: page.records.count, hasMore: hasMore,
+                candidates: weighing.candidates,
+                summary: weighing.summary(hasMore: hasMore).text(entriesCounted: recorder.entriesCounted),
+                entriesRead: recorder.entriesRead, recordsRead: recorder.recordsRead,
+                recordsReturned: page.records.count, hasMore: hasMore,
                 milliseconds: duration / .milliseconds(1), statements: try recorder.explained(db))
             explanation.advice = weighing.advice(for: explanation)
             return explanation
@@ -64,10 +69,12 @@ struct IndexEvaluation {
             // The most useful role in any zone wins.
             let decisive = verdicts.min { Self.rank($0.standing) < Self.rank($1.standing) } ?? first
             let share = verdicts.filter { $0.standing == decisive.standing }.count
-            let reason = share < verdicts.count ? "\(decisive.reason) (in \(share) of \(verdicts.count) zones)" : decisive.reason
+            let reason =
+                share < verdicts.count ? "\(decisive.reason) (in \(share) of \(verdicts.count) zones)" : decisive.reason
             let counts = plans.compactMap { count(candidate, in: $0) }
             return candidate.explained(
-                in: query, decisive.standing, because: reason, entries: counts.isEmpty ? nil : counts.reduce(0) { $0 + $1.count },
+                in: query, decisive.standing, because: reason,
+                entries: counts.isEmpty ? nil : counts.reduce(0) { $0 + $1.count },
                 isCutOff: counts.contains { $0.isCutOff })
         }
     }
@@ -97,7 +104,9 @@ struct IndexEvaluation {
     }
 
     private func verdict(on candidate: IndexCandidate, _ plan: ZonePlan) -> Verdict {
-        if isSecondName(candidate) { return Verdict(standing: .passedOver, reason: "It has the same entries as QUERYABLE") }
+        if isSecondName(candidate) {
+            return Verdict(standing: .passedOver, reason: "It has the same entries as QUERYABLE")
+        }
         switch candidate.clause {
         case .filter(let number): return verdict(onFilter: number, plan)
         case .sort: return verdict(onSort: candidate, plan)
@@ -110,16 +119,23 @@ struct IndexEvaluation {
         let filter = resolved.filters[number]
         switch plan.way {
         case .lookUp(let names) where isNaming(filter):
-            return Verdict(standing: .servesFilter, reason: names.count == 1 ? "It gives the record name" : "It gives \(names.count) record names")
-        case .lookUp: return Verdict(standing: .passedOver, reason: "Another filter gives the record names; this one is checked in the records")
+            return Verdict(
+                standing: .servesFilter,
+                reason: names.count == 1 ? "It gives the record name" : "It gives \(names.count) record names")
+        case .lookUp:
+            return Verdict(
+                standing: .passedOver,
+                reason: "Another filter gives the record names; this one is checked in the records")
         case .names(let source) where source.filter == number:
-            return Verdict(standing: .servesBoth, reason: "Its entries for the value are in name order: it filters and sorts")
+            return Verdict(
+                standing: .servesBoth, reason: "Its entries for the value are in name order: it filters and sorts")
         case .collect(let source) where source.filter == number:
             return Verdict(standing: .servesFilter, reason: collectReason(plan))
         default: break
         }
         if plan.probes.contains(where: { $0.filter == number }) {
-            return Verdict(standing: .narrows, reason: "Each name is looked up in it, so records without the value are not read")
+            return Verdict(
+                standing: .narrows, reason: "Each name is looked up in it, so records without the value are not read")
         }
         if filter.key == .system(.recordID), !isNaming(filter) {
             if case .members = plan.way, filter.comparator.denied == nil {
@@ -146,10 +162,13 @@ struct IndexEvaluation {
     /// The reason why the filter's entries were not counted.
     private func reasonNotToCount(_ filter: ResolvedQuery.Filter, _ plan: ZonePlan) -> String {
         if filter.comparator.denied != nil {
-            return "\(filter.comparator.rawValue) excludes: an index can't list the rest, so it is compared in each record"
+            return
+                "\(filter.comparator.rawValue) excludes: an index can't list the rest, so it is compared in each record"
         }
         if case .composite = plan.way { return "The composite index serves this filter and the sort together" }
-        if case .near(_, let metres) = filter.operand, !metres.isFinite { return "Without a distance, every location matches" }
+        if case .near(_, let metres) = filter.operand, !metres.isFinite {
+            return "Without a distance, every location matches"
+        }
         return "It does not reduce the records to read"
     }
 
@@ -158,9 +177,14 @@ struct IndexEvaluation {
         switch plan.way {
         case .composite(_, _, let filter):
             return plan.sources.contains { $0.source.filter == filter }
-                ? "\(entries.capitalizedFirst): the composite index reads fewer" : "The composite index serves the query"
-        case .sort: return "\(entries.capitalizedFirst): to read them all costs more than to walk the sort until the page is full"
-        case .members: return "\(entries.capitalizedFirst): to read them all costs more than to walk the names until the page is full"
+                ? "\(entries.capitalizedFirst): the composite index reads fewer"
+                : "The composite index serves the query"
+        case .sort:
+            return
+                "\(entries.capitalizedFirst): to read them all costs more than to walk the sort until the page is full"
+        case .members:
+            return
+                "\(entries.capitalizedFirst): to read them all costs more than to walk the names until the page is full"
         case .nearest: return "\(entries.capitalizedFirst): the circles around the place read fewer"
         case .names, .collect, .lookUp, .collectMembers:
             return "\(entries.capitalizedFirst): another filter finds fewer, and this one is compared in their records"
@@ -169,14 +193,26 @@ struct IndexEvaluation {
 
     private func verdict(onSort candidate: IndexCandidate, _ plan: ZonePlan) -> Verdict {
         switch plan.way {
-        case .sort: return Verdict(standing: .servesSort, reason: "Its entries are read in order until the page is full")
-        case .nearest: return Verdict(standing: .servesSort, reason: "Growing circles around the location are searched until one has a full page")
+        case .sort:
+            return Verdict(standing: .servesSort, reason: "Its entries are read in order until the page is full")
+        case .nearest:
+            return Verdict(
+                standing: .servesSort,
+                reason: "Growing circles around the location are searched until one has a full page")
         case .names, .members: return Verdict(standing: .servesSort, reason: "The names are read in order")
-        case .composite: return Verdict(standing: .passedOver, reason: "The composite index has this order for the filter's records")
-        case .lookUp: return Verdict(standing: .passedOver, reason: "A filter gives the record names, and the records are sorted after reading")
+        case .composite:
+            return Verdict(standing: .passedOver, reason: "The composite index has this order for the filter's records")
+        case .lookUp:
+            return Verdict(
+                standing: .passedOver,
+                reason: "A filter gives the record names, and the records are sorted after reading")
         case .collect:
-            return Verdict(standing: .passedOver, reason: "A filter finds few records, so sorting them costs less than reading this index")
-        case .collectMembers: return Verdict(standing: .passedOver, reason: "No index has the order farthest first: every distance is computed")
+            return Verdict(
+                standing: .passedOver,
+                reason: "A filter finds few records, so sorting them costs less than reading this index")
+        case .collectMembers:
+            return Verdict(
+                standing: .passedOver, reason: "No index has the order farthest first: every distance is computed")
         }
     }
 
@@ -184,14 +220,23 @@ struct IndexEvaluation {
         guard case .composite(let index) = candidate.index else { return Verdict(standing: .passedOver, reason: "") }
         switch plan.way {
         case .composite(let used, _, _) where used.index == index:
-            return Verdict(standing: .servesBoth, reason: "Its entries for the value are in sort order: it filters and sorts")
+            return Verdict(
+                standing: .servesBoth, reason: "Its entries for the value are in sort order: it filters and sorts")
         case .composite: return Verdict(standing: .passedOver, reason: "Another composite index finds fewer records")
         case .lookUp: return Verdict(standing: .passedOver, reason: "A filter gives the record names")
-        case .collect: return Verdict(standing: .passedOver, reason: "Another filter finds fewer records than this index would read")
+        case .collect:
+            return Verdict(
+                standing: .passedOver, reason: "Another filter finds fewer records than this index would read")
         default:
             let isComplete = catalog.composites[type.name]?.contains { $0.index == index && $0.isComplete } ?? false
-            if !isComplete { return Verdict(standing: .beingBuilt, reason: "It is being built; queries use it when it is complete") }
-            return Verdict(standing: .passedOver, reason: "It finds one value, but the filter's location has several: longitudes +180° and -180° are equal, and so are all longitudes at a pole")
+            if !isComplete {
+                return Verdict(standing: .beingBuilt, reason: "It is being built; queries use it when it is complete")
+            }
+            return Verdict(
+                standing: .passedOver,
+                reason:
+                    "It finds one value, but the filter's location has several: longitudes +180° and -180° are equal, and so are all longitudes at a pole"
+            )
         }
     }
 
@@ -201,11 +246,18 @@ struct IndexEvaluation {
         }
         switch plan.way {
         case .members:
-            if query.filters.isEmpty { return Verdict(standing: .servesBoth, reason: "The records of the type are read in name order") }
-            return Verdict(standing: .servesSort, reason: "No filter finds few records: the names are read in order until the page is full")
+            if query.filters.isEmpty {
+                return Verdict(standing: .servesBoth, reason: "The records of the type are read in name order")
+            }
+            return Verdict(
+                standing: .servesSort,
+                reason: "No filter finds few records: the names are read in order until the page is full")
         case .collectMembers: return Verdict(standing: .servesFilter, reason: "All records of the type are read")
-        case .nearest: return Verdict(standing: .passedOver, reason: "All records of the type are read only if no circle has a full page")
-        case .sort: return Verdict(standing: .passedOver, reason: "The entries of the sort also have the names of all records")
+        case .nearest:
+            return Verdict(
+                standing: .passedOver, reason: "All records of the type are read only if no circle has a full page")
+        case .sort:
+            return Verdict(standing: .passedOver, reason: "The entries of the sort also have the names of all records")
         default: return Verdict(standing: .passedOver, reason: "An index finds fewer records")
         }
     }
@@ -220,7 +272,9 @@ struct IndexEvaluation {
 
     /// - Parameter hasMore: `true` if the page was full before all records were read.
     func summary(hasMore: Bool) -> QueryPlanSummary {
-        guard let plan = plans.first else { return QueryPlanSummary(way: .nothing, narrowing: [], isAscending: true, zones: 0, hasMore: hasMore) }
+        guard let plan = plans.first else {
+            return QueryPlanSummary(way: .nothing, narrowing: [], isAscending: true, zones: 0, hasMore: hasMore)
+        }
         let sort = query.sorts.first
         let way: QueryPlanSummary.Way =
             switch plan.way {
@@ -234,13 +288,16 @@ struct IndexEvaluation {
             case .collectMembers: .collectMembers
             }
         return QueryPlanSummary(
-            way: way, narrowing: plan.probes.map { name(of: $0) }, isAscending: sort?.ascending ?? true, zones: plans.count, zoneName: plan.zoneName, hasMore: hasMore)
+            way: way, narrowing: plan.probes.map { name(of: $0) }, isAscending: sort?.ascending ?? true,
+            zones: plans.count, zoneName: plan.zoneName, hasMore: hasMore)
     }
 
     /// The index of a source, with the field name as the query spells it.
     private func name(of source: NameSource) -> QueryPlanSummary.IndexName {
         let field = query.filters.indices.contains(source.filter) ? query.filters[source.filter].fieldName : ""
-        guard case .field(_, let indexes)? = index(of: source) else { return QueryPlanSummary.IndexName(field: field, indexes: []) }
+        guard case .field(_, let indexes)? = index(of: source) else {
+            return QueryPlanSummary.IndexName(field: field, indexes: [])
+        }
         return QueryPlanSummary.IndexName(field: field, indexes: indexes)
     }
 
@@ -268,12 +325,15 @@ struct IndexEvaluation {
     /// Composite indexes that would have read far fewer records: at most one, for the most selective EQUALS filter
     /// and the first sort.
     func advice(for explanation: QueryExplanation) -> [CompositeIndex] {
-        guard let sort = resolved.sorts.first, sort.relativeLocation == nil, isScalar(sort.key), sort.key != .system(.recordID) else { return [] }
+        guard let sort = resolved.sorts.first, sort.relativeLocation == nil, isScalar(sort.key),
+            sort.key != .system(.recordID)
+        else { return [] }
         // A composite index would read the page plus one entry and one record more.
         let ideal = 2 * (explanation.recordsReturned + 1)
         guard explanation.entriesRead + explanation.recordsRead > 2 * ideal + 20 else { return [] }
         let filters = resolved.filters.enumerated().filter { _, filter in
-            filter.comparator == .equals && isScalar(filter.key) && filter.key != sort.key && filter.key != .system(.recordID)
+            filter.comparator == .equals && isScalar(filter.key) && filter.key != sort.key
+                && filter.key != .system(.recordID)
         }
         let best = filters.min { fewest($0.offset) < fewest($1.offset) }
         guard let best else { return [] }
@@ -334,9 +394,12 @@ struct QueryPlanSummary: Sendable {
     func text(entriesCounted: Int = 0) -> String {
         if case .nothing = way { return "Nothing is saved there yet." }
         let end =
-            narrowing.isEmpty ? "." : ", and \(narrowing.map(\.description).joined(separator: " and ")) excluded names before their records were read."
+            narrowing.isEmpty
+            ? "."
+            : ", and \(narrowing.map(\.description).joined(separator: " and ")) excluded names before their records were read."
         let counted = entriesCounted > 0 ? " To choose this plan, the store counted \(entriesCounted) entries." : ""
-        return wayText + end + counted + (zones > 1 ? " This describes the zone '\(zoneName)', the first of \(zones)." : "")
+        return wayText + end + counted
+            + (zones > 1 ? " This describes the zone '\(zoneName)', the first of \(zones)." : "")
     }
 
     private var wayText: String {
@@ -344,14 +407,18 @@ struct QueryPlanSummary: Sendable {
         let end = hasMore ? "until the page was full" : "to the end"
         switch way {
         case .nothing: return ""
-        case .lookUp(let count): return count == 1 ? "The record was looked up by its name" : "\(count) records were looked up by their names"
+        case .lookUp(let count):
+            return count == 1
+                ? "The record was looked up by its name" : "\(count) records were looked up by their names"
         case .names(let index): return "The names for the value in \(index) were read in \(direction) order \(end)"
         case .members: return "The records of the type were read in \(direction) order of their names \(end)"
         case .collect(let index): return "All records that \(index) finds were read and sorted"
-        case .nearest(let field): return "Growing circles around the location were searched in \(field) QUERYABLE \(end)"
+        case .nearest(let field):
+            return "Growing circles around the location were searched in \(field) QUERYABLE \(end)"
         case .sort(let field): return "\(field) SORTABLE was read in \(direction) order \(end)"
         case .composite(let index):
-            return "The composite index \(QueryIndex.composite(index).description) was read in \(direction) order for the value of its filter \(end)"
+            return
+                "The composite index \(QueryIndex.composite(index).description) was read in \(direction) order for the value of its filter \(end)"
         case .collectMembers: return "All records of the type were read and sorted"
         }
     }
@@ -390,7 +457,9 @@ final class QueryRecorder {
 
     func note(_ sql: String, _ values: [(any Bindable)?]) {
         let text = sql.replacing(/\ AND skylight_seen\([a-z.]+\)/, with: "")
-        if statements.count < Self.statementLimit, !statements.contains(where: { $0.text == text }) { statements.append((text, values)) }
+        if statements.count < Self.statementLimit, !statements.contains(where: { $0.text == text }) {
+            statements.append((text, values))
+        }
     }
 
     /// The statements with the database's plans.

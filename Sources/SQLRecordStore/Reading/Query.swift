@@ -7,13 +7,17 @@ extension SQLDatabase {
         let hasWords = request.query.filters.contains { $0.comparator.requiredIndexes == .searchable }
         if !hasWords {
             do {
-                return try await store.read { db, catalog in try ReadBudget.limiting(db) { try page(request, within: $0, db, catalog) } }
+                return try await store.read { db, catalog in
+                    try ReadBudget.limiting(db) { try page(request, within: $0, db, catalog) }
+                }
             } catch is ReadBudget.Exceeded {}
         }
         return try await store.readAtLength(for: .query) { db, catalog in try page(request, within: nil, db, catalog) }
     }
 
-    private func page(_ request: QueryRequest, within budget: ReadBudget?, _ db: SQLConnection, _ catalog: SchemaCatalog) throws -> QueryPage {
+    private func page(
+        _ request: QueryRequest, within budget: ReadBudget?, _ db: SQLConnection, _ catalog: SchemaCatalog
+    ) throws -> QueryPage {
         let view = view
         let grants = view.grants(db, catalog)
         let reach = try grants.reach(of: request.query, catalog.schema)
@@ -29,11 +33,17 @@ extension SQLDatabase {
         let (query, request) = grants.narrowed(asked, request, to: reach, catalog.schema)
         let prepared = try PreparedQuery(query, request, view, catalog, db)
         var (page, plans) = try prepared.page(catalog, db, within: budget)
-        let composite = plans.lazy.compactMap { if case .composite(let used, _, _) = $0.way { used.index } else { nil } }.last
+        let composite = plans.lazy.compactMap {
+            if case .composite(let used, _, _) = $0.way { used.index } else { nil }
+        }.last
         // Further pages belong to the same query and are not counted again.
-        if request.continuationMarker == nil { store.queries.note(asked, in: prepared.type, servedBy: composite, at: Timestamp.now()) }
-        page.plan = IndexEvaluation(query: request.query, resolved: query, type: prepared.type, catalog: catalog, plans: plans)
-            .plan(hasMore: page.continuationMarker != nil)
+        if request.continuationMarker == nil {
+            store.queries.note(asked, in: prepared.type, servedBy: composite, at: Timestamp.now())
+        }
+        page.plan = IndexEvaluation(
+            query: request.query, resolved: query, type: prepared.type, catalog: catalog, plans: plans
+        )
+        .plan(hasMore: page.continuationMarker != nil)
         return page
     }
 }
@@ -50,7 +60,10 @@ struct PreparedQuery {
     private let after: QueryPosition?
 
     /// - Throws: `RecordError` ZONE_NOT_FOUND, or BAD_REQUEST for a marker of another query.
-    init(_ query: ResolvedQuery, _ request: QueryRequest, _ view: DatabaseView, _ catalog: SchemaCatalog, _ db: SQLConnection) throws {
+    init(
+        _ query: ResolvedQuery, _ request: QueryRequest, _ view: DatabaseView, _ catalog: SchemaCatalog,
+        _ db: SQLConnection
+    ) throws {
         guard let type = catalog.schema.types[query.recordType] else { throw RecordError.recordNotFound }
         self.query = query
         self.type = type
@@ -76,11 +89,14 @@ struct PreparedQuery {
     func page(
         _ catalog: SchemaCatalog, _ db: SQLConnection, recorder: QueryRecorder? = nil, within budget: ReadBudget? = nil
     ) throws -> (page: QueryPage, plans: [ZonePlan]) {
-        let sources = query.filters.enumerated().flatMap { NameSource.sources(of: $0.element, number: $0.offset, of: type, catalog: catalog) }
+        let sources = query.filters.enumerated().flatMap {
+            NameSource.sources(of: $0.element, number: $0.offset, of: type, catalog: catalog)
+        }
         var top = TopRecords(query, limit: request.limit)
         let plans = try zones.map { zone in
             let zoneQuery = ZoneQuery(
-                db: db, catalog: catalog, query: query, type: type, sources: sources, zone: zone, after: after, limit: request.limit,
+                db: db, catalog: catalog, query: query, type: type, sources: sources, zone: zone, after: after,
+                limit: request.limit,
                 recorder: recorder, budget: budget)
             var plan = try zoneQuery.plan()
             plan.zoneName = zone.zoneID.zoneName
@@ -93,7 +109,8 @@ struct PreparedQuery {
         return (
             QueryPage(
                 records: try page.map { try $0.record.keeping(request.desiredKeys) },
-                continuationMarker: page.count < found.count ? page.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : nil),
+                continuationMarker: page.count < found.count
+                    ? page.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : nil),
             plans
         )
     }
@@ -148,7 +165,8 @@ struct TopRecords {
     mutating func cut() {
         guard isGrown else { return }
         isGrown = false
-        // Sorts indexes by the places alone: reading a place from a kept record copies the record, which costs more than to compare them.
+        // Sorts indexes by the places alone: reading a place from a kept record copies the record, which costs more
+        // than to compare them.
         let places = kept.map(\.place)
         let order = places.indices.sorted { query.precedes(places[$0], places[$1]) }
         var fill = PageFill(limit)
@@ -187,7 +205,7 @@ final class ReadBudget {
         let budget = ReadBudget()
         do {
             return try db.driver.limiting({ budget.isSpent }) { try body(budget) }
-        } catch where budget.isExceeded {
+        } catch  where budget.isExceeded {
             throw Exceeded()
         }
     }

@@ -12,8 +12,10 @@ extension SQLDatabase {
             guard let position else { return FiringPage(position: present) }
             let subscribers = try store.subscriptionIndex.reading(catalog, db)
             if subscribers.index.isEmpty || present <= position { return FiringPage(position: present) }
-            return try FiringReader(subscribers: subscribers, limits: limits, now: now, view: view, catalog: catalog, db: db)
-                .page(after: position, upTo: present)
+            return try FiringReader(
+                subscribers: subscribers, limits: limits, now: now, view: view, catalog: catalog, db: db
+            )
+            .page(after: position, upTo: present)
         }
     }
 }
@@ -21,7 +23,9 @@ extension SQLDatabase {
 // For those who look for the reason.
 extension SQLDatabase {
     func standingSubscriptions() async throws -> [OwnedSubscription] {
-        try await store.readAtLength(for: .query) { [store] db, catalog in try store.subscriptionIndex.reading(catalog, db).index.all }
+        try await store.readAtLength(for: .query) { [store] db, catalog in
+            try store.subscriptionIndex.reading(catalog, db).index.all
+        }
     }
 
     func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] {
@@ -31,9 +35,12 @@ extension SQLDatabase {
                 user: view.caller.userRecordName, scope: view.address.scope, position: 0,
                 isHeldToRoles: GrantRules.areAsked(of: view.caller, in: view.address), subscription: subscription)
             let subscribers = LatestSubscriptionIndex.Reading(
-                index: SubscriptionIndex([standing], in: catalog.schema), owners: view.isShared ? "[]" : "[\(view.ownerNumber)]",
+                index: SubscriptionIndex([standing], in: catalog.schema),
+                owners: view.isShared ? "[]" : "[\(view.ownerNumber)]",
                 guests: view.isShared ? "[\(view.userNumber)]" : "[]")
-            return try FiringReader(subscribers: subscribers, limits: limits, now: now, view: view, catalog: catalog, db: db).latest(limit)
+            return try FiringReader(
+                subscribers: subscribers, limits: limits, now: now, view: view, catalog: catalog, db: db
+            ).latest(limit)
         }
     }
 }
@@ -113,7 +120,9 @@ private struct FiringReader {
             before = place.position
             guard let zone = zones[place.zone] else { continue }
             for change in try changes(at: place, in: zone, after: position) {
-                let fired = try subscribers.index.subscriptions(firedBy: change).filter { try mayTell($0, change, &grants) }
+                let fired = try subscribers.index.subscriptions(firedBy: change).filter {
+                    try mayTell($0, change, &grants)
+                }
                 if fired.isEmpty { continue }
                 firings.append(Firing(change, fired))
                 size += firings[firings.count - 1].size
@@ -134,10 +143,14 @@ private struct FiringReader {
             places = Array(places.prefix(limit))
             if places.count == limit, let last = places.last { floor = last.place.position - 1 }
         }
-        let changes = try places.flatMap { try self.changes(at: $0.place, in: $0.zone, after: floor) }.filter { $0.isSeen(by: view.caller, in: view.address.scope) }
+        let changes = try places.flatMap { try self.changes(at: $0.place, in: $0.zone, after: floor) }.filter {
+            $0.isSeen(by: view.caller, in: view.address.scope)
+        }
         var grants: [Name: GrantRules] = [:]
         return try changes.sorted { $0.position > $1.position }.prefix(limit).map { change in
-            Firing(change, try subscribers.index.subscriptions(firedBy: change).filter { try mayTell($0, change, &grants) })
+            Firing(
+                change, try subscribers.index.subscriptions(firedBy: change).filter { try mayTell($0, change, &grants) }
+            )
         }
     }
 
@@ -145,7 +158,9 @@ private struct FiringReader {
     /// - Returns: true if there were more.
     private func cut(_ places: inout [Place]) -> Bool {
         places.sort { $0.position < $1.position }
-        guard places.count > FiringPage.recordLimit, case let last = places[FiringPage.recordLimit - 1].position else { return false }
+        guard places.count > FiringPage.recordLimit, case let last = places[FiringPage.recordLimit - 1].position else {
+            return false
+        }
         let kept = places.prefix { $0.position <= last }
         defer { places = Array(kept) }
         return kept.count < places.count
@@ -154,12 +169,15 @@ private struct FiringReader {
     /// The zones of subscribers, and those that are shared with them, in which something has changed.
     private func zones(after position: Int64) throws -> [Int64: Zone] {
         var zones: [Int64: Zone] = [:]
-        for row in try ZoneRow.fetchAll(db, Self.ownZones, [subscribers.owners, position]) { zones[row.number] = Zone(row: row) }
+        for row in try ZoneRow.fetchAll(db, Self.ownZones, [subscribers.owners, position]) {
+            zones[row.number] = Zone(row: row)
+        }
         try db.rows(Self.sharedZones, [subscribers.guests, position]) { row in
             while try row.next() {
                 let zone = try ZoneRow(row)
                 let guest = Guest(
-                    name: Name(try row.value(ZoneRow.columnCount, in: "users") as String), isStill: try row.value(ZoneRow.columnCount + 1, in: "shares"),
+                    name: Name(try row.value(ZoneRow.columnCount, in: "users") as String),
+                    isStill: try row.value(ZoneRow.columnCount + 1, in: "shares"),
                     position: try row.value(ZoneRow.columnCount + 2, in: "shares"))
                 zones[zone.number, default: Zone(row: zone)].guests.append(guest)
             }
@@ -168,29 +186,39 @@ private struct FiringReader {
     }
 
     private static let firstRecords = "SELECT id FROM records WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
-    private static let latestRecords = "SELECT id FROM (SELECT id FROM records WHERE id > ? AND id < ? ORDER BY id DESC LIMIT ?) AS latest ORDER BY id"
+    private static let latestRecords =
+        "SELECT id FROM (SELECT id FROM records WHERE id > ? AND id < ? ORDER BY id DESC LIMIT ?) AS latest ORDER BY id"
 
     /// The changes of a zone and in it: the first ones, or the latest ones up to a number.
     private func places(in zone: Zone, after position: Int64, latest: Int? = nil) throws -> [Place] {
         // A view comes and goes with its only guest.
         let parts = zone.row.base == nil ? zone.guests : []
-        var places = parts.filter { $0.position > position }.map { Place(position: $0.position, zone: zone.row.number, subject: .guest($0.name)) }
+        var places = parts.filter { $0.position > position }.map {
+            Place(position: $0.position, zone: zone.row.number, subject: .guest($0.name))
+        }
         if zone.row.position <= position { return places }
         let itself = Place(position: zone.row.position, zone: zone.row.number, subject: .zone)
         guard zone.row.kind == .changed else { return places + [itself] }
         let limit = latest ?? FiringPage.recordLimit + 1
         let rows = try Int64.fetchAll(
             db, sql: latest == nil ? Self.firstRecords : Self.latestRecords,
-            [try StoredRow.id(zone: zone.row.number, position: position), try StoredRow.id(zone: zone.row.number + 1, position: 0), limit])
-        places += rows.map { Place(position: StoredRow.position(ofID: $0), zone: zone.row.number, subject: .record(row: $0)) }
-        let isOfRecords = latest == nil && rows.count == limit || rows.last.map { StoredRow.position(ofID: $0) } == zone.row.position
+            [
+                try StoredRow.id(zone: zone.row.number, position: position),
+                try StoredRow.id(zone: zone.row.number + 1, position: 0), limit,
+            ])
+        places += rows.map {
+            Place(position: StoredRow.position(ofID: $0), zone: zone.row.number, subject: .record(row: $0))
+        }
+        let isOfRecords =
+            latest == nil && rows.count == limit || rows.last.map { StoredRow.position(ofID: $0) } == zone.row.position
         return isOfRecords ? places : places + [itself]
     }
 
     private func changes(at place: Place, in zone: Zone, after position: Int64) throws -> [CommittedChange] {
         let isOwners = zone.row.owner != 0 && zone.row.base == nil
         var outline = CommittedChange(
-            position: place.position, zoneID: zone.row.zoneID, owner: isOwners ? zone.row.zoneID.ownerRecordName : nil, guests: [])
+            position: place.position, zoneID: zone.row.zoneID, owner: isOwners ? zone.row.zoneID.ownerRecordName : nil,
+            guests: [])
         switch place.subject {
         case .record(let row):
             return try changes(of: row, in: zone.row, outline, after: position).map { change in
@@ -204,10 +232,14 @@ private struct FiringReader {
         return [outline]
     }
 
-    private func changes(of row: Int64, in zone: ZoneRow, _ outline: CommittedChange, after position: Int64) throws -> [CommittedChange] {
+    private func changes(of row: Int64, in zone: ZoneRow, _ outline: CommittedChange, after position: Int64) throws
+        -> [CommittedChange]
+    {
         guard let name = try String.fetchOne(db, sql: "SELECT name FROM records WHERE id = ?", [row]) else { return [] }
         do {
-            guard let journal = try JournalReader(of: Name(name), in: zone, limits, at: now, catalog, db) else { return [] }
+            guard let journal = try JournalReader(of: Name(name), in: zone, limits, at: now, catalog, db) else {
+                return []
+            }
             var states: [RecordJournalEntry] = []
             try journal.each(before: nil) { state in
                 states.append(state)
@@ -222,15 +254,18 @@ private struct FiringReader {
 
     /// True if roles let the subscriber read the record.
     /// - Parameter grants: the permissions that were read before, by user.
-    private func mayTell(_ standing: OwnedSubscription, _ change: CommittedChange, _ grants: inout [Name: GrantRules]) throws -> Bool {
+    private func mayTell(_ standing: OwnedSubscription, _ change: CommittedChange, _ grants: inout [Name: GrantRules])
+        throws -> Bool
+    {
         let isHeld = standing.isHeldToRoles || standing.scope == .public && view.caller.access != .unrestricted
         guard isHeld, let record = change.record?.record else { return true }
-        let subscriber = DatabaseView(address: view.address, caller: Caller(userRecordName: standing.user, access: .signedIn), userNumber: 0)
+        let subscriber = DatabaseView(
+            address: view.address, caller: Caller(userRecordName: standing.user, access: .signedIn), userNumber: 0)
         let rules = grants[standing.user] ?? subscriber.grants(db, catalog)
         grants[standing.user] = rules
         do {
             return try rules.canRead(record, catalog.schema)
-        } catch where error is DamagedRow || error is RecordError {
+        } catch  where error is DamagedRow || error is RecordError {
             // A subscriber whose record is damaged has no role, and keeps no other from being told.
             return false
         }

@@ -121,17 +121,21 @@ struct RowReader: ~Copyable {
 
     /// Kinds of the columns.
     private static let kinds: [SQLCell.Kind] = [
-        .integer, .text, .integer, .integer, .integer, .integer, .text, .text, .integer, .text, .text, .nullOrText, .bytes, .nullOrText,
+        .integer, .text, .integer, .integer, .integer, .integer, .text, .text, .integer, .text, .text, .nullOrText,
+        .bytes, .nullOrText,
         .nullOrInteger, .nullOrBytes,
     ]
 
-    /// Call after each step, before reading columns. A value of a wrong kind reads as 0 or nothing, so a record that lost its fields would look like
-    /// one without fields.
+    /// Call after each step, before reading columns. A value of a wrong kind reads as 0 or nothing, so a record that
+    /// lost its fields would look like one without fields.
     /// - Throws: ``DamagedRow``.
     func check() throws {
-        guard cells[1].holds(.text), cells[2].holds(.integer), cells[3].holds(.integer), cells[4].holds(.integer), cells[5].holds(.integer),
-            cells[6].holds(.text), cells[7].holds(.text), cells[8].holds(.integer), cells[9].holds(.text), cells[10].holds(.text),
-            cells[11].holds(.nullOrText), cells[12].holds(.bytes) || isDeleted, cells[13].holds(.nullOrText), cells[14].holds(.nullOrInteger),
+        guard cells[1].holds(.text), cells[2].holds(.integer), cells[3].holds(.integer), cells[4].holds(.integer),
+            cells[5].holds(.integer),
+            cells[6].holds(.text), cells[7].holds(.text), cells[8].holds(.integer), cells[9].holds(.text),
+            cells[10].holds(.text),
+            cells[11].holds(.nullOrText), cells[12].holds(.bytes) || isDeleted, cells[13].holds(.nullOrText),
+            cells[14].holds(.nullOrInteger),
             cells[15].holds(.nullOrBytes)
         else { throw damage() }
     }
@@ -174,8 +178,10 @@ struct RowReader: ~Copyable {
         Self.read(cells, 5, into: &created)
         Self.read(cells, 8, into: &modified)
         return StoredRecord(
-            recordID: RecordID(recordName: name, zoneID: zoneID), recordType: try recordType, recordChangeTag: tag ?? StoredRow.changeTag(of: position),
-            created: created, modified: modified, parent: cells[11].isNull ? nil : Name(cells[11].string), fields: fields(12), sharing: try sharing)
+            recordID: RecordID(recordName: name, zoneID: zoneID), recordType: try recordType,
+            recordChangeTag: tag ?? StoredRow.changeTag(of: position),
+            created: created, modified: modified, parent: cells[11].isNull ? nil : Name(cells[11].string),
+            fields: fields(12), sharing: try sharing)
     }
 
     /// The change tag of a record that was copied from another container.
@@ -193,10 +199,13 @@ struct RowReader: ~Copyable {
 
     mutating func row() throws -> StoredRow {
         let state = state
-        return StoredRow(id: id, record: try record(), born: born, isDeleted: state.isDeleted, isRenewed: state.isRenewed)
+        return StoredRow(
+            id: id, record: try record(), born: born, isDeleted: state.isDeleted, isRenewed: state.isRenewed)
     }
 
-    private static func read(_ cells: UnsafeMutableBufferPointer<SQLCell>, _ column: Int, into signature: inout Signature) {
+    private static func read(
+        _ cells: UnsafeMutableBufferPointer<SQLCell>, _ column: Int, into signature: inout Signature
+    ) {
         signature.timestamp = Timestamp(milliseconds: cells[column].number)
         let (user, device) = (cells[column + 1], cells[column + 2])
         if !isSame(signature.userRecordName.string, user.octets) { signature.userRecordName = Name(user.string) }
@@ -279,7 +288,9 @@ struct RowPrefetch {
 
     /// - Parameter read: the rows of names; `nil` if the database looks them up one by one.
     /// - Returns: `nil` if the name must be looked up alone.
-    mutating func take(_ name: Name, in zone: Int64, _ read: ([Name]) throws -> [Name: StoredRow]?) rethrows -> StoredRow?? {
+    mutating func take(_ name: Name, in zone: Int64, _ read: ([Name]) throws -> [Name: StoredRow]?) rethrows
+        -> StoredRow??
+    {
         guard zone == self.zone, !(rows.isEmpty && waiting.isEmpty) else { return nil }
         if let row = rows.removeValue(forKey: name) { return row }
         guard let start = waiting.firstIndex(of: name) else { return nil }
@@ -298,10 +309,15 @@ struct RowPrefetch {
 
 extension SQLConnection {
     /// The rows of record names, which may be deletions; `nil` if the database looks them up one by one.
-    func rows(named names: [Name], in zone: Int64, _ zoneID: ZoneID, _ catalog: SchemaCatalog) throws -> [Name: StoredRow]? {
+    func rows(named names: [Name], in zone: Int64, _ zoneID: ZoneID, _ catalog: SchemaCatalog) throws -> [Name:
+        StoredRow]?
+    {
         guard let list = driver.list(of: names.map(\.string)) else { return nil }
         var rows: [Name: StoredRow] = [:]
-        try eachRow("SELECT \(RowReader.columns) FROM records r WHERE r.zone = ? AND r.name = ANY(?)", [zone, list], zone: zoneID, catalog: catalog) { reader in
+        try eachRow(
+            "SELECT \(RowReader.columns) FROM records r WHERE r.zone = ? AND r.name = ANY(?)", [zone, list],
+            zone: zoneID, catalog: catalog
+        ) { reader in
             let row = try reader.row()
             rows[row.record.recordID.recordName] = row
             return .next

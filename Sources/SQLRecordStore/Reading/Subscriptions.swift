@@ -6,14 +6,19 @@ internal import Synchronization
 extension SQLDatabase {
     func subscriptions() async throws -> [Subscription] {
         try SubscriptionRules.check(caller)
-        return try await store.read { [view] db, _ in try SubscriptionRows.all(of: view.userNumber, in: view.address.scope, db) }
+        return try await store.read { [view] db, _ in
+            try SubscriptionRows.all(of: view.userNumber, in: view.address.scope, db)
+        }
     }
 
-    func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<SubscriptionOperation, RecordError>] {
+    func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<
+        SubscriptionOperation, RecordError
+    >] {
         try SubscriptionRules.check(caller)
         return try await write { db, state, view in
             let (user, scope) = (view.userNumber, view.address.scope)
-            var modifier = SubscriptionModifier(try SubscriptionRows.all(of: user, in: scope, db), in: view.address, state.catalog.schema)
+            var modifier = SubscriptionModifier(
+                try SubscriptionRows.all(of: user, in: scope, db), in: view.address, state.catalog.schema)
             return try modifier.apply(operations) { zoneID in
                 try view.zoneUnlessDefault(zoneID, db)?.zoneID ?? Self.unusedDefaultZone(view).zoneID
             } write: { operation in
@@ -22,7 +27,8 @@ extension SQLDatabase {
                     let zone = try subscription.zoneID.flatMap { try view.zoneUnlessDefault($0, db)?.number }
                     let standing = OwnedSubscription(
                         user: view.caller.userRecordName, scope: scope, position: state.position,
-                        isHeldToRoles: GrantRules.areAsked(of: view.caller, in: view.address), subscription: subscription)
+                        isHeldToRoles: GrantRules.areAsked(of: view.caller, in: view.address),
+                        subscription: subscription)
                     try SubscriptionRows.save(standing, of: user, zone: zone, db)
                 case .delete(let subscriptionID): try SubscriptionRows.delete(subscriptionID, of: user, in: scope, db)
                 }
@@ -44,7 +50,8 @@ enum SubscriptionRows {
     static func all(of user: Int64, in scope: DatabaseScope, _ db: SQLConnection) throws -> [Subscription] {
         guard try areKept(db) else { return [] }
         return try Data.fetchAll(
-            db, sql: "SELECT content FROM subscriptions WHERE user = ? AND scope = ? AND firedAt IS NULL ORDER BY id", [user, scope.rawValue]
+            db, sql: "SELECT content FROM subscriptions WHERE user = ? AND scope = ? AND firedAt IS NULL ORDER BY id",
+            [user, scope.rawValue]
         ).map { try decoded(Array($0)) }
     }
 
@@ -59,7 +66,8 @@ enum SubscriptionRows {
         }
     }
 
-    /// One that is there already stays as it is: apps save theirs at each start, and it is still about changes of which nobody was told yet.
+    /// One that is there already stays as it is: apps save theirs at each start, and it is still about changes of which
+    /// nobody was told yet.
     /// - Parameters:
     ///   - user: number of the subscriber.
     ///   - zone: number of the zone with which it ends.
@@ -75,7 +83,8 @@ enum SubscriptionRows {
                 )
                 """,
             [
-                user, standing.scope.rawValue, standing.subscription.subscriptionID.string, Data(writer.bytes), standing.isHeldToRoles ? 1 : 0, zone ?? -1,
+                user, standing.scope.rawValue, standing.subscription.subscriptionID.string, Data(writer.bytes),
+                standing.isHeldToRoles ? 1 : 0, zone ?? -1,
             ])
         if isThere ?? false { return }
         try db.run(
@@ -85,28 +94,39 @@ enum SubscriptionRows {
             content = excluded.content, firedAt = NULL, firedMoment = NULL
             """,
             [
-                user, standing.scope.rawValue, standing.subscription.subscriptionID.string, zone, standing.position, standing.isHeldToRoles ? 1 : 0,
+                user, standing.scope.rawValue, standing.subscription.subscriptionID.string, zone, standing.position,
+                standing.isHeldToRoles ? 1 : 0,
                 Data(writer.bytes),
             ])
         try noteChange(db)
     }
 
     static func delete(_ subscriptionID: Name, of user: Int64, in scope: DatabaseScope, _ db: SQLConnection) throws {
-        try db.run("DELETE FROM subscriptions WHERE user = ? AND scope = ? AND id = ?", [user, scope.rawValue, subscriptionID.string])
+        try db.run(
+            "DELETE FROM subscriptions WHERE user = ? AND scope = ? AND id = ?",
+            [user, scope.rawValue, subscriptionID.string])
         try noteChange(db)
     }
 
-    /// Ends subscriptions with the change that fired them, and forgets those that ended so before the oldest device's token.
-    static func noteFired(_ subscriptions: [OwnedSubscription], at position: Int64, now: Timestamp, _ db: SQLConnection) throws {
+    /// Ends subscriptions with the change that fired them, and forgets those that ended so before the oldest device's
+    /// token.
+    static func noteFired(_ subscriptions: [OwnedSubscription], at position: Int64, now: Timestamp, _ db: SQLConnection)
+        throws
+    {
         for standing in subscriptions {
             try db.run(
                 """
                 UPDATE subscriptions SET firedAt = ?, firedMoment = ?
                 WHERE user = (SELECT number FROM users WHERE name = ?) AND scope = ? AND id = ? AND position = ? AND firedAt IS NULL
                 """,
-                [position, now.milliseconds, standing.user.string, standing.scope.rawValue, standing.subscription.subscriptionID.string, standing.position])
+                [
+                    position, now.milliseconds, standing.user.string, standing.scope.rawValue,
+                    standing.subscription.subscriptionID.string, standing.position,
+                ])
         }
-        try db.run("DELETE FROM subscriptions WHERE firedMoment < ?", [now.milliseconds - SubscriptionRules.tokenLifetime * 1000])
+        try db.run(
+            "DELETE FROM subscriptions WHERE firedMoment < ?",
+            [now.milliseconds - SubscriptionRules.tokenLifetime * 1000])
         try noteChange(db)
     }
 
@@ -132,8 +152,11 @@ enum SubscriptionRows {
         try FactRows.number("subscriptionChanges", db) ?? 0
     }
 
-    /// - Parameter known: the subscriptions that were read before, by their content, because most of them stay as they are.
-    fileprivate static func all(_ known: [[UInt8]: Subscription], _ db: SQLConnection) throws -> LatestSubscriptionIndex.Content {
+    /// - Parameter known: the subscriptions that were read before, by their content, because most of them stay as they
+    ///   are.
+    fileprivate static func all(_ known: [[UInt8]: Subscription], _ db: SQLConnection) throws
+        -> LatestSubscriptionIndex.Content
+    {
         guard try areKept(db) else { return LatestSubscriptionIndex.Content() }
         return try db.rows(
             """
@@ -150,9 +173,12 @@ enum SubscriptionRows {
                 // One that can't be read keeps no other from being told.
                 guard let subscription = known[content] ?? (try? decoded(content)) else { continue }
                 all.known[content] = subscription
-                let (user, firedAt): (Int64, Int64) = (try row.value(5, in: "subscriptions"), try row.value(6, in: "subscriptions"))
+                let (user, firedAt): (Int64, Int64) = (
+                    try row.value(5, in: "subscriptions"), try row.value(6, in: "subscriptions")
+                )
                 var standing = OwnedSubscription(
-                    user: Name(try row.value(4, in: "users") as String), scope: scope, position: try row.value(2, in: "subscriptions"),
+                    user: Name(try row.value(4, in: "users") as String), scope: scope,
+                    position: try row.value(2, in: "subscriptions"),
                     isHeldToRoles: try row.value(3, in: "subscriptions"), subscription: subscription)
                 if firedAt >= 0 { standing.lastPosition = firedAt }
                 all.subscriptions.append(standing)
@@ -197,7 +223,8 @@ final class LatestSubscriptionIndex: Sendable {
         if let former, former.version == version { return former.reading }
         let content = try SubscriptionRows.all(former?.known ?? [:], db)
         let reading = Reading(
-            index: SubscriptionIndex(content.subscriptions, in: catalog.schema), owners: "\(content.owners.sorted())", guests: "\(content.guests.sorted())")
+            index: SubscriptionIndex(content.subscriptions, in: catalog.schema), owners: "\(content.owners.sorted())",
+            guests: "\(content.guests.sorted())")
         latest.withLock { $0 = (version, reading, content.known) }
         return reading
     }

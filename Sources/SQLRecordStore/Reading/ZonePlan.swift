@@ -58,7 +58,9 @@ extension ZoneQuery {
         let composites = composites
         // Without alternatives nothing has to be counted.
         if let first = composites.first, query.filters.count == 1 { return ZonePlan(way: first) }
-        if isOrderedByName, sources.count == 1, let only = sources.first, only.isSingleValue { return ZonePlan(way: .names(under: only)) }
+        if isOrderedByName, sources.count == 1, let only = sources.first, only.isSingleValue {
+            return ZonePlan(way: .names(under: only))
+        }
         let (counted, bound) = try ranked(sources)
         return ZonePlan(way: try way(counted, bound, composites), sources: counted, bound: bound)
     }
@@ -72,7 +74,9 @@ extension ZoneQuery {
             return .members
         }
         if let composite = bestComposite(composites, sources) {
-            guard let best, isSmall, case .composite(_, _, let filter) = composite, best.source.filter != filter else { return composite }
+            guard let best, isSmall, case .composite(_, _, let filter) = composite, best.source.filter != filter else {
+                return composite
+            }
             return .collect(best.source)
         }
         if let best, isSmall { return .collect(best.source) }
@@ -92,17 +96,21 @@ extension ZoneQuery {
     private func ranked(_ sources: [NameSource]) throws -> ([ZonePlan.Counted], Int) {
         if sources.isEmpty { return ([], 0) }
         let typeNumber = try catalog.typeNumber(of: type.name)
-        let total = try Int.fetchOne(db, sql: "SELECT count FROM typeCounts WHERE zone = ? AND type = ?", [zone.number, typeNumber]) ?? 0
+        let total =
+            try Int.fetchOne(
+                db, sql: "SELECT count FROM typeCounts WHERE zone = ? AND type = ?", [zone.number, typeNumber]) ?? 0
         // With n of N records matching, a page of k is full after walking N/n·k records; collecting reads n.
         // A damaged file may contain any count, so it is clamped.
-        let bound = Int(max(1000, min((Double(max(0, total)) * Double(limit.records)).squareRoot(), Self.greatestBound)))
+        let bound = Int(
+            max(1000, min((Double(max(0, total)) * Double(limit.records)).squareRoot(), Self.greatestBound)))
         let counted = try sources.map { ZonePlan.Counted(source: $0, count: try $0.count(upTo: bound + 1, in: self)) }
         recorder?.entriesCounted += counted.reduce(0) { $0 + $1.count }
         return (counted.sorted { $0.count < $1.count }, bound)
     }
 
     private func sortField(_ sort: ResolvedQuery.Sort) -> Int64? {
-        guard sort.relativeLocation == nil, sort.key != .system(.recordID), let definition = type.definition(of: sort.key),
+        guard sort.relativeLocation == nil, sort.key != .system(.recordID),
+            let definition = type.definition(of: sort.key),
             !definition.type.isList, !definition.indexes.isDisjoint(with: [.queryable, .sortable])
         else { return nil }
         return catalog.fieldNumber(sort.key, of: type.name)
@@ -114,7 +122,9 @@ extension ZoneQuery {
             switch (filter.comparator, filter.operand) {
             case (.equals, .value(.reference(let reference))): return [reference.recordName]
             case (.in, .anyOf(let values)):
-                return Set(values.compactMap { if case .reference(let reference) = $0 { reference.recordName } else { nil } }).sorted()
+                return Set(
+                    values.compactMap { if case .reference(let reference) = $0 { reference.recordName } else { nil } }
+                ).sorted()
             default: continue
             }
         }
@@ -125,10 +135,16 @@ extension ZoneQuery {
 
     /// Composite indexes that serve a filter and the first sort, in the order of the filters.
     private var composites: [ZonePlan.Way] {
-        guard let all = catalog.composites[type.name], !all.isEmpty, let sort = query.sorts.first, sort.relativeLocation == nil else { return [] }
+        guard let all = catalog.composites[type.name], !all.isEmpty, let sort = query.sorts.first,
+            sort.relativeLocation == nil
+        else { return [] }
         return query.filters.enumerated().compactMap { number, filter in
-            guard filter.comparator == .equals, case .value(let operand) = filter.operand, let values = EntryValue.values(equalTo: operand),
-                let value = values.first, values.count == 1, let composite = all.first(where: { $0.isComplete && $0.index.filter == filter.key && $0.index.sort == sort.key })
+            guard filter.comparator == .equals, case .value(let operand) = filter.operand,
+                let values = EntryValue.values(equalTo: operand),
+                let value = values.first, values.count == 1,
+                let composite = all.first(where: {
+                    $0.isComplete && $0.index.filter == filter.key && $0.index.sort == sort.key
+                })
             else { return nil }
             return .composite(composite, under: value, filter: number)
         }
@@ -174,8 +190,11 @@ struct NameSource {
     /// The sources of a filter, each sufficient by itself. Filters that require several words or elements give one
     /// source for each. Empty if no index can narrow the search, because the filter is negated or the field is not
     /// indexed.
-    static func sources(of filter: ResolvedQuery.Filter, number: Int, of type: RecordType, catalog: SchemaCatalog) -> [NameSource] {
-        guard filter.comparator.denied == nil, filter.key != .system(.recordID), let definition = type.definition(of: filter.key),
+    static func sources(of filter: ResolvedQuery.Filter, number: Int, of type: RecordType, catalog: SchemaCatalog)
+        -> [NameSource]
+    {
+        guard filter.comparator.denied == nil, filter.key != .system(.recordID),
+            let definition = type.definition(of: filter.key),
             let field = catalog.fieldNumber(filter.key, of: type.name)
         else { return [] }
         let table: Table = if case .tokens = filter.operand { .tokens } else { .entries }
@@ -214,7 +233,9 @@ struct NameSource {
         let sql = "SELECT count(*) FROM (\(sql(in: query)) LIMIT ?) AS names"
         let arguments = arguments(zone: query.zone.number) + [limit]
         query.recorder?.note(sql, arguments)
-        return try query.db.rows(sql, arguments, isCached: isCached && query.recorder == nil) { try $0.next() ? try $0.value(0, in: "entries") : 0 }
+        return try query.db.rows(sql, arguments, isCached: isCached && query.recorder == nil) {
+            try $0.next() ? try $0.value(0, in: "entries") : 0
+        }
     }
 
     // MARK: Conditions
@@ -279,7 +300,10 @@ struct NameSource {
 
     private static func near(_ location: Location, _ metres: Double) -> Clause {
         let ranges = MortonCover(around: location, metres: metres).ranges
-        return (ranges.map { _ in "value BETWEEN ? AND ?" }, ranges.flatMap { [SQLValue.integer($0.lowerBound), SQLValue.integer($0.upperBound)] }, false)
+        return (
+            ranges.map { _ in "value BETWEEN ? AND ?" },
+            ranges.flatMap { [SQLValue.integer($0.lowerBound), SQLValue.integer($0.upperBound)] }, false
+        )
     }
 
     /// A list of values, filled up with its last value to a power of two, so that there are few texts to compile.

@@ -52,7 +52,8 @@ struct ZoneQuery {
     private func lookUp(_ names: [Name], into page: inout TopRecords) throws {
         recorder?.note(NameLookup.sql, [zone.number, names.first?.string])
         for name in names {
-            guard let row = try db.row(named: name, in: zone.number, zone.zoneID, catalog), !row.isDeleted, row.record.recordType == type.name,
+            guard let row = try db.row(named: name, in: zone.number, zone.zoneID, catalog), !row.isDeleted,
+                row.record.recordType == type.name,
                 let found = try match(row.record)
             else { continue }
             page.offer(found)
@@ -97,8 +98,12 @@ struct ZoneQuery {
         }
     }
 
-    private func collect(_ source: NameSource, into page: inout TopRecords, where isWanted: (QueryPosition) -> Bool = { _ in true }) throws {
-        try collect(sql: source.sql(in: self), source.arguments(zone: zone.number), isCached: source.isCached, into: &page, where: isWanted)
+    private func collect(
+        _ source: NameSource, into page: inout TopRecords, where isWanted: (QueryPosition) -> Bool = { _ in true }
+    ) throws {
+        try collect(
+            sql: source.sql(in: self), source.arguments(zone: zone.number), isCached: source.isCached, into: &page,
+            where: isWanted)
     }
 
     private func collectMembers(_ members: Int64, into page: inout TopRecords) throws {
@@ -107,10 +112,12 @@ struct ZoneQuery {
     }
 
     private func collect(
-        sql: String, _ arguments: [(any Bindable)?], isCached: Bool, into page: inout TopRecords, where isWanted: (QueryPosition) -> Bool
+        sql: String, _ arguments: [(any Bindable)?], isCached: Bool, into page: inout TopRecords,
+        where isWanted: (QueryPosition) -> Bool
     ) throws {
         try eachRow(
-            "SELECT \(RowReader.columns) FROM (\(sql)) n CROSS JOIN records r ON r.zone = ? AND r.name = n.name", arguments + [zone.number],
+            "SELECT \(RowReader.columns) FROM (\(sql)) n CROSS JOIN records r ON r.zone = ? AND r.name = n.name",
+            arguments + [zone.number],
             isCached: isCached
         ) { row in
             if let found = try match(row.record()), isWanted(found.place) { page.offer(found) }
@@ -124,8 +131,11 @@ struct ZoneQuery {
         var metres = 500.0
         if case .double(let reached)?? = after?.values.first { metres = max(metres, reached * 1.1) }
         while metres < Location.earthHalfCircumference {
-            let circle = ResolvedQuery.Filter(key: sort.key, comparator: .near, operand: .near(location, metres: metres))
-            guard let source = NameSource.sources(of: circle, number: -1, of: type, catalog: catalog).first else { break }
+            let circle = ResolvedQuery.Filter(
+                key: sort.key, comparator: .near, operand: .near(location, metres: metres))
+            guard let source = NameSource.sources(of: circle, number: -1, of: type, catalog: catalog).first else {
+                break
+            }
             let isLast = page.reach.map { $0 <= metres } ?? false
             // Counting reads only the index, so the small circles are cheap.
             if try isLast || source.count(upTo: limit.records + 1, in: self) > limit.records {
@@ -168,7 +178,8 @@ struct ZoneQuery {
 
     /// Steps through the rows of a statement that selects ``RowReader/columns``.
     func eachRow(
-        _ sql: String, _ arguments: [(any Bindable)?], isCached: Bool = true, _ body: (inout RowReader) throws -> SQLConnection.Step
+        _ sql: String, _ arguments: [(any Bindable)?], isCached: Bool = true,
+        _ body: (inout RowReader) throws -> SQLConnection.Step
     ) throws {
         recorder?.note(sql, arguments)
         try db.eachRow(sql, arguments, zone: zone.zoneID, catalog: catalog, isCached: isCached && recorder == nil, body)
@@ -312,7 +323,9 @@ struct SortWalk {
 
     /// Reads the next batch of entries, grouped by value.
     /// - Returns: the groups, and `true` if no entries are left.
-    private func batch(_ bound: (comparison: String, value: SQLValue)?, limit: Int) throws -> (groups: [Group], isLast: Bool) {
+    private func batch(_ bound: (comparison: String, value: SQLValue)?, limit: Int) throws -> (
+        groups: [Group], isLast: Bool
+    ) {
         let direction = zoneQuery.isAscending ? "ASC" : "DESC"
         let sql = """
             SELECT e.\(range.column), e.name FROM \(range.table) e

@@ -6,7 +6,9 @@ extension SQLDatabase {
         try await store.read { [view, store] db, _ in
             let codec = try store.codec
             var zones = try view.zones(db).map { view.zone(of: $0, codec: codec) }
-            if view.address.scope != .shared, zones.first?.zoneID.isDefault != true { zones.insert(Self.unusedDefaultZone(view), at: 0) }
+            if view.address.scope != .shared, zones.first?.zoneID.isDefault != true {
+                zones.insert(Self.unusedDefaultZone(view), at: 0)
+            }
             return zones
         }
     }
@@ -16,7 +18,9 @@ extension SQLDatabase {
             let codec = try store.codec
             return try zoneIDs.map { zoneID in
                 do {
-                    return .success(try view.zoneUnlessDefault(zoneID, db).map { view.zone(of: $0, codec: codec) } ?? Self.unusedDefaultZone(view))
+                    return .success(
+                        try view.zoneUnlessDefault(zoneID, db).map { view.zone(of: $0, codec: codec) }
+                            ?? Self.unusedDefaultZone(view))
                 } catch let error as RecordError {
                     return .failure(error)
                 }
@@ -27,7 +31,8 @@ extension SQLDatabase {
     /// A default zone exists from the start, even if nothing was saved in it.
     static func unusedDefaultZone(_ view: DatabaseView) -> Zone {
         let owner = view.address.scope == .public ? ZoneID.publicOwner : view.caller.userRecordName
-        return Zone(zoneID: ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: owner), syncToken: nil, atomic: false)
+        return Zone(
+            zoneID: ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: owner), syncToken: nil, atomic: false)
     }
 
     func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
@@ -40,8 +45,11 @@ extension SQLDatabase {
                     try ZoneRules.check(operation, in: view.address, as: view.caller)
                     switch operation {
                     case .create(let zoneID):
-                        if let existing = try view.existingZone(zoneID, db) { return .success(view.zone(of: existing, codec: codec)) }
-                        try ZoneWrites.makeZone(zoneID.zoneName, owner: view.ownerNumber, position: state.nextPosition(), now: now, db)
+                        if let existing = try view.existingZone(zoneID, db) {
+                            return .success(view.zone(of: existing, codec: codec))
+                        }
+                        try ZoneWrites.makeZone(
+                            zoneID.zoneName, owner: view.ownerNumber, position: state.nextPosition(), now: now, db)
                         return .success(view.zone(of: try view.zone(zoneID, db), codec: codec))
                     case .delete(let zoneID):
                         return .success(try Self.end(zoneID, as: .deleted, view, &state, now, db))
@@ -56,7 +64,8 @@ extension SQLDatabase {
     }
 
     private static func end(
-        _ zoneID: ZoneID, as kind: ZoneChange.Kind, _ view: DatabaseView, _ state: inout CommitWriter.State, _ now: Timestamp, _ db: SQLConnection
+        _ zoneID: ZoneID, as kind: ZoneChange.Kind, _ view: DatabaseView, _ state: inout CommitWriter.State,
+        _ now: Timestamp, _ db: SQLConnection
     ) throws -> Zone {
         let zone = try view.zone(zoneID, db)
         try ZoneWrites.end(zone, as: kind, position: state.nextPosition(), now: now, db)
@@ -95,13 +104,15 @@ struct ZoneRow {
         z.number, coalesce(b.owner, z.owner), coalesce(b.name, z.name), z.position, z.moment, z.floor, z.state, coalesce(u.name, ''), z.isMirror,
         coalesce(z.base, 0)
         """
-    private static let source = "zones z LEFT JOIN zones b ON b.number = z.base LEFT JOIN users u ON u.number = coalesce(b.owner, z.owner)"
+    private static let source =
+        "zones z LEFT JOIN zones b ON b.number = z.base LEFT JOIN users u ON u.number = coalesce(b.owner, z.owner)"
     /// Number of columns that ``init(_:)`` reads.
     static let columnCount = 10
 
     /// The text of a statement that selects zones.
     /// - Parameters:
-    ///   - clauses: joins, conditions and order. The zone is `z`, its owner `u`, and of a view `b` the zone that it shows.
+    ///   - clauses: joins, conditions and order. The zone is `z`, its owner `u`, and of a view `b` the zone that it
+    ///     shows.
     ///   - more: further columns, from ``columnCount`` on.
     static func sql(_ clauses: String, and more: String = "") -> String {
         "SELECT \(columns)\(more.isEmpty ? "" : ", \(more)") FROM \(source) \(clauses)"
@@ -125,8 +136,12 @@ struct ZoneRow {
         owner = try row.value(1, in: "zones")
         let ownerName = Name(try row.value(7, in: "users") as String)
         // A zone with an unknown owner must not be taken for a public one.
-        if ownerName.isEmpty != (owner == 0) { throw DamagedRow(in: "users", "has no user of the number \(owner), who owns a zone") }
-        zoneID = ZoneID(zoneName: Name(try row.value(2, in: "zones") as String), ownerRecordName: ownerName.isEmpty ? ZoneID.publicOwner : ownerName)
+        if ownerName.isEmpty != (owner == 0) {
+            throw DamagedRow(in: "users", "has no user of the number \(owner), who owns a zone")
+        }
+        zoneID = ZoneID(
+            zoneName: Name(try row.value(2, in: "zones") as String),
+            ownerRecordName: ownerName.isEmpty ? ZoneID.publicOwner : ownerName)
         (position, floor) = (try row.value(3, in: "zones"), try row.value(5, in: "zones"))
         if let place = Self.impossible(position) ?? Self.impossible(floor) {
             throw DamagedRow(in: "zones", "has a zone at position \(place), which there is not")
@@ -138,7 +153,9 @@ struct ZoneRow {
         base = shown == 0 ? nil : shown
     }
 
-    private static func impossible(_ position: Int64) -> Int64? { 0...StoredRow.lastPosition ~= position ? nil : position }
+    private static func impossible(_ position: Int64) -> Int64? {
+        0...StoredRow.lastPosition ~= position ? nil : position
+    }
 
     private static func kind(ofState state: Int) throws -> ZoneChange.Kind {
         switch state {
@@ -164,12 +181,15 @@ struct ZoneRow {
 enum ZoneWrites {
     static func makeZone(_ name: Name, owner: Int64, position: Int64, now: Timestamp, _ db: SQLConnection) throws {
         try db.run(
-            "INSERT INTO zones (owner, name, position, moment) VALUES (?, ?, ?, ?)", [owner, name.string, position, now.milliseconds])
+            "INSERT INTO zones (owner, name, position, moment) VALUES (?, ?, ?, ?)",
+            [owner, name.string, position, now.milliseconds])
     }
 
-    /// Marks a zone as deleted, and ends its subscriptions. Its rows stay until the sweep, but can't be found any more, because its number is
-    /// never reused.
-    static func end(_ zone: ZoneRow, as kind: ZoneChange.Kind, position: Int64, now: Timestamp, _ db: SQLConnection) throws {
+    /// Marks a zone as deleted, and ends its subscriptions. Its rows stay until the sweep, but can't be found any more,
+    /// because its number is never reused.
+    static func end(_ zone: ZoneRow, as kind: ZoneChange.Kind, position: Int64, now: Timestamp, _ db: SQLConnection)
+        throws
+    {
         try db.run(
             "UPDATE zones SET state = ?, position = ?, moment = ? WHERE number = ?",
             [ZoneRow.state(of: kind), position, now.milliseconds, zone.number])

@@ -18,22 +18,29 @@ extension SQLDatabase {
             let rules = AssetRules(schema: catalog.schema, address: view.address, caller: view.caller, now: now) {
                 try view.roleNumbers(db, catalog)
             }
-            return try rules.uploads(for: slots, in: open, isAnyZone: zoneID == nil, tickets: store.assetTickets) { name in
-                try db.row(named: name, in: zone.number, zone.zoneID, catalog).flatMap { $0.isDeleted ? nil : $0.record }
+            return try rules.uploads(for: slots, in: open, isAnyZone: zoneID == nil, tickets: store.assetTickets) {
+                name in
+                try db.row(named: name, in: zone.number, zone.zoneID, catalog).flatMap {
+                    $0.isDeleted ? nil : $0.record
+                }
             }
         }
         if let uploads { return uploads }
         return try await changing { [address] transaction, rules in
             let zone = try transaction.zone(zoneID ?? .default)
-            return try rules.uploads(for: slots, in: zone, isAnyZone: zoneID == nil, tickets: transaction.assetTickets) { name in
+            return try rules.uploads(for: slots, in: zone, isAnyZone: zoneID == nil, tickets: transaction.assetTickets)
+            { name in
                 try transaction.record(orUser: name, in: zone, of: address.scope, at: now)
             }
         }
     }
 
-    func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<Asset, RecordError>] {
+    func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<
+        Asset, RecordError
+    >] {
         try await changing { transaction, rules in
-            try rules.rereference(sources, from: transaction.zone(zoneID), to: transaction.zone(targetZoneID), transaction)
+            try rules.rereference(
+                sources, from: transaction.zone(zoneID), to: transaction.zone(targetZoneID), transaction)
         }
     }
 
@@ -54,14 +61,17 @@ extension SQLDatabase {
                 return try zones[try values("zone")].map { zone in
                     AssetUse(
                         isPublic: zone.owner == 0, zoneID: zone.zoneID, recordName: Name(try values("name") as String),
-                        recordType: try catalog.typeName(of: values("type")), fieldName: Name(try values("field") as String))
+                        recordType: try catalog.typeName(of: values("type")),
+                        fieldName: Name(try values("field") as String))
                 }
             }
             return AssetUses(visible: visible, total: total)
         }
     }
 
-    private func changing<Value: Sendable>(_ body: @escaping @Sendable (SQLTransaction, AssetRules) throws -> Value) async throws -> Value {
+    private func changing<Value: Sendable>(_ body: @escaping @Sendable (SQLTransaction, AssetRules) throws -> Value)
+        async throws -> Value
+    {
         let now = store.clock()
         return try await write { [store] db, state, view in
             let transaction = SQLTransaction(db, state: state, view: view, tickets: try store.assetTickets, now: now)
@@ -95,7 +105,9 @@ enum AssetRows {
         var bytes: Int64 = 0
         for field in fields {
             for asset in field.value.assets {
-                guard let checksum = FileChecksum(asset.fileChecksum), uses.insert(Use(field: field.name, checksum: checksum)).inserted else { continue }
+                guard let checksum = FileChecksum(asset.fileChecksum),
+                    uses.insert(Use(field: field.name, checksum: checksum)).inserted
+                else { continue }
                 bytes = bytes.addingSaturated(asset.size)
             }
         }
@@ -105,7 +117,10 @@ enum AssetRows {
     /// Changes the stored asset uses of a record to `after` and updates the use count of each file.
     /// - Parameter fields: the uses that the record's old fields imply. For any of them missing from `assetUses`, the
     ///   use count of the file is recomputed.
-    static func write(_ after: Set<Use>, replacing fields: Set<Use>, of name: Name, in zone: Int64, now: Timestamp, _ db: SQLConnection) throws {
+    static func write(
+        _ after: Set<Use>, replacing fields: Set<Use>, of name: Name, in zone: Int64, now: Timestamp,
+        _ db: SQLConnection
+    ) throws {
         if after.isEmpty, fields.isEmpty { return }
         let before = try counted(of: name, in: zone, db)
         for use in before.subtracting(after) {
@@ -116,27 +131,41 @@ enum AssetRows {
         }
         for use in after.subtracting(before) {
             try db.run(
-                "INSERT INTO assetUses (zone, name, field, checksum) VALUES (?, ?, ?, ?)", [zone, name.string, use.field.string, use.checksum.data])
+                "INSERT INTO assetUses (zone, name, field, checksum) VALUES (?, ?, ?, ?)",
+                [zone, name.string, use.field.string, use.checksum.data])
             try db.run("UPDATE assets SET uses = uses + 1 WHERE checksum = ?", [use.checksum.data])
         }
         for use in fields.subtracting(before) {
-            try db.run("UPDATE assets SET uses = (SELECT count(*) FROM assetUses WHERE checksum = ?1) WHERE checksum = ?1", [use.checksum.data])
+            try db.run(
+                "UPDATE assets SET uses = (SELECT count(*) FROM assetUses WHERE checksum = ?1) WHERE checksum = ?1",
+                [use.checksum.data])
         }
     }
 
     private static func counted(of name: Name, in zone: Int64, _ db: SQLConnection) throws -> Set<Use> {
-        let rows = try SQLRow.fetchAll(db, sql: "SELECT field, checksum FROM assetUses WHERE zone = ? AND name = ?", [zone, name.string])
-        return Set(try rows.map { Use(field: Name(try $0.value("field", in: "assetUses") as String), checksum: try checksum(of: $0, in: "assetUses")) })
+        let rows = try SQLRow.fetchAll(
+            db, sql: "SELECT field, checksum FROM assetUses WHERE zone = ? AND name = ?", [zone, name.string])
+        return Set(
+            try rows.map {
+                Use(
+                    field: Name(try $0.value("field", in: "assetUses") as String),
+                    checksum: try checksum(of: $0, in: "assetUses"))
+            })
     }
 
     /// Removes up to `limit` asset uses of a deleted zone.
     /// - Returns: `true` if any were found.
     static func removeUses(in zone: Int64, limit: Int, ended: Timestamp, _ db: SQLConnection) throws -> Bool {
-        let rows = try SQLRow.fetchAll(db, sql: "SELECT name, field, checksum FROM assetUses WHERE zone = ? LIMIT ?", [zone, limit])
+        let rows = try SQLRow.fetchAll(
+            db, sql: "SELECT name, field, checksum FROM assetUses WHERE zone = ? LIMIT ?", [zone, limit])
         for row in rows {
-            let (name, field): (String, String) = (try row.value("name", in: "assetUses"), try row.value("field", in: "assetUses"))
+            let (name, field): (String, String) = (
+                try row.value("name", in: "assetUses"), try row.value("field", in: "assetUses")
+            )
             let checksum = try checksum(of: row, in: "assetUses").data
-            try db.run("DELETE FROM assetUses WHERE zone = ? AND name = ? AND field = ? AND checksum = ?", [zone, name, field, checksum])
+            try db.run(
+                "DELETE FROM assetUses WHERE zone = ? AND name = ? AND field = ? AND checksum = ?",
+                [zone, name, field, checksum])
             try endUse(of: checksum, at: ended, db)
         }
         return !rows.isEmpty
@@ -144,12 +173,16 @@ enum AssetRows {
 
     private static func checksum(of row: SQLRow, in table: StaticString) throws -> FileChecksum {
         let bytes: Data = try row.value("checksum", in: table)
-        guard let checksum = FileChecksum(bytes: bytes) else { throw DamagedRow(in: "\(table)", "has a checksum of \(bytes.count) bytes") }
+        guard let checksum = FileChecksum(bytes: bytes) else {
+            throw DamagedRow(in: "\(table)", "has a checksum of \(bytes.count) bytes")
+        }
         return checksum
     }
 
     private static func endUse(of checksum: Data, at moment: Timestamp, _ db: SQLConnection) throws {
-        try db.run("UPDATE assets SET uses = uses - 1, inUseUntil = max(inUseUntil, ?) WHERE checksum = ?", [moment.milliseconds, checksum])
+        try db.run(
+            "UPDATE assets SET uses = uses - 1, inUseUntil = max(inUseUntil, ?) WHERE checksum = ?",
+            [moment.milliseconds, checksum])
     }
 
     // MARK: Files
@@ -169,13 +202,16 @@ enum AssetRows {
 
     /// - Returns: `false` if the file has no row.
     static func keep(_ checksum: FileChecksum, inUseUntil until: Timestamp, _ db: SQLConnection) throws -> Bool {
-        try db.run("UPDATE assets SET inUseUntil = max(inUseUntil, ?) WHERE checksum = ?", [until.milliseconds, checksum.data])
+        try db.run(
+            "UPDATE assets SET inUseUntil = max(inUseUntil, ?) WHERE checksum = ?", [until.milliseconds, checksum.data])
         return db.changesCount > 0
     }
 
     /// - Returns: `true` if the file was unused and its row was deleted.
     static func strike(_ checksum: FileChecksum, unusedSince moment: Timestamp, _ db: SQLConnection) throws -> Bool {
-        try db.run("DELETE FROM assets WHERE checksum = ? AND uses = 0 AND inUseUntil < ?", [checksum.data, moment.milliseconds])
+        try db.run(
+            "DELETE FROM assets WHERE checksum = ? AND uses = 0 AND inUseUntil < ?",
+            [checksum.data, moment.milliseconds])
         return db.changesCount > 0
     }
 
@@ -195,7 +231,8 @@ enum AssetRows {
         // Expired receipts are rejected before this lookup, so their rows are no longer needed.
         try db.run("DELETE FROM spentReceipts WHERE expires < ?", [now.milliseconds])
         try db.run(
-            "INSERT INTO spentReceipts (number, expires) VALUES (?, ?) ON CONFLICT DO NOTHING", [Data(receipt.number), receipt.rememberedUntil.milliseconds])
+            "INSERT INTO spentReceipts (number, expires) VALUES (?, ?) ON CONFLICT DO NOTHING",
+            [Data(receipt.number), receipt.rememberedUntil.milliseconds])
         return db.changesCount > 0
     }
 }
@@ -229,7 +266,9 @@ struct SQLAssetLedger: AssetLedger {
 
     func entry(of checksum: FileChecksum) async throws -> AssetEntry? {
         try await store.read { db, _ in
-            try AssetRows.entries(try SQLRow.fetchAll(db, sql: "SELECT * FROM assets WHERE checksum = ?", [checksum.data])).first
+            try AssetRows.entries(
+                try SQLRow.fetchAll(db, sql: "SELECT * FROM assets WHERE checksum = ?", [checksum.data])
+            ).first
         }
     }
 
@@ -237,11 +276,13 @@ struct SQLAssetLedger: AssetLedger {
         try await store.read { db, _ in
             try AssetRows.entries(
                 try SQLRow.fetchAll(
-                    db, sql: "SELECT * FROM assets WHERE checksum > ? ORDER BY checksum LIMIT ?", [checksum?.data ?? Data(), limit]))
+                    db, sql: "SELECT * FROM assets WHERE checksum > ? ORDER BY checksum LIMIT ?",
+                    [checksum?.data ?? Data(), limit]))
         }
     }
 
-    func entries(unusedSince moment: Timestamp, after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry] {
+    func entries(unusedSince moment: Timestamp, after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry]
+    {
         try await store.readAtLength(for: .scan) { db, _ in
             try AssetRows.entries(
                 try SQLRow.fetchAll(
@@ -253,7 +294,8 @@ struct SQLAssetLedger: AssetLedger {
     }
 
     func strike(_ checksums: [FileChecksum], unusedSince moment: Timestamp) async throws -> Set<FileChecksum> {
-        try await store.write { db, _ in Set(try checksums.filter { try AssetRows.strike($0, unusedSince: moment, db) }) }
+        try await store.write { db, _ in Set(try checksums.filter { try AssetRows.strike($0, unusedSince: moment, db) })
+        }
     }
 
     func recordedAssets(after place: Int64?) async throws -> RecordedAssetsPage {
@@ -261,7 +303,8 @@ struct SQLAssetLedger: AssetLedger {
             let rows = try SQLRow.fetchAll(
                 db, sql: "SELECT id, zone, name, type, state, fields FROM records WHERE id > ? ORDER BY id LIMIT ?",
                 [place ?? 0, Self.recordsInPage])
-            var page = RecordedAssetsPage(assets: [], next: rows.count == Self.recordsInPage ? try rows.last?.value("id", in: "records") : nil)
+            var page = RecordedAssetsPage(
+                assets: [], next: rows.count == Self.recordsInPage ? try rows.last?.value("id", in: "records") : nil)
             var zones: [Int64: ZoneRow] = [:]
             for row in rows {
                 let values = row.values(of: "records")
@@ -279,13 +322,15 @@ struct SQLAssetLedger: AssetLedger {
                 for (field, asset) in try fields.assets() {
                     let isCounted = try FileChecksum(asset.fileChecksum).map { checksum in
                         try Bool.fetchOne(
-                            db, sql: "SELECT 1 FROM assetUses WHERE zone = ? AND name = ? AND field = ? AND checksum = ?",
+                            db,
+                            sql: "SELECT 1 FROM assetUses WHERE zone = ? AND name = ? AND field = ? AND checksum = ?",
                             [number, name.string, field.string, checksum.data]) ?? false
                     }
                     page.assets.append(
                         RecordedAsset(
                             use: AssetUse(
-                                isPublic: zone.owner == 0, zoneID: zone.zoneID, recordName: name, recordType: recordType,
+                                isPublic: zone.owner == 0, zoneID: zone.zoneID, recordName: name,
+                                recordType: recordType,
                                 fieldName: field),
                             asset: asset, isCounted: isCounted ?? false))
                 }
@@ -296,7 +341,9 @@ struct SQLAssetLedger: AssetLedger {
 }
 
 extension SQLRecordEngine {
-    public func assetLedger(_ container: ContainerID, _ environment: Records.Environment) async throws -> any AssetLedger {
+    public func assetLedger(_ container: ContainerID, _ environment: Records.Environment) async throws
+        -> any AssetLedger
+    {
         let store = try await store(of: container, environment)
         return SQLAssetLedger(store: store, firstTickets: try store.assetTickets)
     }

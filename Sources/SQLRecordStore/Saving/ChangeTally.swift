@@ -26,7 +26,9 @@ struct ChangeTally: Sendable {
     /// - bytes: size of its fields.
     /// - assetBytes: total size of the files its fields refer to.
     mutating func add(type: Int64, bytes: Int, assetBytes: Int64, position: Int64, to zone: Int64) {
-        add(RecordTotals(records: 1, bytes: Int64(bytes), assetBytes: assetBytes), type: type, position: position, to: zone)
+        add(
+            RecordTotals(records: 1, bytes: Int64(bytes), assetBytes: assetBytes), type: type, position: position,
+            to: zone)
     }
 
     mutating func addDeletion(position: Int64, to zone: Int64) {
@@ -42,7 +44,9 @@ struct ChangeTally: Sendable {
     /// - Parameter assetBytes: total size of the files that the record's fields refer to.
     mutating func remove(_ row: StoredRow, type: Int64, assetBytes: Int64, from zone: Int64) {
         let bytes = row.isDeleted ? 0 : Int64(row.record.fields.bytes.count)
-        remove(RecordTotals(records: 1, bytes: bytes, assetBytes: assetBytes), number: row.isDeleted ? 0 : type, position: row.position, from: zone)
+        remove(
+            RecordTotals(records: 1, bytes: bytes, assetBytes: assetBytes), number: row.isDeleted ? 0 : type,
+            position: row.position, from: zone)
     }
 
     mutating func removeDeletion(at position: Int64, from zone: Int64) {
@@ -51,7 +55,8 @@ struct ChangeTally: Sendable {
 
     /// Subtracts removed values of a record that keeps its position.
     mutating func shrink(type: Int64, bytes: Int, assetBytes: Int64, in zone: Int64) {
-        types[Key(zone: zone, number: type), default: RecordTotals()] += RecordTotals(bytes: -Int64(bytes), assetBytes: -assetBytes)
+        types[Key(zone: zone, number: type), default: RecordTotals()] += RecordTotals(
+            bytes: -Int64(bytes), assetBytes: -assetBytes)
     }
 
     /// Adds a change of the journal's size; `bytes` is negative if the journal shrank.
@@ -104,25 +109,35 @@ struct ChangeTally: Sendable {
                 ON CONFLICT (zone, bucket) DO UPDATE SET count = changeCounts.count + excluded.count
                 """,
                 [key.zone, key.number, change])
-            if change < 0 { try db.run("DELETE FROM changeCounts WHERE zone = ? AND bucket = ? AND count = 0", [key.zone, key.number]) }
+            if change < 0 {
+                try db.run(
+                    "DELETE FROM changeCounts WHERE zone = ? AND bucket = ? AND count = 0", [key.zone, key.number])
+            }
         }
     }
 
     /// Counts the records and deletions of a zone whose latest change is after `position`.
     static func changes(after position: Int64, in zone: Int64, _ db: SQLConnection) throws -> Int {
         let bucket = position >> bucketBits
-        let later = try Int.fetchOne(
-            db, sql: "SELECT coalesce(sum(count), 0) FROM changeCounts WHERE zone = ? AND bucket > ?", [zone, bucket]) ?? 0
-        let same = try Int.fetchOne(
-            db, sql: "SELECT count(*) FROM records WHERE id > ? AND id < ?",
-            [try StoredRow.id(zone: zone, position: position), StoredRow.id(zone: zone, position: (bucket + 1) << bucketBits)]) ?? 0
+        let later =
+            try Int.fetchOne(
+                db, sql: "SELECT coalesce(sum(count), 0) FROM changeCounts WHERE zone = ? AND bucket > ?",
+                [zone, bucket]) ?? 0
+        let same =
+            try Int.fetchOne(
+                db, sql: "SELECT count(*) FROM records WHERE id > ? AND id < ?",
+                [
+                    try StoredRow.id(zone: zone, position: position),
+                    StoredRow.id(zone: zone, position: (bucket + 1) << bucketBits),
+                ]) ?? 0
         return later.addingSaturated(same)
     }
 }
 
 // MARK: - Notes of the writer
 
-/// What a store's writer knows besides the tables. Stores that several processes write to have it in a row, which the next writer reads.
+/// What a store's writer knows besides the tables. Stores that several processes write to have it in a row, which the
+/// next writer reads.
 struct WriterState: Sendable, Equatable {
     /// The last assigned position.
     var position: Int64
@@ -139,11 +154,16 @@ struct WriterState: Sendable, Equatable {
     var factsVersion: Int64
 
     /// Columns, in the order of ``values``.
-    static let columns = ["position", "journalBytes", "cascades", "strips", "hierarchies", "schemaVersion", "factsVersion"]
+    static let columns = [
+        "position", "journalBytes", "cascades", "strips", "hierarchies", "schemaVersion", "factsVersion",
+    ]
 
     var values: [Int64] { [position, journalBytes, cascades, strips, hierarchies, schemaVersion, factsVersion] }
 
-    init(position: Int64, journalBytes: Int64, cascades: Int64, strips: Int64, hierarchies: Int64, schemaVersion: Int64, factsVersion: Int64) {
+    init(
+        position: Int64, journalBytes: Int64, cascades: Int64, strips: Int64, hierarchies: Int64, schemaVersion: Int64,
+        factsVersion: Int64
+    ) {
         (self.position, self.journalBytes, self.cascades, self.strips) = (position, journalBytes, cascades, strips)
         (self.hierarchies, self.schemaVersion, self.factsVersion) = (hierarchies, schemaVersion, factsVersion)
     }
@@ -152,7 +172,8 @@ struct WriterState: Sendable, Equatable {
     init?(_ values: [Int64]) {
         guard values.count == Self.columns.count else { return nil }
         self.init(
-            position: values[0], journalBytes: values[1], cascades: values[2], strips: values[3], hierarchies: values[4], schemaVersion: values[5],
+            position: values[0], journalBytes: values[1], cascades: values[2], strips: values[3],
+            hierarchies: values[4], schemaVersion: values[5],
             factsVersion: values[6])
     }
 
@@ -167,14 +188,17 @@ struct WriterState: Sendable, Equatable {
 extension CommitWriter.State {
     var notes: WriterState {
         WriterState(
-            position: position, journalBytes: journalBytes, cascades: Int64(cascades.count), strips: Int64(strips), hierarchies: hasHierarchies ? 1 : 0,
+            position: position, journalBytes: journalBytes, cascades: Int64(cascades.count), strips: Int64(strips),
+            hierarchies: hasHierarchies ? 1 : 0,
             schemaVersion: catalog.version, factsVersion: factsVersion)
     }
 
     /// Adopts what another process left.
     /// - Throws: ``SQLError`` or ``DamagedRow`` if its schema can't be read.
     mutating func adopt(_ notes: WriterState, _ db: SQLConnection) throws {
-        (position, journalBytes, strips, factsVersion) = (notes.position, notes.journalBytes, Int(notes.strips), notes.factsVersion)
+        (position, journalBytes, strips, factsVersion) = (
+            notes.position, notes.journalBytes, Int(notes.strips), notes.factsVersion
+        )
         cascades.count = Int(notes.cascades)
         hasHierarchies = notes.hierarchies != 0
         if catalog.version == notes.schemaVersion { return }

@@ -34,7 +34,8 @@ final class CommitWriter: Sendable {
         var cascades = CascadeState()
         /// False if no hierarchy was ever shared, so that saves need not look for those of their zones.
         var hasHierarchies = true
-        /// How often values were removed from records without a new position. Index builds then read these records again.
+        /// How often values were removed from records without a new position. Index builds then read these records
+        /// again.
         var strips = 0
         /// Grows with changes of facts that are read when a store is opened.
         var factsVersion: Int64 = 0
@@ -102,13 +103,15 @@ final class CommitWriter: Sendable {
     /// Runs a write and returns once it is on disk.
     /// - Parameter isAlone: `true` to commit it without other writes. Use it for large writes: in a savepoint SQLite
     ///   would keep every touched page in memory for a possible rollback.
-    /// - Parameter isBatch: `true` for a batch of records, which reads neither counts nor positions of zones. Those of the
-    ///   batches before it are not written yet.
-    /// - Parameter body: runs again if the database ended the transaction, so it changes nothing but the tables and the state.
+    /// - Parameter isBatch: `true` for a batch of records, which reads neither counts nor positions of zones. Those of
+    ///   the batches before it are not written yet.
+    /// - Parameter body: runs again if the database ended the transaction, so it changes nothing but the tables and the
+    ///   state.
     /// - Throws: the error of `body`, after rolling back; `RecordError` TRY_AGAIN_LATER if too many writes are
     ///   waiting, INTERNAL_ERROR if the disk failed.
     func write<Value: Sendable>(
-        isAlone: Bool = false, isBatch: Bool = false, _ body: @escaping @Sendable (SQLConnection, inout State) throws -> Value
+        isAlone: Bool = false, isBatch: Bool = false,
+        _ body: @escaping @Sendable (SQLConnection, inout State) throws -> Value
     ) async throws -> Value {
         do {
             return try await withCheckedThrowingContinuation { continuation in
@@ -116,8 +119,10 @@ final class CommitWriter: Sendable {
             }
         } catch let error as SQLError {
             throw refusal(after: error)
-        } catch where error is DamagedRow {
-            throw RecordError(.internalError, "Nothing was saved: \(reader.refusal(after: error)?.reason ?? StoreProblem.words(for: error))")
+        } catch  where error is DamagedRow {
+            throw RecordError(
+                .internalError,
+                "Nothing was saved: \(reader.refusal(after: error)?.reason ?? StoreProblem.words(for: error))")
         }
     }
 
@@ -206,7 +211,10 @@ final class CommitWriter: Sendable {
         while true {
             do {
                 return try write(group, from: before)
-            } catch let error as SQLError where (error.cause == .conflict || error.cause == .connectionLost) && !error.isOfConnecting && repetitions < Self.repetitionLimit {
+            } catch let error as SQLError
+                where (error.cause == .conflict || error.cause == .connectionLost) && !error.isOfConnecting
+                && repetitions < Self.repetitionLimit
+            {
                 repetitions += 1
             }
         }
@@ -226,8 +234,8 @@ final class CommitWriter: Sendable {
                         try begin(db)
                         state.isBegun = true
                     }
-                    // Nothing precedes this write, so a rollback of the transaction undoes it alone. A savepoint would copy
-                    // every page that it changes.
+                    // Nothing precedes this write, so a rollback of the transaction undoes it alone. A savepoint would
+                    // copy every page that it changes.
                     taken += 1
                     isKept = try group[taken - 1].run(db, &state)
                     guard isKept else { return false }
@@ -252,7 +260,9 @@ final class CommitWriter: Sendable {
         // Readers that are in the way are not a failure, which is not logged.
         let details = StoreProblem.details(of: error)
         if (error as? SQLError)?.cause != .busy, messages.isNew(details) { logger.error("Writing failed: \(details)") }
-        guard let error = error as? SQLError else { return RecordError(.internalError, "The save failed: \(StoreProblem.words(for: error))") }
+        guard let error = error as? SQLError else {
+            return RecordError(.internalError, "The save failed: \(StoreProblem.words(for: error))")
+        }
         // The error occurs before anything is written.
         if let shortage = StoreProblem.shortageOfFiles(error) { return shortage }
         switch error.cause {
@@ -260,15 +270,20 @@ final class CommitWriter: Sendable {
         case .noTemporaryFolder:
             // The error occurs before anything is written, so the state on disk is certain.
             return RecordError(
-                .internalError, "There is no writable folder for temporary files; nothing was saved. Make the data folder writable")
+                .internalError,
+                "There is no writable folder for temporary files; nothing was saved. Make the data folder writable")
         case _ where error.isPassing:
-            return RecordError(.tryAgainLater, "The database does not answer (\(error.reason)); nothing was saved", retryAfter: 1)
-        case .unknown: return RecordError(.tryAgainLater, "It is not known whether this was saved: \(error.message)", retryAfter: 1)
+            return RecordError(
+                .tryAgainLater, "The database does not answer (\(error.reason)); nothing was saved", retryAfter: 1)
+        case .unknown:
+            return RecordError(
+                .tryAgainLater, "It is not known whether this was saved: \(error.message)", retryAfter: 1)
         case .disk, .damaged: break
         default: return RecordError(.internalError, "The save failed (\(error.code)); nothing was saved")
         }
         let refusal = RecordError(
-            .internalError, "The disk reported an error (\(error.code)); the store is read-only until it is opened again")
+            .internalError,
+            "The disk reported an error (\(error.code)); the store is read-only until it is opened again")
         // The state on disk is unknown, and a later sync may report success without having written the data. So all
         // waiting writes fail too.
         let waiting = queue.withLock { queue in
@@ -302,7 +317,8 @@ extension CommitWriter.State {
             throw RecordError(
                 .internalError,
                 "The store is at position \(position), the last possible one (of \(StoredRow.lastPosition)): its file is damaged. "
-                    + "Restore a backup of the container's folder, or export the readable records with `skylight export`")
+                    + "Restore a backup of the container's folder, or export the readable records with `skylight export`"
+            )
         }
         position += 1
         return position
@@ -347,7 +363,8 @@ final class Write<Value: Sendable>: PendingWrite {
     private let result = Mutex<Result<Value, any Error>?>(nil)
 
     init(
-        isAlone: Bool, isBatch: Bool, body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value,
+        isAlone: Bool, isBatch: Bool,
+        body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value,
         continuation: CheckedContinuation<Value, any Error>
     ) {
         self.isAlone = isAlone

@@ -32,7 +32,8 @@ extension SQLDatabase {
                 let reader = try JournalReader(of: recordID.recordName, in: zone, limits, at: now, state.catalog, db),
                 let entry = try reader.entry(at: reversion.position)
             else { throw reversion.notKept(limits) }
-            let transaction = SQLTransaction(db, state: state, view: view, tickets: try store.assetTickets, now: now, requestID: reversion.requestID)
+            let transaction = SQLTransaction(
+                db, state: state, view: view, tickets: try store.assetTickets, now: now, requestID: reversion.requestID)
             var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now)
             let record = try modifier.revert(to: entry, for: reversion)
             state = try transaction.finish()
@@ -45,7 +46,8 @@ extension SQLDatabase {
 
 /// Reads the earlier states of a record, from the latest to the oldest.
 struct JournalReader {
-    private static let columns = "position, born, state, type, modifiedAt, modifiedBy, modifiedOn, until, request, parent, fields, tag"
+    private static let columns =
+        "position, born, state, type, modifiedAt, modifiedBy, modifiedOn, until, request, parent, fields, tag"
 
     private let db: SQLConnection
     private let catalog: SchemaCatalog
@@ -56,14 +58,19 @@ struct JournalReader {
     private let present: RecordJournalEntry
 
     /// - Returns: `nil` if neither the record nor a deletion of it exists.
-    init?(of name: Name, in zone: ZoneRow, _ limits: JournalLimits, at now: Timestamp, _ catalog: SchemaCatalog, _ db: SQLConnection) throws {
+    init?(
+        of name: Name, in zone: ZoneRow, _ limits: JournalLimits, at now: Timestamp, _ catalog: SchemaCatalog,
+        _ db: SQLConnection
+    ) throws {
         guard let row = try db.row(named: name, in: zone.number, zone.zoneID, catalog) else { return nil }
         record = row.record
         let request = try SQLValue.fetchOne(db, sql: "SELECT request FROM records WHERE id = ?", [row.id])
         present = RecordJournalEntry(
             act: Self.act(isDeleted: row.isDeleted, isBorn: row.born == row.position), position: row.position,
-            recordChangeTag: row.record.recordChangeTag, recordType: row.record.recordType, signature: row.record.modified,
-            requestID: request.flatMap { RequestMark.requestID(of: $0) }, fields: row.record.fields, parent: row.record.parent)
+            recordChangeTag: row.record.recordChangeTag, recordType: row.record.recordType,
+            signature: row.record.modified,
+            requestID: request.flatMap { RequestMark.requestID(of: $0) }, fields: row.record.fields,
+            parent: row.record.parent)
         self.db = db
         self.catalog = catalog
         self.limits = limits
@@ -102,18 +109,22 @@ struct JournalReader {
     /// The state before the change at `position`; `nil` if it is no longer kept.
     private func entry(before position: Int64) throws -> RecordJournalEntry? {
         guard let row = try SQLRow.fetchOne(db, sql: "SELECT \(Self.columns) FROM journal WHERE id = ?", [position]),
-            case let values = row.values(of: "journal"), case let until: Int64 = try values("until"), until >= oldest.milliseconds
+            case let values = row.values(of: "journal"), case let until:Int64 = try values("until"),
+            until >= oldest.milliseconds
         else { return nil }
         let (own, born): (Int64, Int64) = (try values("position"), try values("born"))
         let isDeleted = RowReader.State(rawValue: try values("state")).isDeleted
-        let (fields, parent, tag): (Data?, String?, String?) = (try values("fields"), try values("parent"), try values("tag"))
+        let (fields, parent, tag): (Data?, String?, String?) = (
+            try values("fields"), try values("parent"), try values("tag")
+        )
         if fields == nil, !isDeleted { throw DamagedRow(in: "journal", "lacks the fields of a record") }
         return RecordJournalEntry(
             act: Self.act(isDeleted: isDeleted, isBorn: born == own), position: own,
             recordChangeTag: tag ?? StoredRow.changeTag(of: own),
             recordType: try catalog.typeName(of: values("type")),
             signature: Signature(
-                timestamp: Timestamp(milliseconds: try values("modifiedAt")), userRecordName: Name(try values("modifiedBy") as String),
+                timestamp: Timestamp(milliseconds: try values("modifiedAt")),
+                userRecordName: Name(try values("modifiedBy") as String),
                 deviceID: try values("modifiedOn")),
             replaced: Timestamp(milliseconds: until), requestID: RequestMark.requestID(of: try values("request")),
             fields: fields.map { FieldsText(bytes: Array($0)) } ?? .empty, parent: parent.map { Name($0) })
@@ -160,7 +171,9 @@ enum JournalRows {
     /// - Parameters:
     /// - version: number of the change just made.
     /// - position: position of that change.
-    static func trim(after version: Int64, at position: Int64, keeping limit: Int, _ db: SQLConnection) throws -> Removed {
+    static func trim(after version: Int64, at position: Int64, keeping limit: Int, _ db: SQLConnection) throws
+        -> Removed
+    {
         guard version > limit, version % Int64(max(1, limit / 4)) == 0 else { return Removed() }
         var position = position
         for _ in 0..<limit {
@@ -181,7 +194,9 @@ enum JournalRows {
     static func removeChain(before position: Int64, _ db: SQLConnection) throws -> Removed {
         var removed = Removed()
         var position = position
-        while let row = try SQLRow.fetchOne(db, sql: "SELECT position, \(size) AS size FROM journal WHERE id = ?", [position]) {
+        while let row = try SQLRow.fetchOne(
+            db, sql: "SELECT position, \(size) AS size FROM journal WHERE id = ?", [position])
+        {
             try db.run("DELETE FROM journal WHERE id = ?", [position])
             removed.rows += 1
             removed.bytes += try row.value("size", in: "journal")
@@ -214,7 +229,8 @@ enum JournalRows {
 
     /// Removes the oldest rows until `bytes` are freed, at most `limit` rows.
     static func removeOldest(_ bytes: Int64, rows limit: Int, _ tally: inout ChangeTally, _ db: SQLConnection) throws {
-        let rows = try SQLRow.fetchAll(db, sql: "SELECT id, zone, \(size) AS size FROM journal ORDER BY id LIMIT ?", [limit])
+        let rows = try SQLRow.fetchAll(
+            db, sql: "SELECT id, zone, \(size) AS size FROM journal ORDER BY id LIMIT ?", [limit])
         var left = bytes
         var last: Int64?
         for row in rows where left > 0 {
@@ -228,8 +244,11 @@ enum JournalRows {
 
     /// True if the journal has expired rows or exceeds its size limit.
     static func isLong(_ limits: JournalLimits, before oldest: Timestamp, _ db: SQLConnection) throws -> Bool {
-        guard let first = try Int64.fetchOne(db, sql: "SELECT until FROM journal ORDER BY id LIMIT 1") else { return false }
-        return try first < oldest.milliseconds || Int64.fetchOne(db, sql: "SELECT sum(journalBytes) FROM zones") ?? 0 > limits.bytes
+        guard let first = try Int64.fetchOne(db, sql: "SELECT until FROM journal ORDER BY id LIMIT 1") else {
+            return false
+        }
+        return try first < oldest.milliseconds
+            || Int64.fetchOne(db, sql: "SELECT sum(journalBytes) FROM zones") ?? 0 > limits.bytes
     }
 
     /// Runs one background step: removes the oldest states that were replaced before `oldest` or exceed the size
@@ -238,12 +257,15 @@ enum JournalRows {
     static func sweep(before oldest: Timestamp, _ state: inout CommitWriter.State, _ db: SQLConnection) throws -> Bool {
         var excess = state.journalBytes.subtractingSaturated(state.journalLimits.bytes)
         var taken: Int64 = 0
-        let found = try SQLRow.fetchAll(db, sql: "SELECT id, zone, until, \(size) AS size FROM journal ORDER BY id LIMIT \(rowsInStep)", [])
+        let found = try SQLRow.fetchAll(
+            db, sql: "SELECT id, zone, until, \(size) AS size FROM journal ORDER BY id LIMIT \(rowsInStep)", [])
         var tally = ChangeTally()
         var last: Int64?
         var count = 0
         for row in found {
-            let (until, size): (Int64, Int64) = (try row.value("until", in: "journal"), try row.value("size", in: "journal"))
+            let (until, size): (Int64, Int64) = (
+                try row.value("until", in: "journal"), try row.value("size", in: "journal")
+            )
             guard taken < bytesInStep, until < oldest.milliseconds || excess > 0 else { break }
             excess = excess.subtractingSaturated(size)
             taken += size

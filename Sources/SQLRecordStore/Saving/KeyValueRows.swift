@@ -20,22 +20,32 @@ enum KeyValueRows {
         guard try areKept(db) else { return [:] }
         return try db.rows("SELECT key, size FROM keyValues WHERE owner = ? AND size IS NOT NULL", [user]) { row in
             var sizes: [Name: Int] = [:]
-            while try row.next() { sizes[Name(try row.value(0, in: "keyValues") as String)] = try row.value(1, in: "keyValues") }
+            while try row.next() {
+                sizes[Name(try row.value(0, in: "keyValues") as String)] = try row.value(1, in: "keyValues")
+            }
             return sizes
         }
     }
 
     static func feed(of user: Int64, _ db: SQLConnection) throws -> FeedState {
         guard try areKept(db) else { return KeyValueRules.feed(of: user, latest: nil, floor: 0) }
-        let latest = try db.rows("SELECT position, moment FROM keyValues WHERE owner = ? ORDER BY position DESC LIMIT 1", [user]) { row in
-            try row.next() ? (try row.value(0, in: "keyValues") as Int64, Timestamp(milliseconds: try row.value(1, in: "keyValues"))) : nil
+        let latest = try db.rows(
+            "SELECT position, moment FROM keyValues WHERE owner = ? ORDER BY position DESC LIMIT 1", [user]
+        ) { row in
+            try row.next()
+                ? (
+                    try row.value(0, in: "keyValues") as Int64,
+                    Timestamp(milliseconds: try row.value(1, in: "keyValues"))
+                ) : nil
         }
         let floor = try Int64.fetchOne(db, sql: "SELECT keyValueFloor FROM users WHERE number = ?", [user])
         return KeyValueRules.feed(of: user, latest: latest, floor: floor ?? 0)
     }
 
     /// A user's keys that changed after a position, in this order.
-    static func changes(of user: Int64, after position: Int64, withRemoved: Bool, _ db: SQLConnection) throws -> [KeyValueChange] {
+    static func changes(of user: Int64, after position: Int64, withRemoved: Bool, _ db: SQLConnection) throws
+        -> [KeyValueChange]
+    {
         guard try areKept(db) else { return [] }
         return try db.rows(
             "SELECT key, moment, position, value FROM keyValues WHERE owner = ? AND position > ? AND (size IS NOT NULL OR ? = 1) ORDER BY position",
@@ -46,7 +56,8 @@ enum KeyValueRows {
                 let value: PropertyValue? = row.isNull(3) ? nil : try decoded(row.value(3, in: "keyValues"))
                 changes.append(
                     KeyValueChange(
-                        Name(try row.value(0, in: "keyValues") as String), value, modified: Timestamp(milliseconds: try row.value(1, in: "keyValues")),
+                        Name(try row.value(0, in: "keyValues") as String), value,
+                        modified: Timestamp(milliseconds: try row.value(1, in: "keyValues")),
                         position: try row.value(2, in: "keyValues")))
             }
             return changes
@@ -62,7 +73,10 @@ enum KeyValueRows {
     }
 
     /// Stores operations that were admitted.
-    static func write(_ operations: [KeyValueOperation], of user: Int64, _ state: inout CommitWriter.State, now: Timestamp, _ db: SQLConnection) throws {
+    static func write(
+        _ operations: [KeyValueOperation], of user: Int64, _ state: inout CommitWriter.State, now: Timestamp,
+        _ db: SQLConnection
+    ) throws {
         for operation in operations {
             var (size, value): (Int?, Data?)
             if case .set(_, let content) = operation {
@@ -80,7 +94,9 @@ enum KeyValueRows {
                 [user, operation.key.string, try state.nextPosition(), now.milliseconds, size, value])
         }
         let forgotten = try Int64.fetchOne(
-            db, sql: "SELECT position FROM keyValues WHERE owner = ? AND size IS NULL ORDER BY position DESC LIMIT 1 OFFSET ?",
+            db,
+            sql:
+                "SELECT position FROM keyValues WHERE owner = ? AND size IS NULL ORDER BY position DESC LIMIT 1 OFFSET ?",
             [user, KeyValueRules.removalsLimit])
         guard let forgotten else { return }
         try db.run("DELETE FROM keyValues WHERE owner = ? AND size IS NULL AND position <= ?", [user, forgotten])
@@ -90,7 +106,9 @@ enum KeyValueRows {
     /// Empties the stores of all users.
     /// - Parameter position: of the change. Earlier tokens expire.
     static func removeAll(at position: Int64, _ db: SQLConnection) throws {
-        try db.run("UPDATE users SET keyValueFloor = ? WHERE keyValueFloor > 0 OR number IN (SELECT owner FROM keyValues)", [position])
+        try db.run(
+            "UPDATE users SET keyValueFloor = ? WHERE keyValueFloor > 0 OR number IN (SELECT owner FROM keyValues)",
+            [position])
         try db.run("DELETE FROM keyValues", [])
     }
 }
@@ -103,7 +121,9 @@ extension SQLDatabase {
             let feed = try KeyValueRows.feed(of: user, db)
             let position = try token.map { try codec.content(of: $0, for: feed) { _ in false }.position }
             let changes = try KeyValueRows.changes(of: user, after: position ?? 0, withRemoved: position != nil, db)
-            return KeyValueChanges(changes, syncToken: codec.current(feed), usage: KeyValueModifier(try KeyValueRows.sizes(of: user, db)).usage)
+            return KeyValueChanges(
+                changes, syncToken: codec.current(feed),
+                usage: KeyValueModifier(try KeyValueRows.sizes(of: user, db)).usage)
         }
     }
 

@@ -7,14 +7,18 @@ extension SQLDatabase {
         try await mirror { try $0.apply(batch) }
     }
 
-    func settle(_ recordID: RecordID, keeping version: ConflictSettlement, of versions: ConflictVersions?) async throws {
+    func settle(_ recordID: RecordID, keeping version: ConflictSettlement, of versions: ConflictVersions?) async throws
+    {
         try await mirror { try $0.settle(recordID, keeping: version, of: versions) }
     }
 
-    private func mirror<Value: Sendable>(_ body: @escaping @Sendable (MirrorModifier) throws -> Value) async throws -> Value {
+    private func mirror<Value: Sendable>(_ body: @escaping @Sendable (MirrorModifier) throws -> Value) async throws
+        -> Value
+    {
         let now = store.clock()
         return try await write(isBatch: true) { [store] db, state, view in
-            let transaction = SQLiteMirrorTransaction(db, state: state, view: view, tickets: try store.assetTickets, now: now)
+            let transaction = SQLiteMirrorTransaction(
+                db, state: state, view: view, tickets: try store.assetTickets, now: now)
             let value = try body(MirrorModifier(transaction, now: now))
             state = try transaction.finish()
             return value
@@ -36,7 +40,8 @@ extension SQLDatabase {
 
     func unsentEdits(since: Int64?, limit: Int) async throws -> [UnsentEdit] {
         try await store.read { [view] db, catalog in
-            try MirrorRows.edits(in: try view.zones(db).filter(\.isMirror), since: since ?? 0, limit: limit, catalog, db)
+            try MirrorRows.edits(
+                in: try view.zones(db).filter(\.isMirror), since: since ?? 0, limit: limit, catalog, db)
         }
     }
 }
@@ -50,7 +55,8 @@ final class SQLiteMirrorTransaction: SQLTransaction, MirrorTransaction {
         // The records of users are made by the store itself.
         let users = try kept.state.catalog.typeNumber(of: Schema.usersType)
         let isUsed = try Bool.fetchOne(
-            db, sql: "SELECT EXISTS (SELECT 1 FROM records WHERE zone = ? AND state & 1 = 0 AND type <> ?)", [zone, users])
+            db, sql: "SELECT EXISTS (SELECT 1 FROM records WHERE zone = ? AND state & 1 = 0 AND type <> ?)",
+            [zone, users])
         if isUsed == true { return false }
         try db.run("UPDATE zones SET isMirror = 1 WHERE number = ?", [zone])
         mirrors.insert(zone)
@@ -111,7 +117,8 @@ enum MirrorRows {
 
         func edit(_ recordID: RecordID, _ row: StoredRow?) -> UnsentEdit {
             UnsentEdit(
-                recordID: recordID, since: since, position: row?.position ?? since, mine: row.flatMap { $0.isDeleted ? nil : $0.record },
+                recordID: recordID, since: since, position: row?.position ?? since,
+                mine: row.flatMap { $0.isDeleted ? nil : $0.record },
                 base: base?.record, sent: sent, theirs: theirs)
         }
     }
@@ -124,30 +131,43 @@ enum MirrorRows {
 
     /// Notes the first edit of a record.
     /// - Parameter before: the row that the edit replaces.
-    static func begin(_ name: Name, replacing before: StoredRow?, isDeletion: Bool, at position: Int64, in zone: Int64, _ db: SQLConnection) throws {
+    static func begin(
+        _ name: Name, replacing before: StoredRow?, isDeletion: Bool, at position: Int64, in zone: Int64,
+        _ db: SQLConnection
+    ) throws {
         if isDeletion {
             // The origin never heard of a record that was created here and is deleted again.
             try db.run(
-                "DELETE FROM unsentEdits WHERE zone = ? AND name = ? AND base IS NULL AND sent IS NULL AND theirs IS NULL", [zone, name.string])
+                "DELETE FROM unsentEdits WHERE zone = ? AND name = ? AND base IS NULL AND sent IS NULL AND theirs IS NULL",
+                [zone, name.string])
             if db.changesCount > 0 { return }
         }
         let base = before.flatMap { $0.isDeleted ? nil : OriginVersion.saved($0.record) }
         try db.run(
-            "INSERT INTO unsentEdits (zone, name, since, base) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", [zone, name.string, position, base?.stored])
+            "INSERT INTO unsentEdits (zone, name, since, base) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            [zone, name.string, position, base?.stored])
     }
 
     static func keep(_ edit: UnsentEdit?, of name: Name, in zone: Int64, _ db: SQLConnection) throws {
-        guard let edit else { return try db.run("DELETE FROM unsentEdits WHERE zone = ? AND name = ?", [zone, name.string]) }
+        guard let edit else {
+            return try db.run("DELETE FROM unsentEdits WHERE zone = ? AND name = ?", [zone, name.string])
+        }
         try db.run(
             "UPDATE unsentEdits SET base = ?, sent = ?, theirs = ? WHERE zone = ? AND name = ?",
-            [edit.base.map { OriginVersion.saved($0).stored }, edit.sent?.stored, edit.theirs?.stored, zone, name.string])
+            [
+                edit.base.map { OriginVersion.saved($0).stored }, edit.sent?.stored, edit.theirs?.stored, zone,
+                name.string,
+            ])
     }
 
     /// The edits in some zones, in the order of their first changes.
-    static func edits(in zones: [ZoneRow], since: Int64, limit: Int, _ catalog: SchemaCatalog, _ db: SQLConnection) throws -> [UnsentEdit] {
+    static func edits(in zones: [ZoneRow], since: Int64, limit: Int, _ catalog: SchemaCatalog, _ db: SQLConnection)
+        throws -> [UnsentEdit]
+    {
         let zones = Dictionary(zones.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
         var found: [(zone: ZoneRow, name: Name, edit: Edit)] = []
-        try db.rows("SELECT zone, name, \(Edit.columns) FROM unsentEdits WHERE since > ? ORDER BY since", [since]) { row in
+        try db.rows("SELECT zone, name, \(Edit.columns) FROM unsentEdits WHERE since > ? ORDER BY since", [since]) {
+            row in
             while found.count < limit, try row.next() {
                 guard let zone = zones[try row.value(0, in: "unsentEdits")] else { continue }
                 let name = Name(try row.value(1, in: "unsentEdits") as String)
@@ -155,7 +175,9 @@ enum MirrorRows {
             }
         }
         return try found.map { zone, name, edit in
-            edit.edit(RecordID(recordName: name, zoneID: zone.zoneID), try db.row(named: name, in: zone.number, zone.zoneID, catalog))
+            edit.edit(
+                RecordID(recordName: name, zoneID: zone.zoneID),
+                try db.row(named: name, in: zone.number, zone.zoneID, catalog))
         }
     }
 
@@ -164,13 +186,17 @@ enum MirrorRows {
     static func marks(of owner: Int64, _ db: SQLConnection) throws -> [Name: String] {
         try db.rows("SELECT name, value FROM mirrorMarks WHERE owner = ?", [owner]) { row in
             var marks: [Name: String] = [:]
-            while try row.next() { marks[Name(try row.value(0, in: "mirrorMarks") as String)] = try row.value(1, in: "mirrorMarks") }
+            while try row.next() {
+                marks[Name(try row.value(0, in: "mirrorMarks") as String)] = try row.value(1, in: "mirrorMarks")
+            }
             return marks
         }
     }
 
     static func mark(_ name: Name, _ value: String?, of owner: Int64, _ db: SQLConnection) throws {
-        guard let value else { return try db.run("DELETE FROM mirrorMarks WHERE owner = ? AND name = ?", [owner, name.string]) }
+        guard let value else {
+            return try db.run("DELETE FROM mirrorMarks WHERE owner = ? AND name = ?", [owner, name.string])
+        }
         try db.run(
             "INSERT INTO mirrorMarks (owner, name, value) VALUES (?, ?, ?) ON CONFLICT (owner, name) DO UPDATE SET value = excluded.value",
             [owner, name.string, value])
@@ -179,7 +205,9 @@ enum MirrorRows {
     // MARK: Sightings
 
     static func sight(_ names: [Name], in zone: Int64, _ db: SQLConnection) throws {
-        for name in names { try db.run("INSERT INTO sightings (zone, name) VALUES (?, ?) ON CONFLICT DO NOTHING", [zone, name.string]) }
+        for name in names {
+            try db.run("INSERT INTO sightings (zone, name) VALUES (?, ?) ON CONFLICT DO NOTHING", [zone, name.string])
+        }
     }
 
     static func forgetSightings(in zone: Int64, _ db: SQLConnection) throws {
@@ -187,7 +215,8 @@ enum MirrorRows {
     }
 
     /// - Parameter type: number of the type; `nil` for all.
-    static func unsighted(in zone: Int64, type: Int64?, after: Name?, limit: Int, _ db: SQLConnection) throws -> [Name] {
+    static func unsighted(in zone: Int64, type: Int64?, after: Name?, limit: Int, _ db: SQLConnection) throws -> [Name]
+    {
         try String.fetchAll(
             db,
             sql: """
@@ -212,7 +241,8 @@ extension OriginVersion {
             guard let record else { return }
             writer.member("recordType", record.recordType)
             writer.member("recordChangeTag", record.recordChangeTag)
-            for (name, signature) in [("created", record.created), ("modified", record.modified)] as [(Name, Signature)] {
+            for (name, signature) in [("created", record.created), ("modified", record.modified)] as [(Name, Signature)]
+            {
                 writer.name(name)
                 writer.value(signature)
             }
@@ -236,14 +266,20 @@ extension OriginVersion {
         }
         let members = Dictionary(slices.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         func string(_ name: Name) -> String? {
-            if let text = members[name], case .string(let string)? = try? JSONReader.value(of: text) { string } else { nil }
+            if let text = members[name], case .string(let string)? = try? JSONReader.value(of: text) {
+                string
+            } else {
+                nil
+            }
         }
         func signature(_ name: Name) -> Signature? {
             guard let text = members[name], case .object(let object)? = try? JSONReader.value(of: text),
-                case .integer(let milliseconds)? = object["timestamp"], case .string(let user)? = object["userRecordName"],
+                case .integer(let milliseconds)? = object["timestamp"],
+                case .string(let user)? = object["userRecordName"],
                 case .string(let device)? = object["deviceID"]
             else { return nil }
-            return Signature(timestamp: Timestamp(milliseconds: milliseconds), userRecordName: Name(user), deviceID: device)
+            return Signature(
+                timestamp: Timestamp(milliseconds: milliseconds), userRecordName: Name(user), deviceID: device)
         }
         guard let type = string("recordType"), let tag = string("recordChangeTag"), let created = signature("created"),
             let modified = signature("modified"), let fields = members["fields"]

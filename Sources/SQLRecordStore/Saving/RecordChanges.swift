@@ -41,7 +41,10 @@ class RecordChanges: CascadeTransaction {
     /// before and after.
     static let logPerSave = 4 * 4096
 
-    init(_ db: SQLConnection, state: CommitWriter.State, now: Timestamp, request: SQLValue, words: TransactionWords = TransactionWords()) {
+    init(
+        _ db: SQLConnection, state: CommitWriter.State, now: Timestamp, request: SQLValue,
+        words: TransactionWords = TransactionWords()
+    ) {
         self.db = db
         self.words = words
         self.now = now
@@ -54,9 +57,12 @@ class RecordChanges: CascadeTransaction {
     /// - Returns: the state for the next write.
     func finish() throws -> CommitWriter.State {
         try kept.newWords.write(db)
-        let excess = kept.state.journalBytes.addingSaturated(kept.tally.journalBytes).subtractingSaturated(kept.state.journalLimits.bytes)
+        let excess = kept.state.journalBytes.addingSaturated(kept.tally.journalBytes).subtractingSaturated(
+            kept.state.journalLimits.bytes)
         // Removes up to twice as many rows as were added, so that a journal above its limit shrinks.
-        if excess > 0, kept.journalled > 0 { try JournalRows.removeOldest(excess, rows: 2 * kept.journalled, &kept.tally, db) }
+        if excess > 0, kept.journalled > 0 {
+            try JournalRows.removeOldest(excess, rows: 2 * kept.journalled, &kept.tally, db)
+        }
         kept.state.journalBytes = kept.state.journalBytes.addingSaturated(kept.tally.journalBytes)
         kept.state.tally.add(kept.tally, at: now)
         kept.tally = ChangeTally()
@@ -73,7 +79,10 @@ class RecordChanges: CascadeTransaction {
         if let lookup, lookup.zone == zone, lookup.name == name { return lookup.row }
         let zoneID = try zoneID(of: zone)
         let read = { [db, catalog = kept.state.catalog] in try db.rows(named: $0, in: zone, zoneID, catalog) }
-        let row = if let known = try ahead?.take(name, in: zone, read) { known } else { try db.row(named: name, in: zone, zoneID, kept.state.catalog) }
+        let row =
+            if let known = try ahead?.take(name, in: zone, read) { known } else {
+                try db.row(named: name, in: zone, zoneID, kept.state.catalog)
+            }
         lookup = (zone, name, row)
         return row
     }
@@ -81,7 +90,9 @@ class RecordChanges: CascadeTransaction {
     /// The zone ID for a zone number.
     final func zoneID(of zone: Int64) throws -> ZoneID {
         if let known = zoneIDs[zone] { return known }
-        guard let row = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.number = ?"), [zone]) else { throw DamagedRow(in: "zones", "has no zone of the number \(zone)") }
+        guard let row = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.number = ?"), [zone]) else {
+            throw DamagedRow(in: "zones", "has no zone of the number \(zone)")
+        }
         note(row)
         return row.zoneID
     }
@@ -97,7 +108,8 @@ class RecordChanges: CascadeTransaction {
         lookup = nil
         let position = try nextPosition()
         let record = StoredRecord(
-            recordID: draft.recordID, recordType: draft.recordType, recordChangeTag: draft.recordChangeTag ?? StoredRow.changeTag(of: position),
+            recordID: draft.recordID, recordType: draft.recordType,
+            recordChangeTag: draft.recordChangeTag ?? StoredRow.changeTag(of: position),
             created: draft.created,
             modified: draft.modified, parent: draft.parent, fields: draft.text, sharing: draft.sharing)
         let id = try StoredRow.id(zone: zone, position: position)
@@ -108,7 +120,10 @@ class RecordChanges: CascadeTransaction {
         try noteEdit(of: record, replacing: before, isDeletion: false, at: position, in: zone)
         if let before {
             try keep(before, replacedAt: position, in: zone)
-            guard let versionBefore = try Int64.fetchOne(db, sql: "DELETE FROM records WHERE id = ? RETURNING version", [before.id]) else {
+            guard
+                let versionBefore = try Int64.fetchOne(
+                    db, sql: "DELETE FROM records WHERE id = ? RETURNING version", [before.id])
+            else {
                 throw DamagedRow(in: "records", "has lost a row that its index has")
             }
             version = version.addingSaturated(versionBefore)
@@ -125,21 +140,26 @@ class RecordChanges: CascadeTransaction {
                 [
                     id, zone, draft.recordID.recordName.string, type, born, isRenewed ? 2 : 0,
                     draft.created.timestamp.milliseconds, draft.created.userRecordName.string, draft.created.deviceID,
-                    draft.modified.timestamp.milliseconds, draft.modified.userRecordName.string, draft.modified.deviceID,
+                    draft.modified.timestamp.milliseconds, draft.modified.userRecordName.string,
+                    draft.modified.deviceID,
                     draft.parent?.string, BorrowedBytes(bytes: fields), request, version, draft.recordChangeTag,
                     draft.sharing?.hierarchy, draft.sharing?.storedText.map { Data($0) },
                 ])
         }
         let catalog = kept.state.catalog
         if let previous {
-            let (old, new) = try IndexEntries.difference(from: (previous, draft.previousFields), to: (record, draft.fields), catalog: catalog, words: words)
+            let (old, new) = try IndexEntries.difference(
+                from: (previous, draft.previousFields), to: (record, draft.fields), catalog: catalog, words: words)
             try new.write(replacing: old, of: draft.recordID.recordName, in: zone, &kept.newWords, db)
         } else {
             try IndexEntries(of: record, fields: draft.fields, catalog: catalog, words: words)
                 .write(replacing: IndexEntries(), of: draft.recordID.recordName, in: zone, &kept.newWords, db)
         }
-        let (filesBefore, files) = (self.files(of: draft.previousFields.values, in: zone), self.files(of: draft.fields.values, in: zone))
-        try AssetRows.write(files.uses, replacing: filesBefore.uses, of: draft.recordID.recordName, in: zone, now: now, db)
+        let (filesBefore, files) = (
+            self.files(of: draft.previousFields.values, in: zone), self.files(of: draft.fields.values, in: zone)
+        )
+        try AssetRows.write(
+            files.uses, replacing: filesBefore.uses, of: draft.recordID.recordName, in: zone, now: now, db)
         kept.state.logEstimate += Self.logPerSave + draft.text.bytes.count
         if let before {
             // Deletions are counted under type 0, since their type may no longer exist.
@@ -157,19 +177,22 @@ class RecordChanges: CascadeTransaction {
         let type = try kept.state.catalog.typeNumber(of: record.recordType)
         try noteEdit(of: record, replacing: before, isDeletion: true, at: position, in: zone)
         try keep(before, replacedAt: position, in: zone)
-        guard let version = try Int64.fetchOne(
-            db,
-            sql: """
-                UPDATE records SET id = ?, state = state | 1, modifiedAt = ?, modifiedBy = ?, modifiedOn = ?, parent = NULL, fields = NULL,
-                request = ?, version = version + 1, tag = NULL, hierarchy = NULL, sharing = NULL WHERE id = ? RETURNING version
-                """,
-            [
-                try StoredRow.id(zone: zone, position: position), signature.timestamp.milliseconds, signature.userRecordName.string,
-                signature.deviceID, request, before.id,
-            ])
+        guard
+            let version = try Int64.fetchOne(
+                db,
+                sql: """
+                    UPDATE records SET id = ?, state = state | 1, modifiedAt = ?, modifiedBy = ?, modifiedOn = ?, parent = NULL, fields = NULL,
+                    request = ?, version = version + 1, tag = NULL, hierarchy = NULL, sharing = NULL WHERE id = ? RETURNING version
+                    """,
+                [
+                    try StoredRow.id(zone: zone, position: position), signature.timestamp.milliseconds,
+                    signature.userRecordName.string,
+                    signature.deviceID, request, before.id,
+                ])
         else { throw DamagedRow(in: "records", "has lost a row that its index has") }
         try trimJournal(after: version, at: position, in: zone)
-        let fields = Dictionary(try before.record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let fields = Dictionary(
+            try before.record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let entries = try IndexEntries(of: before.record, fields: fields, catalog: kept.state.catalog, words: words)
         try IndexEntries().write(replacing: entries, of: record.recordID.recordName, in: zone, &kept.newWords, db)
         let files = files(of: fields.values, in: zone)
@@ -177,14 +200,18 @@ class RecordChanges: CascadeTransaction {
         kept.tally.remove(before, type: type, assetBytes: files.bytes, from: zone)
         kept.state.logEstimate += Self.logPerSave
         kept.tally.addDeletion(position: position, to: zone)
-        return RecordDeletion(position: position, validated: entries.links.filter { $0.action == .validate }.map(\.target).sorted())
+        return RecordDeletion(
+            position: position, validated: entries.links.filter { $0.action == .validate }.map(\.target).sorted())
     }
 
     /// Notes a change of a mirror that the origin does not have.
-    final func noteEdit(of record: StoredRecord, replacing before: StoredRow?, isDeletion: Bool, at position: Int64, in zone: Int64) throws {
+    final func noteEdit(
+        of record: StoredRecord, replacing before: StoredRow?, isDeletion: Bool, at position: Int64, in zone: Int64
+    ) throws {
         // Records of users come into being without a client.
         guard takesEdits, mirrors.contains(zone), record.recordType != Schema.usersType else { return }
-        try MirrorRows.begin(record.recordID.recordName, replacing: before, isDeletion: isDeletion, at: position, in: zone, db)
+        try MirrorRows.begin(
+            record.recordID.recordName, replacing: before, isDeletion: isDeletion, at: position, in: zone, db)
     }
 
     /// Copies the replaced state to the journal.
@@ -247,7 +274,9 @@ class RecordChanges: CascadeTransaction {
 enum RequestMark {
     static func value(of requestID: String?) -> SQLValue {
         guard let requestID else { return .null }
-        guard let uuid = UUID(uuidString: requestID), Name(uuid.uuidString.lowercased()) == Name(requestID) else { return .text(requestID) }
+        guard let uuid = UUID(uuidString: requestID), Name(uuid.uuidString.lowercased()) == Name(requestID) else {
+            return .text(requestID)
+        }
         return .bytes(withUnsafeBytes(of: uuid.uuid, Array.init))
     }
 

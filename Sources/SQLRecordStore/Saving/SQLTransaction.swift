@@ -8,7 +8,8 @@ class SQLTransaction: RecordChanges, RecordTransaction {
     let assetTickets: AssetTickets
 
     init(
-        _ db: SQLConnection, state: CommitWriter.State, view: DatabaseView, tickets: AssetTickets, now: Timestamp, requestID: String? = nil,
+        _ db: SQLConnection, state: CommitWriter.State, view: DatabaseView, tickets: AssetTickets, now: Timestamp,
+        requestID: String? = nil,
         words: TransactionWords = TransactionWords()
     ) {
         self.view = view
@@ -21,9 +22,11 @@ class SQLTransaction: RecordChanges, RecordTransaction {
     override func finish() throws -> CommitWriter.State {
         _ = try super.finish()
         if !kept.grownTypes.isEmpty {
-            let signature = Signature(timestamp: now, userRecordName: view.caller.userRecordName, deviceID: view.caller.deviceID)
+            let signature = Signature(
+                timestamp: now, userRecordName: view.caller.userRecordName, deviceID: view.caller.deviceID)
             let growth = SchemaChange(
-                from: Schema(types: kept.grownTypes.values.compactMap(\.self)), to: Schema(types: kept.grownTypes.keys.compactMap { schema.types[$0] }))
+                from: Schema(types: kept.grownTypes.values.compactMap(\.self)),
+                to: Schema(types: kept.grownTypes.keys.compactMap { schema.types[$0] }))
             try SchemaHistoryRows.insert(growth.lines, because: .save, by: signature, db)
         }
         return kept.state
@@ -77,12 +80,17 @@ class SQLTransaction: RecordChanges, RecordTransaction {
         // Several fields of one record count once. The exact count is slower and is used only if the quick one
         // reaches the limit.
         let action = Reference.Action.deleteSelf.rawValue
-        let links = try Int.fetchOne(
-            db, sql: "SELECT count(*) FROM (SELECT 1 FROM links WHERE zone = ? AND target = ? AND action = ? AND \(LinkRows.isDependent) LIMIT ?) AS referrers",
-            [zone, name.string, action, limit]) ?? 0
+        let links =
+            try Int.fetchOne(
+                db,
+                sql:
+                    "SELECT count(*) FROM (SELECT 1 FROM links WHERE zone = ? AND target = ? AND action = ? AND \(LinkRows.isDependent) LIMIT ?) AS referrers",
+                [zone, name.string, action, limit]) ?? 0
         if links < limit { return links }
         return try Int.fetchOne(
-            db, sql: "SELECT count(DISTINCT source) FROM links WHERE zone = ? AND target = ? AND action = ? AND \(LinkRows.isDependent)",
+            db,
+            sql:
+                "SELECT count(DISTINCT source) FROM links WHERE zone = ? AND target = ? AND action = ? AND \(LinkRows.isDependent)",
             [zone, name.string, action]) ?? 0
     }
 

@@ -6,7 +6,9 @@ extension SQLDatabase {
         try await store.read { $1.schema }
     }
 
-    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws -> Schema {
+    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws
+        -> Schema
+    {
         try SchemaRules.check(edits, in: address)
         return try await changing(by: edits, because: reason, waitingForIndexes) { try $0.changed(by: edits) }
     }
@@ -17,12 +19,15 @@ extension SQLDatabase {
 
     func deploy(_ development: Schema, waitingForIndexes: Bool) async throws -> Schema {
         try SchemaRules.checkDeploying(in: address)
-        return try await changing(because: .deployment, waitingForIndexes) { try SchemaRules.deploy(development, over: $0) }
+        return try await changing(because: .deployment, waitingForIndexes) {
+            try SchemaRules.deploy(development, over: $0)
+        }
     }
 
     /// - Parameter edits: builds of indexes named here are awaited even if the indexes were declared earlier.
     private func changing(
-        by edits: [SchemaEdit] = [], because reason: SchemaHistoryEntry.Reason, _ waitsForIndexes: Bool, _ change: @escaping @Sendable (Schema) throws -> SchemaChange
+        by edits: [SchemaEdit] = [], because reason: SchemaHistoryEntry.Reason, _ waitsForIndexes: Bool,
+        _ change: @escaping @Sendable (Schema) throws -> SchemaChange
     ) async throws -> Schema {
         let planned = try change(try await schema())
         let reached = planned.removesAnything ? try await store.removeBefore(planned, by: caller) : [:]
@@ -64,15 +69,21 @@ extension SQLDatabase {
 
     func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
         try await store.read { [view] db, catalog in
-            guard let zone = try view.zoneUnlessDefault(zoneID, db) else { return ZoneCounts(records: [:], deletions: 0) }
+            guard let zone = try view.zoneUnlessDefault(zoneID, db) else {
+                return ZoneCounts(records: [:], deletions: 0)
+            }
             return try Self.counts(in: zone.number, catalog, db)
         }
     }
 
     static func counts(in zone: Int64, _ catalog: SchemaCatalog, _ db: SQLConnection) throws -> ZoneCounts {
         var counts = ZoneCounts(records: [:], deletions: 0)
-        for row in try SQLRow.fetchAll(db, sql: "SELECT type, count FROM typeCounts WHERE zone = ? AND count > 0", [zone]) {
-            let (type, count): (Int64, Int) = (try row.value("type", in: "typeCounts"), try row.value("count", in: "typeCounts"))
+        for row in try SQLRow.fetchAll(
+            db, sql: "SELECT type, count FROM typeCounts WHERE zone = ? AND count > 0", [zone])
+        {
+            let (type, count): (Int64, Int) = (
+                try row.value("type", in: "typeCounts"), try row.value("count", in: "typeCounts")
+            )
             if type == 0 { counts.deletions = count } else { counts.records[try catalog.typeName(of: type)] = count }
         }
         return counts
@@ -83,16 +94,23 @@ extension SQLDatabase {
 
 /// Rows of `schemaHistory`.
 enum SchemaHistoryRows {
-    static func insert(_ lines: [String], because reason: SchemaHistoryEntry.Reason, by signature: Signature, _ db: SQLConnection) throws {
+    static func insert(
+        _ lines: [String], because reason: SchemaHistoryEntry.Reason, by signature: Signature, _ db: SQLConnection
+    ) throws {
         try db.run(
             "INSERT INTO schemaHistory (moment, user, reason, changes) VALUES (?, ?, ?, ?)",
-            [signature.timestamp.milliseconds, signature.userRecordName.string, reason.rawValue, lines.joined(separator: "\n")])
+            [
+                signature.timestamp.milliseconds, signature.userRecordName.string, reason.rawValue,
+                lines.joined(separator: "\n"),
+            ])
     }
 
     /// Entries with a number below `before`, latest first.
     static func entries(before: Int64?, limit: Int, _ db: SQLConnection) throws -> [SchemaHistoryEntry] {
         try SQLRow.fetchAll(
-            db, sql: "SELECT number, moment, user, reason, changes FROM schemaHistory WHERE number < ? ORDER BY number DESC LIMIT ?",
+            db,
+            sql:
+                "SELECT number, moment, user, reason, changes FROM schemaHistory WHERE number < ? ORDER BY number DESC LIMIT ?",
             [before ?? .max, max(0, limit)]
         ).map { row in
             let values = row.values(of: "schemaHistory")

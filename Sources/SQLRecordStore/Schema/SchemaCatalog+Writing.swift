@@ -54,10 +54,12 @@ extension SchemaCatalog {
         }
         schema.types[type.name] = type
         var changes = IndexChanges(type: type, number: number, records: try IndexWork.records(ofType: number, db))
-        for key in Set(type.indexedKeys + (old?.indexedKeys ?? [])).sorted(by: { $0.schemaName < $1.schemaName }) where key != .system(.recordID) {
+        for key in Set(type.indexedKeys + (old?.indexedKeys ?? [])).sorted(by: { $0.schemaName < $1.schemaName })
+        where key != .system(.recordID) {
             guard let field = fieldNumber(key, of: type.name) else { continue }
             changes.add(
-                from: old?.definition(of: key)?.indexes ?? [], to: type.definition(of: key)?.indexes ?? [], of: key, field,
+                from: old?.definition(of: key)?.indexes ?? [], to: type.definition(of: key)?.indexes ?? [], of: key,
+                field,
                 isNew: old?.definition(of: key) == nil)
         }
         let (were, are) = (old?.compositeIndexes ?? [], type.compositeIndexes)
@@ -66,7 +68,9 @@ extension SchemaCatalog {
             try db.run("UPDATE composites SET dropped = 1 WHERE number = ?", [composite])
             changes.dropped.append((.composite(index, composite), []))
         }
-        for index in are.subtracting(were).sorted(by: { ($0.filter.schemaName, $0.sort.schemaName) < ($1.filter.schemaName, $1.sort.schemaName) }) {
+        for index in are.subtracting(were).sorted(by: {
+            ($0.filter.schemaName, $0.sort.schemaName) < ($1.filter.schemaName, $1.sort.schemaName)
+        }) {
             let composite = try Int64.inserted(
                 db, "INSERT INTO composites (type, filter, sort) VALUES (?, ?, ?) RETURNING number",
                 [number, index.filter.schemaName.string, index.sort.schemaName.string])
@@ -89,7 +93,8 @@ extension SchemaCatalog {
         typeNumbers[type.name] = number
         typeNames[number] = type.name
         // Every type has this entry regardless of its indexes. It lists the type's records.
-        try store(FieldDefinition(type: .reference), of: SystemField.recordID.schemaName, in: type.name, number: number, db)
+        try store(
+            FieldDefinition(type: .reference), of: SystemField.recordID.schemaName, in: type.name, number: number, db)
         return number
     }
 
@@ -104,7 +109,10 @@ extension SchemaCatalog {
             INSERT INTO fields (number, type, name, declaration, indexes) VALUES (max(coalesce((SELECT max(number) FROM fields), 0), ?) + 1, ?, ?, ?, ?)
             ON CONFLICT (type, name) DO UPDATE SET declaration = excluded.declaration, indexes = excluded.indexes RETURNING number
             """,
-            [try FactRows.number("lastField", db) ?? 0, number, field.string, definition.declaration, definition.indexes.rawValue])
+            [
+                try FactRows.number("lastField", db) ?? 0, number, field.string, definition.declaration,
+                definition.indexes.rawValue,
+            ])
     }
 
     /// Remembers the highest field number before fields are deleted, so that their numbers are not reused.
@@ -154,7 +162,11 @@ extension SchemaCatalog {
                 targets.append(target)
             } else if changes.records.living <= indexLimits.recordsAtOnce {
                 // No record has a value in a new field, so no record has to be read.
-                if isNew { try target.enterMissing(members: members(of: changes.type.name), db) } else { atOnce.append(target) }
+                if isNew {
+                    try target.enterMissing(members: members(of: changes.type.name), db)
+                } else {
+                    atOnce.append(target)
+                }
             } else {
                 try begin(.building, on: target, indexes, changes, db)
                 targets.append(target)
@@ -167,12 +179,15 @@ extension SchemaCatalog {
 
     /// Number of the field whose entries list a type's records.
     func members(of type: Name) throws -> Int64 {
-        guard let number = fieldNumber(.system(.recordID), of: type) else { throw DamagedRow(in: "fields", "lacks the list of the records of '\(type)'") }
+        guard let number = fieldNumber(.system(.recordID), of: type) else {
+            throw DamagedRow(in: "fields", "lacks the list of the records of '\(type)'")
+        }
         return number
     }
 
     private mutating func begin(
-        _ phase: IndexWork.Phase, on target: IndexTarget, _ indexes: Indexes, _ changes: IndexChanges, _ db: SQLConnection
+        _ phase: IndexWork.Phase, on target: IndexTarget, _ indexes: Indexes, _ changes: IndexChanges,
+        _ db: SQLConnection
     ) throws {
         let total = phase == .building ? changes.records.living : changes.records.all
         if let index = works.firstIndex(where: { $0.type == changes.type.name && $0.target == target }) {
@@ -180,7 +195,9 @@ extension SchemaCatalog {
             works[index].indexes = indexes
             try works[index].restart(total: total, db)
         } else {
-            works.append(try IndexWork.insert(phase, target, indexes, in: changes.type.name, number: changes.number, total: total, db))
+            works.append(
+                try IndexWork.insert(
+                    phase, target, indexes, in: changes.type.name, number: changes.number, total: total, db))
         }
     }
 
@@ -191,7 +208,9 @@ extension SchemaCatalog {
         let ended = works.filter { $0.target == target }
         works.removeAll { $0.target == target }
         for work in ended { try db.run("DELETE FROM indexWork WHERE id = ?", [work.id]) }
-        if case .composite(_, let number) = target { try db.run("DELETE FROM composites WHERE number = ? AND dropped = 1", [number]) }
+        if case .composite(_, let number) = target {
+            try db.run("DELETE FROM composites WHERE number = ? AND dropped = 1", [number])
+        }
     }
 
     /// Moves work to its next phase: cleared indexes are built, other work is finished.
@@ -235,7 +254,9 @@ extension SchemaCatalog {
         }
         try Self.retireFieldNumbers(db)
         for field in fields {
-            if let number = fieldNumbers[type]?.removeValue(forKey: field) { try db.run("DELETE FROM fields WHERE number = ?", [number]) }
+            if let number = fieldNumbers[type]?.removeValue(forKey: field) {
+                try db.run("DELETE FROM fields WHERE number = ?", [number])
+            }
             schema.types[type]?.fields[field] = nil
         }
         listIndexes(of: type)

@@ -45,14 +45,18 @@ struct SchemaCatalog: Sendable {
     func typeName(of number: Int64) throws -> Name { try Self.typeName(of: number, in: typeNames) }
 
     static func typeName(of number: Int64, in typeNames: [Int64: Name]) throws -> Name {
-        guard let name = typeNames[number] else { throw DamagedRow(in: "types", "has no type of the number \(number), which records have") }
+        guard let name = typeNames[number] else {
+            throw DamagedRow(in: "types", "has no type of the number \(number), which records have")
+        }
         return name
     }
 
     /// - Throws: `RecordError` INTERNAL_ERROR for a missing type. A default of 0 is not possible, because 0 stands
     ///   for deletions.
     func typeNumber(of name: Name) throws -> Int64 {
-        guard let number = typeNumbers[name] else { throw RecordError(.internalError, "The type '\(name)' has no number in the store") }
+        guard let number = typeNumbers[name] else {
+            throw RecordError(.internalError, "The type '\(name)' has no number in the store")
+        }
         return number
     }
 
@@ -66,9 +70,12 @@ struct SchemaCatalog: Sendable {
 
     init(_ db: SQLConnection) throws {
         version = try Self.version(in: db)
-        schema.roles = Set(try SQLRow.fetchAll(db, sql: "SELECT name FROM roles").map { Name(try $0.value("name", in: "roles")) })
+        schema.roles = Set(
+            try SQLRow.fetchAll(db, sql: "SELECT name FROM roles").map { Name(try $0.value("name", in: "roles")) })
         for row in try SQLRow.fetchAll(db, sql: "SELECT number, name, grants, removed FROM types") {
-            let (name, number): (Name, Int64) = (Name(try row.value("name", in: "types")), try row.value("number", in: "types"))
+            let (name, number): (Name, Int64) = (
+                Name(try row.value("name", in: "types")), try row.value("number", in: "types")
+            )
             typeNames[number] = name
             let isRemoved: Bool = try row.value("removed", in: "types")
             if isRemoved { continue }
@@ -83,7 +90,9 @@ struct SchemaCatalog: Sendable {
             switch FieldKey(schemaName: name) {
             case .system(let field): if !indexes.isEmpty { schema.types[type]?.systemIndexes[field] = indexes }
             case .custom:
-                guard var definition = FieldDefinition(declaration: try row.value("declaration", in: "fields")) else { continue }
+                guard var definition = FieldDefinition(declaration: try row.value("declaration", in: "fields")) else {
+                    continue
+                }
                 definition.indexes = indexes
                 schema.types[type]?.fields[name] = definition
             }
@@ -97,7 +106,8 @@ struct SchemaCatalog: Sendable {
         for row in try SQLRow.fetchAll(db, sql: "SELECT number, type, filter, sort FROM composites WHERE dropped = 0") {
             guard let type = typeNames[try row.value("type", in: "composites")] else { continue }
             let index = CompositeIndex(
-                filter: FieldKey(schemaName: Name(try row.value("filter", in: "composites"))), sort: FieldKey(schemaName: Name(try row.value("sort", in: "composites"))))
+                filter: FieldKey(schemaName: Name(try row.value("filter", in: "composites"))),
+                sort: FieldKey(schemaName: Name(try row.value("sort", in: "composites"))))
             schema.types[type]?.compositeIndexes.insert(index)
             compositeNumbers[type, default: [:]][index] = try row.value("number", in: "composites")
         }
@@ -112,9 +122,12 @@ struct SchemaCatalog: Sendable {
             case .addType(let type):
                 named += type.indexedKeys.map { (type.name, $0) }
                 composites.formUnion(type.compositeIndexes)
-            case .setIndexes(let indexes, let key, let type), .addIndexes(let indexes, let key, let type): if !indexes.isEmpty { named.append((type, key)) }
+            case .setIndexes(let indexes, let key, let type), .addIndexes(let indexes, let key, let type):
+                if !indexes.isEmpty { named.append((type, key)) }
             case .addCompositeIndex(let index, _): composites.insert(index)
-            case .removeType, .removeField, .dropIndexes, .setGrants, .addGrants, .addRole, .removeRole, .removeCompositeIndex: continue
+            case .removeType, .removeField, .dropIndexes, .setGrants, .addGrants, .addRole, .removeRole,
+                .removeCompositeIndex:
+                continue
             }
         }
         return Set(
@@ -133,7 +146,9 @@ struct SchemaCatalog: Sendable {
         }
         let works = works.filter { $0.type == typeName }
         indexedFields[typeName] = type.indexedKeys.filter { $0 != .system(.recordID) }.compactMap { key in
-            guard let number = fieldNumber(key, of: typeName), var indexes = type.definition(of: key)?.indexes else { return nil }
+            guard let number = fieldNumber(key, of: typeName), var indexes = type.definition(of: key)?.indexes else {
+                return nil
+            }
             // New rows would mix with the old ones that are still being removed.
             for work in works where work.phase == .clearing {
                 if work.target == .entries(key, number) { indexes.subtract(IndexTarget.entryIndexes) }
@@ -142,21 +157,25 @@ struct SchemaCatalog: Sendable {
             return indexes.isEmpty ? nil : IndexedField(key: key, number: number, indexes: indexes)
         }
         composites[typeName] = compositeNumbers[typeName]?.map { index, number in
-            Composite(index: index, number: number, isComplete: !works.contains { $0.target == .composite(index, number) })
+            Composite(
+                index: index, number: number, isComplete: !works.contains { $0.target == .composite(index, number) })
         }.sorted { $0.number < $1.number }
     }
 
     // MARK: Grants as text: `_creator:WRITE;_icloud:CREATE`
 
     static func text(_ grants: [Grant]) -> String {
-        grants.map { "\($0.role):" + $0.permissions.map(\.rawValue).sorted().joined(separator: ",") }.joined(separator: ";")
+        grants.map { "\($0.role):" + $0.permissions.map(\.rawValue).sorted().joined(separator: ",") }.joined(
+            separator: ";")
     }
 
     private static func grants(_ text: String) -> [Grant] {
         text.split(separator: ";").compactMap { part in
             let halves = part.split(separator: ":")
             guard halves.count == 2 else { return nil }
-            return Grant(role: Name(halves[0]), permissions: Set(halves[1].split(separator: ",").compactMap { Grant.Permission(rawValue: String($0)) }))
+            return Grant(
+                role: Name(halves[0]),
+                permissions: Set(halves[1].split(separator: ",").compactMap { Grant.Permission(rawValue: String($0)) }))
         }
     }
 }

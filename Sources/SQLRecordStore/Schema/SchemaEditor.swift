@@ -11,7 +11,10 @@ struct SchemaEditor {
     /// The words of texts that go.
     let words: TransactionWords
 
-    init(_ db: SQLConnection, _ state: CommitWriter.State, by caller: Caller, at now: Timestamp, words: PreparedWords = .none) {
+    init(
+        _ db: SQLConnection, _ state: CommitWriter.State, by caller: Caller, at now: Timestamp,
+        words: PreparedWords = .none
+    ) {
         self.db = db
         self.state = state
         self.words = TransactionWords(words)
@@ -21,7 +24,9 @@ struct SchemaEditor {
     /// Applies a schema change.
     /// - Parameter reached: by type, the position up to which records have lost the values of the removed fields.
     /// - Returns: the index work that must finish before all added indexes are complete.
-    mutating func apply(_ change: SchemaChange, reached: [Name: Int64] = [:], because reason: SchemaHistoryEntry.Reason) throws -> Set<Int64> {
+    mutating func apply(_ change: SchemaChange, reached: [Name: Int64] = [:], because reason: SchemaHistoryEntry.Reason)
+        throws -> Set<Int64>
+    {
         if change.isEmpty { return [] }
         for type in change.removedTypes.sorted() {
             try removeRecords(of: type)
@@ -30,10 +35,15 @@ struct SchemaEditor {
         for (type, fields) in change.removedFields.sorted(by: { $0.key < $1.key }) {
             // The rows of their indexes go by number: no text has to be cut into words for them.
             if let position = reached[type] {
-                if position < state.position { try removeValues(of: fields, in: type, savedAt: position + 1...state.position, from: SchemaCatalog()) }
+                if position < state.position {
+                    try removeValues(
+                        of: fields, in: type, savedAt: position + 1...state.position, from: SchemaCatalog())
+                }
             } else {
                 var place = IndexChunk.Place()
-                while let last = try removeValues(of: fields, in: type, after: place, from: SchemaCatalog(), while: { true }) { place = last }
+                while let last = try removeValues(
+                    of: fields, in: type, after: place, from: SchemaCatalog(), while: { true })
+                { place = last }
             }
             try state.catalog.forget(fields: fields, of: type, db)
         }
@@ -55,7 +65,9 @@ struct SchemaEditor {
         // All remaining rows belong to deleted zones and are removed with them.
         try SchemaCatalog.retireFieldNumbers(db)
         state.cascades.count -= try HierarchyWalkRows.count(db)
-        for table in ["hierarchyWalks", "indexWork", "composites", "fields", "roles"] { try db.run("DELETE FROM \(table)") }
+        for table in ["hierarchyWalks", "indexWork", "composites", "fields", "roles"] {
+            try db.run("DELETE FROM \(table)")
+        }
         try db.run("UPDATE types SET removed = 1, grants = ''")
         var catalog = SchemaCatalog()
         (catalog.version, catalog.indexLimits) = (state.catalog.version, state.catalog.indexLimits)
@@ -75,7 +87,8 @@ struct SchemaEditor {
 
 // MARK: - Removal
 
-/// Removes records and values with a part of the schema: all at once, or in portions of which each leaves the store consistent.
+/// Removes records and values with a part of the schema: all at once, or in portions of which each leaves the store
+/// consistent.
 extension SchemaEditor {
     private static let recordsInRead = 256
     /// Bytes of fields after which a read of records ends.
@@ -85,24 +98,27 @@ extension SchemaEditor {
 
     // MARK: Records of a type
 
-    /// Turns all records of a type into deletions, in the order of zones and names. Their referrers stay. The index rows stay too: they go with
-    /// the type, by their numbers.
+    /// Turns all records of a type into deletions, in the order of zones and names. Their referrers stay. The index
+    /// rows stay too: they go with the type, by their numbers.
     mutating func removeRecords(of type: Name) throws {
         guard state.catalog.typeNumbers[type] != nil else { return }
         for zone in try Self.zones(of: type, state.catalog, db) {
             var place = IndexChunk.Place(zone: zone.number)
-            while let last = try removeRecords(of: type, in: zone, after: place, from: SchemaCatalog(), while: { true }) { place = last }
+            while let last = try removeRecords(of: type, in: zone, after: place, from: SchemaCatalog(), while: { true })
+            { place = last }
         }
     }
 
-    /// Turns some records of a type in a zone into deletions, by name. Guests do not see them any more, nor the records below them.
+    /// Turns some records of a type in a zone into deletions, by name. Guests do not see them any more, nor the records
+    /// below them.
     /// - Parameters:
     ///   - catalog: has the indexes that lose the records' rows.
     ///   - mayGoOn: asked after each record, also of those below them.
     /// - Returns: the last record; `nil` if none is left.
     /// - Throws: `RecordError` BAD_REQUEST if a share needs one of them.
     mutating func removeRecords(
-        of type: Name, in zone: ZoneRow, after place: IndexChunk.Place, from catalog: SchemaCatalog, while mayGoOn: () -> Bool
+        of type: Name, in zone: ZoneRow, after place: IndexChunk.Place, from catalog: SchemaCatalog,
+        while mayGoOn: () -> Bool
     ) throws -> IndexChunk.Place? {
         let number = try state.catalog.typeNumber(of: type)
         var tally = ChangeTally()
@@ -115,7 +131,9 @@ extension SchemaEditor {
             if !row.isDeleted, row.record.recordType == type {
                 try remove(row, of: number, in: zone.number, from: catalog, &room, &tally)
                 if row.record.sharing?.hierarchy != nil {
-                    walks += try change { [signature] in try $0.followRemoval(of: row.record, in: zone.number, by: signature) }
+                    walks += try change { [signature] in
+                        try $0.followRemoval(of: row.record, in: zone.number, by: signature)
+                    }
                 }
             }
             if !mayGoOn() { break }
@@ -127,7 +145,8 @@ extension SchemaEditor {
     }
 
     private mutating func change<Value>(_ body: (RecordChanges) throws -> Value) throws -> Value {
-        let changes = RecordChanges(db, state: state, now: signature.timestamp, request: RequestMark.value(of: nil), words: words)
+        let changes = RecordChanges(
+            db, state: state, now: signature.timestamp, request: RequestMark.value(of: nil), words: words)
         let value = try body(changes)
         state = try changes.finish()
         return value
@@ -145,7 +164,8 @@ extension SchemaEditor {
                     """, [number])
         else { return nil }
         let (zone, share, name): (Int64, String, String) = (
-            try row.value("zone", in: "hierarchies"), try row.value("share", in: "hierarchies"), try row.value("name", in: "records")
+            try row.value("zone", in: "hierarchies"), try row.value("share", in: "hierarchies"),
+            try row.value("name", in: "records")
         )
         guard let found = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.number = ?"), [zone]) else {
             throw DamagedRow(in: "zones", "has no zone of the number \(zone)")
@@ -155,7 +175,8 @@ extension SchemaEditor {
 
     /// - Parameter room: bytes that the journal may still take.
     private mutating func remove(
-        _ row: StoredRow, of type: Int64, in zone: Int64, from catalog: SchemaCatalog, _ room: inout Int64, _ tally: inout ChangeTally
+        _ row: StoredRow, of type: Int64, in zone: Int64, from catalog: SchemaCatalog, _ room: inout Int64,
+        _ tally: inout ChangeTally
     ) throws {
         let position = try state.nextPosition()
         let name = row.record.recordID.recordName
@@ -178,11 +199,14 @@ extension SchemaEditor {
             request = NULL, version = version + 1, tag = NULL, hierarchy = NULL, sharing = NULL WHERE id = ?
             """,
             [
-                StoredRow.id(zone: zone, position: position), signature.timestamp.milliseconds, signature.userRecordName.string, signature.deviceID,
+                StoredRow.id(zone: zone, position: position), signature.timestamp.milliseconds,
+                signature.userRecordName.string, signature.deviceID,
                 row.id,
             ])
         let fields = try row.record.fields.byName()
-        try write(IndexEntries(), replacing: IndexEntries(of: row.record, fields: fields, catalog: catalog, words: words), of: name, in: zone)
+        try write(
+            IndexEntries(), replacing: IndexEntries(of: row.record, fields: fields, catalog: catalog, words: words),
+            of: name, in: zone)
         let files = AssetRows.measured(fields.values)
         try AssetRows.write([], replacing: files.uses, of: name, in: zone, now: signature.timestamp, db)
         tally.remove(row, type: type, assetBytes: files.bytes, from: zone)
@@ -192,13 +216,15 @@ extension SchemaEditor {
 
     // MARK: Values of fields
 
-    /// Takes values out of some records of a type, zone by zone and by name. The records do not change otherwise, and no feed reports it.
+    /// Takes values out of some records of a type, zone by zone and by name. The records do not change otherwise, and
+    /// no feed reports it.
     /// - Parameters:
     ///   - catalog: has the indexes that lose the values.
     ///   - mayGoOn: asked after each record.
     /// - Returns: the last record; `nil` if none is left.
     mutating func removeValues(
-        of fields: Set<Name>, in type: Name, after place: IndexChunk.Place, from catalog: SchemaCatalog, while mayGoOn: () -> Bool
+        of fields: Set<Name>, in type: Name, after place: IndexChunk.Place, from catalog: SchemaCatalog,
+        while mayGoOn: () -> Bool
     ) throws -> IndexChunk.Place? {
         guard let rows = try Self.rows(of: type, after: place, state.catalog, db) else { return nil }
         var place = rows.place
@@ -215,13 +241,18 @@ extension SchemaEditor {
 
     /// Takes values out of the records whose latest change has one of some positions.
     /// - Parameter catalog: has the indexes that lose the values.
-    mutating func removeValues(of fields: Set<Name>, in type: Name, savedAt positions: ClosedRange<Int64>, from catalog: SchemaCatalog) throws {
+    mutating func removeValues(
+        of fields: Set<Name>, in type: Name, savedAt positions: ClosedRange<Int64>, from catalog: SchemaCatalog
+    ) throws {
         var tally = ChangeTally()
-        for zone in try Int64.fetchAll(db, sql: "SELECT number FROM zones WHERE state = 0 AND position >= ?", [positions.lowerBound]) {
+        for zone in try Int64.fetchAll(
+            db, sql: "SELECT number FROM zones WHERE state = 0 AND position >= ?", [positions.lowerBound])
+        {
             let names = try String.fetchAll(
                 db, sql: "SELECT name FROM records WHERE id BETWEEN ? AND ? AND type = ? AND state & 1 = 0",
                 [
-                    StoredRow.id(zone: zone, position: positions.lowerBound), StoredRow.id(zone: zone, position: positions.upperBound),
+                    StoredRow.id(zone: zone, position: positions.lowerBound),
+                    StoredRow.id(zone: zone, position: positions.upperBound),
                     state.catalog.typeNumber(of: type),
                 ])
             let isView = try isView(zone)
@@ -244,7 +275,8 @@ extension SchemaEditor {
     }
 
     private mutating func strip(
-        _ row: StoredRow, of fields: Set<Name>, in type: Name, zone: Int64, isView: Bool, from catalog: SchemaCatalog, _ tally: inout ChangeTally
+        _ row: StoredRow, of fields: Set<Name>, in type: Name, zone: Int64, isView: Bool, from catalog: SchemaCatalog,
+        _ tally: inout ChangeTally
     ) throws {
         // The list of a damaged file may name other rows.
         if row.isDeleted || row.record.recordType != type { return }
@@ -255,13 +287,18 @@ extension SchemaEditor {
         record.fields = try row.record.fields.keeping(Set(after.keys))
         let name = record.recordID.recordName
         try db.run("UPDATE records SET fields = ? WHERE id = ?", [Data(record.fields.bytes), row.id])
-        let (old, new) = try IndexEntries.difference(from: (row.record, before), to: (record, after), catalog: catalog, words: words)
+        let (old, new) = try IndexEntries.difference(
+            from: (row.record, before), to: (record, after), catalog: catalog, words: words)
         try write(new, replacing: old, of: name, in: zone)
         // The copies in views have no files of their own.
-        let (filesBefore, files) = (AssetRows.measured(isView ? [] : Array(before.values)), AssetRows.measured(isView ? [] : Array(after.values)))
+        let (filesBefore, files) = (
+            AssetRows.measured(isView ? [] : Array(before.values)),
+            AssetRows.measured(isView ? [] : Array(after.values))
+        )
         try AssetRows.write(files.uses, replacing: filesBefore.uses, of: name, in: zone, now: signature.timestamp, db)
         tally.shrink(
-            type: try state.catalog.typeNumber(of: type), bytes: row.record.fields.bytes.count - record.fields.bytes.count,
+            type: try state.catalog.typeNumber(of: type),
+            bytes: row.record.fields.bytes.count - record.fields.bytes.count,
             assetBytes: filesBefore.bytes - files.bytes, in: zone)
         state.logEstimate += Self.logPerRecord
         state.strips += 1
@@ -274,9 +311,14 @@ extension SchemaEditor {
         guard catalog.typeNumbers[type] != nil else { return [] }
         let members = try catalog.members(of: type)
         var numbers: [Int64] = []
-        while let zone = try IndexChunk.zone(after: IndexChunk.Place(zone: (numbers.last ?? -1) + 1), members: members, db) { numbers.append(zone.number) }
+        while let zone = try IndexChunk.zone(
+            after: IndexChunk.Place(zone: (numbers.last ?? -1) + 1), members: members, db)
+        { numbers.append(zone.number) }
         return try ZoneRow.fetchAll(
-            db, ZoneRow.sql("WHERE z.number IN (SELECT value FROM json_each(?)) AND z.base IS NULL ORDER BY coalesce(u.name, ''), z.name"),
+            db,
+            ZoneRow.sql(
+                "WHERE z.number IN (SELECT value FROM json_each(?)) AND z.base IS NULL ORDER BY coalesce(u.name, ''), z.name"
+            ),
             ["[\(numbers.map(String.init).joined(separator: ","))]"])
     }
 
@@ -303,7 +345,8 @@ extension SchemaEditor {
             """
             SELECT \(RowReader.columns) FROM entries e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
             WHERE e.field = ? AND e.zone = ? AND e.value = ? AND e.name > ? ORDER BY e.name LIMIT \(recordsInRead)
-            """, [try catalog.members(of: type), place.zone, EntryValue.member, place.name.string], zone: zoneID, catalog: catalog
+            """, [try catalog.members(of: type), place.zone, EntryValue.member, place.name.string], zone: zoneID,
+            catalog: catalog
         ) { reader in
             rows.append(try reader.row())
             bytes += rows[rows.count - 1].record.fields.bytes.count

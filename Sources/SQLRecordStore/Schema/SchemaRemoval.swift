@@ -1,9 +1,9 @@
 internal import RecordStore
 internal import Records
 
-/// Removes the records and values of types with many records before the schema changes, in steps beside the saves. The change itself then finds
-/// no more than was saved meanwhile. Until the change, the types and fields are in the schema: a removal that stops halfway has deleted some
-/// records or values, and nothing else.
+/// Removes the records and values of types with many records before the schema changes, in steps beside the saves. The
+/// change itself then finds no more than was saved meanwhile. Until the change, the types and fields are in the schema:
+/// a removal that stops halfway has deleted some records or values, and nothing else.
 struct SchemaRemoval {
     /// Positions that are looked at together for saves of the meantime.
     private static let positionsInRange: Int64 = 512
@@ -17,7 +17,11 @@ struct SchemaRemoval {
     /// - Throws: `RecordError` BAD_REQUEST if a share needs a record of a removed type. Then nothing is removed.
     func run(_ change: SchemaChange) async throws -> [Name: Int64] {
         for type in change.removedTypes.sorted() {
-            if let refusal = try await store.read({ db, catalog in try SchemaEditor.refusal(ofRemoving: type, catalog, db) }) { throw refusal }
+            if let refusal = try await store.read({ db, catalog in
+                try SchemaEditor.refusal(ofRemoving: type, catalog, db)
+            }) {
+                throw refusal
+            }
         }
         for type in change.removedTypes.sorted() where try await isLarge(type) { try await removeRecords(of: type) }
         var reached: [Name: Int64] = [:]
@@ -36,11 +40,14 @@ struct SchemaRemoval {
 
     /// Goes through each zone once. The change itself removes what is saved behind that.
     private func removeRecords(of type: Name) async throws {
-        for zone in try await store.readAtLength(for: .scan, { db, catalog in try SchemaEditor.zones(of: type, catalog, db) }) {
+        for zone in try await store.readAtLength(
+            for: .scan, { db, catalog in try SchemaEditor.zones(of: type, catalog, db) })
+        {
             try await inSteps(of: type, after: IndexChunk.Place(zone: zone.number)) { editor, place, mayGoOn in
                 // It may have ended meanwhile.
                 guard try IndexChunk.position(of: zone.number, editor.db) != nil else { return nil }
-                return try editor.removeRecords(of: type, in: zone, after: place, from: editor.state.catalog, while: mayGoOn)
+                return try editor.removeRecords(
+                    of: type, in: zone, after: place, from: editor.state.catalog, while: mayGoOn)
             }
         }
     }
@@ -112,12 +119,17 @@ struct SchemaRemoval {
     private func words(of type: Name, after place: IndexChunk.Place) async throws -> PreparedWords {
         let texts = try await store.readAtLength(for: .scan) { db, catalog -> [String] in
             let keys = Set(
-                (catalog.indexedFields[type] ?? []).filter { $0.indexes.contains(.searchable) }.compactMap { field -> Name? in
+                (catalog.indexedFields[type] ?? []).filter { $0.indexes.contains(.searchable) }.compactMap {
+                    field -> Name? in
                     if case .custom(let name) = field.key { name } else { nil }
                 })
-            guard !keys.isEmpty, let rows = try SchemaEditor.rows(of: type, after: place, catalog, db)?.rows else { return [] }
+            guard !keys.isEmpty, let rows = try SchemaEditor.rows(of: type, after: place, catalog, db)?.rows else {
+                return []
+            }
             return try rows.flatMap { row in
-                try row.record.fields.values(of: keys).values.compactMap { if case .string(let text) = $0 { text } else { nil } }
+                try row.record.fields.values(of: keys).values.compactMap {
+                    if case .string(let text) = $0 { text } else { nil }
+                }
             }
         }
         return PreparedWords.areLong(texts) ? try await PreparedWords.of { texts } : .none

@@ -1,8 +1,8 @@
 internal import RecordStore
 internal import Records
 
-// Shares and the views of guests. The view of a user on a zone is the zone whose owner is the negative number of that zone, and whose name is the
-// user's number.
+// Shares and the views of guests. The view of a user on a zone is the zone whose owner is the negative number of that
+// zone, and whose name is the user's number.
 
 extension RecordChanges {
     func hierarchy(_ number: Int64) throws -> Hierarchy? {
@@ -18,19 +18,22 @@ extension RecordChanges {
     }
 
     private func hierarchies(where condition: String, _ arguments: [(any Bindable)?]) throws -> [Hierarchy] {
-        try SQLRow.fetchAll(db, sql: "SELECT number, zone, root, share FROM hierarchies WHERE \(condition)", arguments).map { row in
-            let values = row.values(of: "hierarchies")
-            return Hierarchy(
-                number: try values("number"), zone: try values("zone"), rootName: (try values("root") as String?).map { Name($0) },
-                shareName: Name(try values("share") as String))
-        }
+        try SQLRow.fetchAll(db, sql: "SELECT number, zone, root, share FROM hierarchies WHERE \(condition)", arguments)
+            .map { row in
+                let values = row.values(of: "hierarchies")
+                return Hierarchy(
+                    number: try values("number"), zone: try values("zone"),
+                    rootName: (try values("root") as String?).map { Name($0) },
+                    shareName: Name(try values("share") as String))
+            }
     }
 
     func makeHierarchy(in zone: Int64, rootName: Name?, shareName: Name, shortGUID: String) throws -> Int64 {
         _ = try zoneID(of: zone)
         if mirrors.contains(zone) { throw Hierarchy.inMirror }
         let number = try Int64.inserted(
-            db, "INSERT INTO hierarchies (zone, root, share, shortGUID) VALUES (?, ?, ?, ?) RETURNING number", [zone, rootName?.string, shareName.string, shortGUID])
+            db, "INSERT INTO hierarchies (zone, root, share, shortGUID) VALUES (?, ?, ?, ?) RETURNING number",
+            [zone, rootName?.string, shareName.string, shortGUID])
         kept.state.hasHierarchies = true
         return number
     }
@@ -51,7 +54,9 @@ extension RecordChanges {
 
     func children(of parent: Name, in zone: Int64, after: Name?, limit: Int) throws -> [Name] {
         try String.fetchAll(
-            db, sql: "SELECT source FROM links WHERE zone = ? AND target = ? AND source > ? AND \(LinkRows.isOfChild) ORDER BY source LIMIT ?",
+            db,
+            sql:
+                "SELECT source FROM links WHERE zone = ? AND target = ? AND source > ? AND \(LinkRows.isOfChild) ORDER BY source LIMIT ?",
             [zone, parent.string, after?.string ?? "", limit]
         ).map { Name($0) }
     }
@@ -59,7 +64,9 @@ extension RecordChanges {
     func place(_ record: StoredRecord, in zone: Int64, under hierarchy: Int64?) throws {
         lookup = nil
         ahead?.drop(record.recordID.recordName)
-        try db.run("UPDATE records SET hierarchy = ? WHERE zone = ? AND name = ?", [hierarchy, zone, record.recordID.recordName.string])
+        try db.run(
+            "UPDATE records SET hierarchy = ? WHERE zone = ? AND name = ?",
+            [hierarchy, zone, record.recordID.recordName.string])
     }
 
     func show(_ record: StoredRecord, in view: Int64) throws -> Bool {
@@ -67,7 +74,8 @@ extension RecordChanges {
         let shown = try self.record(named: record.recordID.recordName, in: view)
         if let shown, shown.recordChangeTag == record.recordChangeTag, shown.sharing == record.sharing { return false }
         let draft = try RecordDraft(
-            of: record, replacing: shown, modified: record.modified, recordChangeTag: record.recordChangeTag, sharing: record.sharing)
+            of: record, replacing: shown, modified: record.modified, recordChangeTag: record.recordChangeTag,
+            sharing: record.sharing)
         _ = try save(draft, replacing: shown, in: view)
         return shown == nil
     }
@@ -112,7 +120,9 @@ extension RecordChanges {
     }
 
     func dismiss(_ userName: Name, from hierarchy: Hierarchy) throws -> Int64? {
-        try Int64.fetchOne(db, sql: "SELECT number FROM users WHERE name = ?", [userName.string]).flatMap { try dismiss($0, from: hierarchy) }
+        try Int64.fetchOne(db, sql: "SELECT number FROM users WHERE name = ?", [userName.string]).flatMap {
+            try dismiss($0, from: hierarchy)
+        }
     }
 
     private func dismiss(_ user: Int64, from hierarchy: Hierarchy) throws -> Int64? {
@@ -130,25 +140,32 @@ extension RecordChanges {
             if isLeft ?? false { return view }
         }
         let position = try nextPosition()
-        try db.run("UPDATE shares SET live = 0, position = ?, moment = ? WHERE user = ? AND zone = ?", [position, now.milliseconds, user, view])
+        try db.run(
+            "UPDATE shares SET live = 0, position = ?, moment = ? WHERE user = ? AND zone = ?",
+            [position, now.milliseconds, user, view])
         if isWhole { return nil }
-        try db.run("UPDATE zones SET state = 1, position = ?, moment = ? WHERE number = ?", [position, now.milliseconds, view])
+        try db.run(
+            "UPDATE zones SET state = 1, position = ?, moment = ? WHERE number = ?", [position, now.milliseconds, view])
         hasEndedView = true
         return nil
     }
 
     func end(_ hierarchy: Hierarchy) throws -> [Int64] {
-        let guests = try Int64.fetchAll(db, sql: "SELECT user FROM hierarchyGuests WHERE hierarchy = ? ORDER BY user", [hierarchy.number])
+        let guests = try Int64.fetchAll(
+            db, sql: "SELECT user FROM hierarchyGuests WHERE hierarchy = ? ORDER BY user", [hierarchy.number])
         let views = try guests.compactMap { try dismiss($0, from: hierarchy) }
         try db.run("UPDATE hierarchies SET live = 0 WHERE number = ?", [hierarchy.number])
         return views
     }
 
     private func livingView(of user: Int64, on zone: Int64) throws -> Int64? {
-        try Int64.fetchOne(db, sql: "SELECT number FROM zones WHERE owner = ? AND name = ? AND state = 0", [-zone, String(user)])
+        try Int64.fetchOne(
+            db, sql: "SELECT number FROM zones WHERE owner = ? AND name = ? AND state = 0", [-zone, String(user)])
     }
 
-    func unfinishedViews(ofZone zone: Int64) throws -> Set<Int64> { kept.state.cascades.count > 0 ? try HierarchyWalkRows.views(ofZone: zone, db) : [] }
+    func unfinishedViews(ofZone zone: Int64) throws -> Set<Int64> {
+        kept.state.cascades.count > 0 ? try HierarchyWalkRows.views(ofZone: zone, db) : []
+    }
 
     func enqueue(_ walks: [HierarchyWalk.Item]) throws {
         try HierarchyWalkRows.insert(walks, db)
@@ -172,7 +189,9 @@ enum HierarchyWalkRows {
     }
 
     static func views(ofZone zone: Int64, _ db: SQLConnection) throws -> Set<Int64> {
-        Set(try Int64.fetchAll(db, sql: "SELECT DISTINCT view FROM hierarchyWalks WHERE zone = ? AND view IS NOT NULL", [zone]))
+        Set(
+            try Int64.fetchAll(
+                db, sql: "SELECT DISTINCT view FROM hierarchyWalks WHERE zone = ? AND view IS NOT NULL", [zone]))
     }
 
     static func insert(_ items: [HierarchyWalk.Item], _ db: SQLConnection) throws {
@@ -180,7 +199,8 @@ enum HierarchyWalkRows {
             try db.run(
                 "INSERT INTO hierarchyWalks (zone, name, top, after, view, hides, moment, user, device) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
-                    item.zone, item.name.string, item.top.string, item.after?.string, item.view, item.hides ? 1 : 0, item.signature.timestamp.milliseconds,
+                    item.zone, item.name.string, item.top.string, item.after?.string, item.view, item.hides ? 1 : 0,
+                    item.signature.timestamp.milliseconds,
                     item.signature.userRecordName.string, item.signature.deviceID,
                 ])
         }
@@ -190,16 +210,21 @@ enum HierarchyWalkRows {
     /// - Returns: `nil` if there is none.
     static func take(_ db: SQLConnection) throws -> HierarchyWalk? {
         let rows = try SQLRow.fetchAll(
-            db, sql: "SELECT id, zone, name, top, after, view, hides, moment, user, device FROM hierarchyWalks ORDER BY id DESC LIMIT \(rowsInStep)", [])
+            db,
+            sql:
+                "SELECT id, zone, name, top, after, view, hides, moment, user, device FROM hierarchyWalks ORDER BY id DESC LIMIT \(rowsInStep)",
+            [])
         if rows.isEmpty { return nil }
         let items = try rows.reversed().map { row in
             let values = row.values(of: "hierarchyWalks")
             try db.run("DELETE FROM hierarchyWalks WHERE id = ?", [try values("id") as Int64])
             return HierarchyWalk.Item(
-                zone: try values("zone"), name: Name(try values("name") as String), top: Name(try values("top") as String), view: try values("view"), hides: try values("hides"),
+                zone: try values("zone"), name: Name(try values("name") as String),
+                top: Name(try values("top") as String), view: try values("view"), hides: try values("hides"),
                 after: (try values("after") as String?).map { Name($0) },
                 signature: Signature(
-                    timestamp: Timestamp(milliseconds: try values("moment")), userRecordName: Name(try values("user") as String),
+                    timestamp: Timestamp(milliseconds: try values("moment")),
+                    userRecordName: Name(try values("user") as String),
                     deviceID: try values("device")))
         }
         return HierarchyWalk(items)

@@ -2,7 +2,8 @@ internal import RecordStore
 internal import Records
 
 extension SQLDatabase {
-    func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
+    func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
+    {
         try await following(shortGUIDs, by: addresses) { try $0.resolve($1) }
     }
 
@@ -19,11 +20,15 @@ extension SQLDatabase {
         let now = store.clock()
         let results = try await write(isBatch: true) { [store] db, state, view in
             let transaction = SQLTransaction(db, state: state, view: view, tickets: try store.assetTickets, now: now)
-            var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now, cascadeLimit: store.cascadeLimit)
+            var modifier = BatchModifier(
+                transaction, address: view.address, caller: view.caller, now: now, cascadeLimit: store.cascadeLimit)
             let results = try operations.map { operation -> Result<Zone, RecordError> in
                 do {
                     guard case .delete(let zoneID) = operation else { throw ZoneRules.ownersOnly }
-                    return .success(Zone(zoneID: try transaction.attempt { try modifier.leave(zoneID) }, syncToken: nil, atomic: true))
+                    return .success(
+                        Zone(
+                            zoneID: try transaction.attempt { try modifier.leave(zoneID) }, syncToken: nil, atomic: true
+                        ))
                 } catch let error as RecordError {
                     return .failure(error)
                 }
@@ -37,12 +42,14 @@ extension SQLDatabase {
 
     /// Runs in the writer, because both read what a save may be changing.
     private func following(
-        _ shortGUIDs: [String], by addresses: LookupInfo, _ body: @escaping @Sendable (ShareAcceptance, String) throws -> ResolvedShare
+        _ shortGUIDs: [String], by addresses: LookupInfo,
+        _ body: @escaping @Sendable (ShareAcceptance, String) throws -> ResolvedShare
     ) async throws -> [Result<ResolvedShare, RecordError>] {
         let now = store.clock()
         return try await write(isBatch: true) { [store] db, state, view in
             let transaction = SQLTransaction(db, state: state, view: view, tickets: try store.assetTickets, now: now)
-            let acceptance = ShareAcceptance(transaction, caller: view.caller, addresses: addresses, now: now, walkLimit: store.cascadeLimit)
+            let acceptance = ShareAcceptance(
+                transaction, caller: view.caller, addresses: addresses, now: now, walkLimit: store.cascadeLimit)
             let results = try shortGUIDs.map { shortGUID -> Result<ResolvedShare, RecordError> in
                 do {
                     return .success(try transaction.attempt { try body(acceptance, shortGUID) })
@@ -68,26 +75,35 @@ extension SQLDatabase {
             }
             let found = try Self.holders(of: zone, after: after, limit: limit, view, db)
             return try found.compactMap { zone, name in
-                try db.row(named: name, in: zone.number, zone.zoneID, catalog).flatMap { $0.isDeleted ? nil : ZoneShare($0.record) }
+                try db.row(named: name, in: zone.number, zone.zoneID, catalog).flatMap {
+                    $0.isDeleted ? nil : ZoneShare($0.record)
+                }
             }
         }
     }
 
     /// The records that hold shares.
     /// - Parameter zone: `nil` for all zones.
-    private static func holders(of zone: Int64?, after: Int64?, limit: Int, _ view: DatabaseView, _ db: SQLConnection) throws -> [(ZoneRow, Name)] {
+    private static func holders(of zone: Int64?, after: Int64?, limit: Int, _ view: DatabaseView, _ db: SQLConnection)
+        throws -> [(ZoneRow, Name)]
+    {
         let source: String
         switch view.address.scope {
         case .public: return []
         case .private: source = "JOIN hierarchies h ON h.zone = z.number WHERE z.owner = ?"
-        case .shared: source = "JOIN hierarchies h ON h.zone = z.number JOIN hierarchyGuests g ON g.hierarchy = h.number WHERE g.user = ?"
+        case .shared:
+            source =
+                "JOIN hierarchies h ON h.zone = z.number JOIN hierarchyGuests g ON g.hierarchy = h.number WHERE g.user = ?"
         }
         let sql = ZoneRow.sql(
-            "\(source)\(zone == nil ? "" : " AND h.zone = ?") AND z.state = 0 AND h.live = 1 AND h.number > ? ORDER BY h.number LIMIT ?", and: "h.share")
+            "\(source)\(zone == nil ? "" : " AND h.zone = ?") AND z.state = 0 AND h.live = 1 AND h.number > ? ORDER BY h.number LIMIT ?",
+            and: "h.share")
         let values: [(any Bindable)?] = [view.userNumber] + (zone.map { [$0] } ?? []) + [after ?? 0, limit]
         return try db.rows(sql, values) { row in
             var found: [(ZoneRow, Name)] = []
-            while try row.next() { found.append((try ZoneRow(row), Name(try row.value(ZoneRow.columnCount, in: "hierarchies") as String))) }
+            while try row.next() {
+                found.append((try ZoneRow(row), Name(try row.value(ZoneRow.columnCount, in: "hierarchies") as String)))
+            }
             return found
         }
     }
@@ -99,8 +115,12 @@ extension SQLDatabase {
         try await store.readAtLength(for: .scan) { [view] db, catalog in
             var tree = ZoneTree(nodes: [], isComplete: true)
             guard let zone = try view.zoneUnlessDefault(zoneID, db) else { return tree }
-            let sql = "SELECT state & 1, name, type, parent, hierarchy FROM records WHERE id >= ? AND id < ? ORDER BY id"
-            try db.rows(sql, [try StoredRow.id(zone: zone.number, position: 0), StoredRow.id(zone: zone.number + 1, position: 0)]) { row in
+            let sql =
+                "SELECT state & 1, name, type, parent, hierarchy FROM records WHERE id >= ? AND id < ? ORDER BY id"
+            try db.rows(
+                sql,
+                [try StoredRow.id(zone: zone.number, position: 0), StoredRow.id(zone: zone.number + 1, position: 0)]
+            ) { row in
                 var scanned = 0
                 while try row.next() {
                     scanned += 1
@@ -115,7 +135,8 @@ extension SQLDatabase {
                     }
                     tree.nodes.append(
                         ZoneTree.Node(
-                            recordName: Name(try row.value(1, in: "records") as String), recordType: try catalog.typeName(of: row.value(2, in: "records")),
+                            recordName: Name(try row.value(1, in: "records") as String),
+                            recordType: try catalog.typeName(of: row.value(2, in: "records")),
                             parent: row.isNull(3) ? nil : Name(try row.value(3, in: "records") as String),
                             hierarchy: row.isNull(4) ? nil : try row.value(4, in: "records")))
                 }

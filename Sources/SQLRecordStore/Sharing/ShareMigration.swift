@@ -4,8 +4,9 @@ internal import Records
 
 /// Brings the shares of earlier versions up to date when a file is opened.
 ///
-/// Zones that were shared as a whole before shares were records get the record `cloudkit.zoneshare`, which their users have accepted. This happens
-/// once for each file. And users whose entries give no right were guests: they get the right of everybody with the link, or are dismissed.
+/// Zones that were shared as a whole before shares were records get the record `cloudkit.zoneshare`, which their users
+/// have accepted. This happens once for each file. And users whose entries give no right were guests: they get the
+/// right of everybody with the link, or are dismissed.
 enum ShareMigration {
     /// The name of the fact that a file has no such zones.
     static let fact = "zoneShares"
@@ -23,7 +24,8 @@ enum ShareMigration {
         var guests: [ZoneParticipant] = []
     }
 
-    private static let guestsWithoutRight = "FROM hierarchyGuests g JOIN hierarchies h ON h.number = g.hierarchy WHERE g.permission = 'NONE' AND h.live = 1"
+    private static let guestsWithoutRight =
+        "FROM hierarchyGuests g JOIN hierarchies h ON h.number = g.hierarchy WHERE g.permission = 'NONE' AND h.live = 1"
 
     /// True if a file may have such zones, or has such guests.
     static func isDue(_ db: SQLConnection) throws -> Bool {
@@ -36,16 +38,22 @@ enum ShareMigration {
         let isFirst = try FactRows.value(fact, db) == nil
         if isFirst { try FactRows.set(fact, to: .integer(1), db) }
         let zones = try isFirst ? zones(db) : [:]
-        let guests = try SQLRow.fetchAll(db, sql: "SELECT g.user, g.hierarchy \(guestsWithoutRight) ORDER BY g.hierarchy, g.user")
+        let guests = try SQLRow.fetchAll(
+            db, sql: "SELECT g.user, g.hierarchy \(guestsWithoutRight) ORDER BY g.hierarchy, g.user")
         if zones.isEmpty, guests.isEmpty { return }
         let facts = try StoreFacts(db, journal: journal)
         // The new positions are those of an epoch of their own: nobody has tokens of it yet.
         try StoreOpening.begin(Epoch(number: .random(in: 1...UInt32.max), after: facts.position), db)
         let state = CommitWriter.State(
-            position: facts.position, catalog: facts.catalog, journalLimits: facts.journal, journalBytes: facts.journalBytes)
+            position: facts.position, catalog: facts.catalog, journalLimits: facts.journal,
+            journalBytes: facts.journalBytes)
         let changes = RecordChanges(db, state: state, now: now, request: RequestMark.value(of: nil))
         for (zone, former) in zones.sorted(by: { $0.key < $1.key }) { try share(zone, as: former, changes) }
-        for guest in guests { try correct(guest.value("user", in: "hierarchyGuests"), of: guest.value("hierarchy", in: "hierarchyGuests"), changes) }
+        for guest in guests {
+            try correct(
+                guest.value("user", in: "hierarchyGuests"), of: guest.value("hierarchy", in: "hierarchyGuests"), changes
+            )
+        }
         var after = try changes.finish()
         try after.tally.flush(db)
     }
@@ -57,8 +65,11 @@ enum ShareMigration {
             guard let permission = ZoneParticipant.Permission(rawValue: try values("permission")) else {
                 throw DamagedRow(in: "shares", "has a permission that there is not")
             }
-            let (zone, owner, user): (Int64, String, String) = (try values("zone"), try values("owner"), try values("user"))
-            zones[zone, default: Former(owner: Name(owner))].guests.append(ZoneParticipant(userRecordName: Name(user), permission: permission))
+            let (zone, owner, user): (Int64, String, String) = (
+                try values("zone"), try values("owner"), try values("user")
+            )
+            zones[zone, default: Former(owner: Name(owner))].guests.append(
+                ZoneParticipant(userRecordName: Name(user), permission: permission))
         }
         return zones
     }
@@ -66,7 +77,9 @@ enum ShareMigration {
     /// Gives a guest the right that the share gives. Without one, the guest sees nothing of it any more.
     private static func correct(_ user: Int64, of number: Int64, _ changes: RecordChanges) throws {
         guard let hierarchy = try changes.hierarchy(number),
-            let name = try String.fetchOne(changes.db, sql: "SELECT name FROM users WHERE number = ?", [user]).map({ Name($0) })
+            let name = try String.fetchOne(changes.db, sql: "SELECT name FROM users WHERE number = ?", [user]).map({
+                Name($0)
+            })
         else { return }
         let record = try changes.record(named: hierarchy.shareName, in: hierarchy.zone)
         if let permission = record?.sharing?.share?.permission(of: name), permission != .none {
@@ -88,9 +101,11 @@ enum ShareMigration {
         if let existing, existing.recordType != Share.recordType { return }
         try declareType(by: signature, changes)
         let share = Share.accepted(by: former.guests, ofZoneOf: former.owner, at: changes.now)
-        let number = try changes.makeHierarchy(in: zone, rootName: nil, shareName: Share.zoneWideName, shortGUID: share.shortGUID)
+        let number = try changes.makeHierarchy(
+            in: zone, rootName: nil, shareName: Share.zoneWideName, shortGUID: share.shortGUID)
         let blank = StoredRecord(
-            recordID: RecordID(recordName: Share.zoneWideName, zoneID: try changes.zoneID(of: zone)), recordType: Share.recordType, recordChangeTag: "",
+            recordID: RecordID(recordName: Share.zoneWideName, zoneID: try changes.zoneID(of: zone)),
+            recordType: Share.recordType, recordChangeTag: "",
             created: signature, modified: signature, parent: nil, fields: .empty)
         let draft = try RecordDraft(
             of: existing ?? blank, replacing: existing, modified: signature, recordChangeTag: nil,

@@ -17,11 +17,13 @@ struct CascadeLimits: Sendable {
 
 /// State of a store's background cascades and walks.
 struct CascadeState: Sendable {
-    /// Number of rows in `cascades`: targets with referrers left to examine, and records waiting to be deleted; and in `hierarchyWalks`.
+    /// Number of rows in `cascades`: targets with referrers left to examine, and records waiting to be deleted; and in
+    /// `hierarchyWalks`.
     var count = 0
 }
 
-/// Continues cascades in the background that exceeded the limit of the deleting request, and walks down the trees of shared hierarchies.
+/// Continues cascades in the background that exceeded the limit of the deleting request, and walks down the trees of
+/// shared hierarchies.
 ///
 /// Each store has one such task. It works in steps, each of which is a save like any other. Its whole state is in
 /// `cascades` and `hierarchyWalks`, so it resumes after the store is reopened.
@@ -83,7 +85,9 @@ final class CascadeWorker: Sendable {
 
     /// - Returns: `true` if work is left.
     private func step(_ store: SQLStore, _ budget: Duration) async throws -> Bool {
-        if try await store.read({ db, _ in try CascadeRows.isEmpty(db) && HierarchyWalkRows.isEmpty(db) }) { return false }
+        if try await store.read({ db, _ in try CascadeRows.isEmpty(db) && HierarchyWalkRows.isEmpty(db) }) {
+            return false
+        }
         guard try await store.keepsUp() else { throw UpkeepElsewhere() }
         await limits.beforeStep?()
         let now = clock()
@@ -190,7 +194,10 @@ struct CascadeTable: CascadeQueue {
 
     /// The queue of the next request with due rows; `nil` if only resting rows are left.
     init?(_ db: SQLConnection) throws {
-        guard let row = try SQLRow.fetchOne(db, sql: "SELECT request FROM cascades WHERE \(Self.isDue) ORDER BY pass, id LIMIT 1", []) else { return nil }
+        guard
+            let row = try SQLRow.fetchOne(
+                db, sql: "SELECT request FROM cascades WHERE \(Self.isDue) ORDER BY pass, id LIMIT 1", [])
+        else { return nil }
         self.init(db, of: try row.value("request", in: "cascades"))
     }
 
@@ -205,11 +212,13 @@ struct CascadeTable: CascadeQueue {
         let target = DeletedTarget(
             zone: try values("zone"), name: Name(try values("name") as String), position: try values("position"),
             signature: Signature(
-                timestamp: Timestamp(milliseconds: try values("modifiedAt")), userRecordName: Name(try values("modifiedBy") as String),
+                timestamp: Timestamp(milliseconds: try values("modifiedAt")),
+                userRecordName: Name(try values("modifiedBy") as String),
                 deviceID: try values("modifiedOn")))
         id = try values("id")
         // The name of the target is not stored for a waiting record, because nothing needs it any more.
-        return try values("pass") == Stage.target.rawValue ? .target(target) : .record(BlockedDeletion(target.name, by: target))
+        return try values("pass") == Stage.target.rawValue
+            ? .target(target) : .record(BlockedDeletion(target.name, by: target))
     }
 
     mutating func finish(_ item: CascadeItem) throws {
@@ -224,9 +233,12 @@ struct CascadeTable: CascadeQueue {
 
     mutating func isHeld(_ record: BlockedDeletion) throws -> Bool {
         let target = record.target
-        guard let values = try SQLRow.fetchOne(
-            db, sql: "SELECT id, position, pass FROM cascades WHERE zone = ? AND name = ? AND \(Self.isRecord)", [target.zone, record.name.string]
-        )?.values(of: "cascades") else { return false }
+        guard
+            let values = try SQLRow.fetchOne(
+                db, sql: "SELECT id, position, pass FROM cascades WHERE zone = ? AND name = ? AND \(Self.isRecord)",
+                [target.zone, record.name.string]
+            )?.values(of: "cascades")
+        else { return false }
         let (id, position, stage): (Int64, Int64, Int) = (try values("id"), try values("position"), try values("pass"))
         if position >= target.position { return true }
         if stage == Stage.resting.rawValue {
@@ -236,7 +248,10 @@ struct CascadeTable: CascadeQueue {
             let signature = target.signature
             try db.run(
                 "UPDATE cascades SET position = ?, modifiedAt = ?, modifiedBy = ?, modifiedOn = ?, request = ? WHERE id = ?",
-                [target.position, signature.timestamp.milliseconds, signature.userRecordName.string, signature.deviceID, request, id])
+                [
+                    target.position, signature.timestamp.milliseconds, signature.userRecordName.string,
+                    signature.deviceID, request, id,
+                ])
         }
         return true
     }
@@ -248,10 +263,13 @@ struct CascadeTable: CascadeQueue {
     }
 
     mutating func wake(_ names: [Name], in zone: Int64) throws {
-        let isAny = try Int64.fetchOne(db, sql: "SELECT id FROM cascades WHERE pass = \(Stage.resting.rawValue) LIMIT 1") != nil
+        let isAny =
+            try Int64.fetchOne(db, sql: "SELECT id FROM cascades WHERE pass = \(Stage.resting.rawValue) LIMIT 1") != nil
         for name in isAny ? names : [] {
             let found = try Int64.fetchOne(
-                db, sql: "SELECT id FROM cascades WHERE zone = ? AND name = ? AND \(Self.isRecord) AND pass = \(Stage.resting.rawValue)",
+                db,
+                sql:
+                    "SELECT id FROM cascades WHERE zone = ? AND name = ? AND \(Self.isRecord) AND pass = \(Stage.resting.rawValue)",
                 [zone, name.string])
             guard let found else { continue }
             // A new id puts the row behind the records already waiting.
@@ -296,7 +314,10 @@ enum CascadeRows {
     }
 
     /// Appends targets to the end of the queue.
-    static func insert(_ targets: some Sequence<DeletedTarget>, request: SQLValue, _ state: inout CommitWriter.State, _ db: SQLConnection) throws {
+    static func insert(
+        _ targets: some Sequence<DeletedTarget>, request: SQLValue, _ state: inout CommitWriter.State,
+        _ db: SQLConnection
+    ) throws {
         var table = CascadeTable(db, of: request)
         for target in targets { try table.add(target) }
         state.cascades.count += table.growth

@@ -6,18 +6,24 @@ extension SQLDatabase {
     func storage(limit: Int) async throws -> DatabaseStorage {
         try await store.readAtLength(for: .scan) { [view] db, catalog in
             var types: [Int64: [Name: RecordTotals]] = [:]
-            try SQLRow.forEach(db, sql: Self.amounts(of: view), [view.isShared ? view.userNumber : view.ownerNumber]) { row in
-                let (zone, number): (Int64, Int64) = (try row.value("zone", in: "typeCounts"), try row.value("type", in: "typeCounts"))
+            try SQLRow.forEach(db, sql: Self.amounts(of: view), [view.isShared ? view.userNumber : view.ownerNumber]) {
+                row in
+                let (zone, number): (Int64, Int64) = (
+                    try row.value("zone", in: "typeCounts"), try row.value("type", in: "typeCounts")
+                )
                 if let type = catalog.typeNames[number] { types[zone, default: [:]][type] = try RecordTotals(row) }
             }
-            let zones = try view.zones(db).lazy.map { DatabaseStorage.Zone(zoneID: $0.zoneID, types: types[$0.number] ?? [:]) }
+            let zones = try view.zones(db).lazy.map {
+                DatabaseStorage.Zone(zoneID: $0.zoneID, types: types[$0.number] ?? [:])
+            }
             return DatabaseStorage(zones, limit: limit)
         }
     }
 
     /// SQL for the amounts of all zones.
     private static func amounts(of view: DatabaseView) -> String {
-        let zones = view.isShared
+        let zones =
+            view.isShared
             ? "shares s CROSS JOIN zones z ON z.number = s.zone WHERE s.user = ? AND s.live = 1 AND z.state = 0"
             : "zones z WHERE z.owner = ? AND z.state = 0"
         return """
@@ -47,12 +53,15 @@ extension SQLRecordEngine {
             for isPublic in [true, false] {
                 let storage = StoreStorage(
                     container: key.container, environment: key.environment, scope: isPublic ? .public : .private,
-                    amounts.lazy.filter { $0.isPublic == isPublic }.map { ($0.type, $0.zoneName, $0.amount) }, limit: limit)
+                    amounts.lazy.filter { $0.isPublic == isPublic }.map { ($0.type, $0.zoneName, $0.amount) },
+                    limit: limit)
                 if storage.total.records > 0 { found.append(storage) }
             }
         }
         return found.sorted {
-            ($0.container, $0.environment.rawValue, $0.scope.rawValue) < ($1.container, $1.environment.rawValue, $1.scope.rawValue)
+            ($0.container, $0.environment.rawValue, $0.scope.rawValue) < (
+                $1.container, $1.environment.rawValue, $1.scope.rawValue
+            )
         }
     }
 }
@@ -70,7 +79,8 @@ extension ZoneTypeAmount {
         ).compactMap { row -> ZoneTypeAmount? in
             guard let type = catalog.typeNames[try row.value("type", in: "typeCounts")] else { return nil }
             return ZoneTypeAmount(
-                isPublic: try row.value("isPublic", in: "zones"), type: type, zoneName: Name(try row.value("zone", in: "zones") as String),
+                isPublic: try row.value("isPublic", in: "zones"), type: type,
+                zoneName: Name(try row.value("zone", in: "zones") as String),
                 amount: try RecordTotals(row))
         }
     }
@@ -94,12 +104,15 @@ extension SQLDatabase {
         try await store.readAtLength(for: .scan) { [view] db, catalog in
             let (zones, count) = try view.zones(limit: limit, db)
             let depth = ZoneSummaries.depth(of: changes, among: zones.count)
-            return ZoneSummaries(zones: try zones.map { try Self.summary(of: $0, depth: depth, catalog, db) }, left: count - zones.count)
+            return ZoneSummaries(
+                zones: try zones.map { try Self.summary(of: $0, depth: depth, catalog, db) }, left: count - zones.count)
         }
     }
 
     func earliestCreation(in zoneID: ZoneID) async throws -> Timestamp? {
-        guard let zone = try await store.read({ [view] db, _ in try view.zoneUnlessDefault(zoneID, db)?.number }) else { return nil }
+        guard let zone = try await store.read({ [view] db, _ in try view.zoneUnlessDefault(zoneID, db)?.number }) else {
+            return nil
+        }
         var earliest: Int64?
         var last: Int64? = try StoredRow.id(zone: zone, position: 0)
         // A record saved between two steps moves to a higher id but keeps its creation date, so it is still found.
@@ -113,7 +126,9 @@ extension SQLDatabase {
                         """, [after, try StoredRow.id(zone: zone + 1, position: 0)]
                 ).map { row in
                     let values = row.values(of: "records")
-                    let step: (count: Int, last: Int64?, earliest: Int64?) = (try values("count"), try values("last"), try values("earliest"))
+                    let step: (count: Int, last: Int64?, earliest: Int64?) = (
+                        try values("count"), try values("last"), try values("earliest")
+                    )
                     return step
                 }
             }
@@ -125,9 +140,13 @@ extension SQLDatabase {
         return earliest.map { Timestamp(milliseconds: $0) }
     }
 
-    private static func summary(of zone: ZoneRow, depth: Int, _ catalog: SchemaCatalog, _ db: SQLConnection) throws -> ZoneSummary {
+    private static func summary(of zone: ZoneRow, depth: Int, _ catalog: SchemaCatalog, _ db: SQLConnection) throws
+        -> ZoneSummary
+    {
         let counts = try counts(in: zone.number, catalog, db)
-        let (start, end) = (try StoredRow.id(zone: zone.number, position: 0), try StoredRow.id(zone: zone.number + 1, position: 0))
+        let (start, end) = (
+            try StoredRow.id(zone: zone.number, position: 0), try StoredRow.id(zone: zone.number + 1, position: 0)
+        )
         let first = try Int64.fetchOne(
             db,
             sql: """
@@ -141,7 +160,8 @@ extension SQLDatabase {
                 """, [start, end, depth])
         return ZoneSummary(
             zoneID: zone.zoneID, counts: counts, firstSave: first.map { Timestamp(milliseconds: $0) },
-            isFirstCertain: counts.total.addingSaturated(counts.deletions) <= depth, lastSave: last.map { Timestamp(milliseconds: $0) })
+            isFirstCertain: counts.total.addingSaturated(counts.deletions) <= depth,
+            lastSave: last.map { Timestamp(milliseconds: $0) })
     }
 }
 
@@ -161,15 +181,19 @@ extension SQLDatabase {
         var usage = meter.withLock { $0.usage }
         for slot in usage.fields.indices {
             let key = usage.fields[slot].key
-            (usage.fields[slot].entryBytes, usage.fields[slot].tokenBytes) = try await store.readAtLength(for: .scan) { db, catalog in
+            (usage.fields[slot].entryBytes, usage.fields[slot].tokenBytes) = try await store.readAtLength(for: .scan) {
+                db, catalog in
                 guard let number = catalog.fieldNumber(key, of: recordType) else { return (0, 0) }
-                return (try Self.bytes(of: number, in: "entries", key: "field", values: ["value"], db),
-                    try Self.bytes(of: number, in: "tokens", key: "field", values: ["token"], db))
+                return (
+                    try Self.bytes(of: number, in: "entries", key: "field", values: ["value"], db),
+                    try Self.bytes(of: number, in: "tokens", key: "field", values: ["token"], db)
+                )
             }
         }
         for composite in try await store.read({ $1.composites[recordType] ?? [] }) {
             usage.compositeBytes[composite.index] = try await store.readAtLength(for: .scan) { db, _ in
-                try Self.bytes(of: composite.number, in: "compositeEntries", key: "composite", values: ["filter", "sort"], db)
+                try Self.bytes(
+                    of: composite.number, in: "compositeEntries", key: "composite", values: ["filter", "sort"], db)
             }
         }
         return usage
@@ -179,7 +203,9 @@ extension SQLDatabase {
         let (zones, records) = try await store.read { db, catalog in
             guard catalog.schema.types[recordType] != nil else { throw QueryProblem.unknownType(recordType).error }
             let records = try Int.fetchOne(
-                db, sql: "SELECT sum(c.count) FROM zones z JOIN typeCounts c ON c.zone = z.number WHERE z.state = 0 AND z.base IS NULL AND c.type = ?",
+                db,
+                sql:
+                    "SELECT sum(c.count) FROM zones z JOIN typeCounts c ON c.zone = z.number WHERE z.state = 0 AND z.base IS NULL AND c.type = ?",
                 [catalog.typeNumbers[recordType]])
             return (try Self.livingZones(db), records ?? 0)
         }
@@ -190,18 +216,24 @@ extension SQLDatabase {
     }
 
     /// Calls `body` with each record of a type, ordered by zone and name.
-    private func eachRecord(of type: Name, in zones: [Zone], _ body: @escaping @Sendable (StoredRecord) throws -> Void) async throws {
+    private func eachRecord(of type: Name, in zones: [Zone], _ body: @escaping @Sendable (StoredRecord) throws -> Void)
+        async throws
+    {
         for zone in zones {
             var last: String? = ""
             while let after = last {
-                last = try await store.readAtLength(for: .scan) { db, catalog in try Self.step(type, in: zone, after: after, catalog, db, body) }
+                last = try await store.readAtLength(for: .scan) { db, catalog in
+                    try Self.step(type, in: zone, after: after, catalog, db, body)
+                }
             }
         }
     }
 
     /// Existing zones of all databases and users.
     private static func livingZones(_ db: SQLConnection) throws -> [Zone] {
-        try ZoneRow.fetchAll(db, ZoneRow.sql("WHERE z.state = 0 AND z.base IS NULL ORDER BY z.number")).map { Zone(number: $0.number, zoneID: $0.zoneID) }
+        try ZoneRow.fetchAll(db, ZoneRow.sql("WHERE z.state = 0 AND z.base IS NULL ORDER BY z.number")).map {
+            Zone(number: $0.number, zoneID: $0.zoneID)
+        }
     }
 
     private struct Zone {
@@ -211,7 +243,8 @@ extension SQLDatabase {
 
     /// - Returns: the last name of the step; `nil` if no records are left.
     private static func step(
-        _ type: Name, in zone: Zone, after: String, _ catalog: SchemaCatalog, _ db: SQLConnection, _ body: (StoredRecord) throws -> Void
+        _ type: Name, in zone: Zone, after: String, _ catalog: SchemaCatalog, _ db: SQLConnection,
+        _ body: (StoredRecord) throws -> Void
     ) throws -> String? {
         guard let members = catalog.fieldNumber(.system(.recordID), of: type) else { return nil }
         var count = 0
@@ -232,12 +265,16 @@ extension SQLDatabase {
     }
 
     /// Estimated size of an index in bytes, from the lengths of its values and names.
-    private static func bytes(of number: Int64, in table: String, key: String, values: [String], _ db: SQLConnection) throws -> Int {
+    private static func bytes(of number: Int64, in table: String, key: String, values: [String], _ db: SQLConnection)
+        throws -> Int
+    {
         let lengths = values.map { db.driver.length(ofColumn: $0) }
         // Index and zone numbers, plus SQLite's overhead for each row and column.
         let perRow = 8 + values.count
         return try Int.fetchOne(
-            db, sql: "SELECT sum(\(perRow) + \(db.driver.length(ofColumn: "name")) + \(lengths.joined(separator: " + "))) FROM \(table) WHERE \(key) = ?",
+            db,
+            sql:
+                "SELECT sum(\(perRow) + \(db.driver.length(ofColumn: "name")) + \(lengths.joined(separator: " + "))) FROM \(table) WHERE \(key) = ?",
             [number]) ?? 0
     }
 }

@@ -1,7 +1,8 @@
 internal import RecordStore
 public import Records
 
-/// Copies stores between databases, row by row. Positions, epochs and keys come along, so change tokens and receipts stay good.
+/// Copies stores between databases, row by row. Positions, epochs and keys come along, so change tokens and receipts
+/// stay good.
 struct StoreCopy {
     /// Values that one statement inserts. SQLite allows 32,766, PostgreSQL 65,535.
     private static let valuesInStatement = 2_000
@@ -23,7 +24,9 @@ struct StoreCopy {
             }
             try source.rows("SELECT \(table.columns.map(\.name).joined(separator: ", ")) FROM \(table.name)") { rows in
                 while try rows.next() {
-                    for (index, column) in table.columns.enumerated() { values.append(try Self.value(rows.cells[index], of: column, in: table)) }
+                    for (index, column) in table.columns.enumerated() {
+                        values.append(try Self.value(rows.cells[index], of: column, in: table))
+                    }
                     count += 1
                     if count == rowsInStatement { try insert() }
                 }
@@ -37,9 +40,13 @@ struct StoreCopy {
     /// The number of records of the public database with encrypted fields.
     func encryptedInPublic(of source: SQLConnection) throws -> Int {
         var count = 0
-        try source.rows("SELECT r.fields FROM records AS r JOIN zones AS z ON z.number = r.zone WHERE z.owner = 0 AND z.state = 0 AND r.fields IS NOT NULL") { rows in
+        try source.rows(
+            "SELECT r.fields FROM records AS r JOIN zones AS z ON z.number = r.zone WHERE z.owner = 0 AND z.state = 0 AND r.fields IS NOT NULL"
+        ) { rows in
             while try rows.next() {
-                guard let bytes = Array<UInt8>(rows.cells[0]) else { throw DamagedRow(in: "records", column: "fields", holding: rows.cells[0].kind) }
+                guard let bytes = Array<UInt8>(rows.cells[0]) else {
+                    throw DamagedRow(in: "records", column: "fields", holding: rows.cells[0].kind)
+                }
                 if try FieldsText(bytes: bytes).decoded().contains(where: \.isEncrypted) { count += 1 }
             }
         }
@@ -49,10 +56,13 @@ struct StoreCopy {
     private func statement(_ table: TableLayout, rows: Int) -> String {
         let row = "(\(table.columns.map { _ in "?" }.joined(separator: ", ")))"
         let columns = table.columns.map(\.name).joined(separator: ", ")
-        return "INSERT INTO \(table.name) (\(columns)) VALUES \(Array(repeating: row, count: rows).joined(separator: ", "))"
+        return
+            "INSERT INTO \(table.name) (\(columns)) VALUES \(Array(repeating: row, count: rows).joined(separator: ", "))"
     }
 
-    private static func value(_ cell: SQLCell, of column: TableLayout.Column, in table: TableLayout) throws -> (any Bindable)? {
+    private static func value(_ cell: SQLCell, of column: TableLayout.Column, in table: TableLayout) throws -> (
+        any Bindable
+    )? {
         if cell.isNull { return nil }
         let value: (any Bindable)? =
             switch column.type {
@@ -77,9 +87,11 @@ public struct CopiedStore: Sendable, Hashable {
 }
 
 extension SQLRecordEngine {
-    /// Copies all stores to another engine that has none of these containers. Each store is copied as a whole or not at all.
+    /// Copies all stores to another engine that has none of these containers. Each store is copied as a whole or not at
+    /// all.
     /// - Parameter progress: called with a container and environment, and with the number of rows of them so far.
-    /// - Throws: `RecordError` BAD_REQUEST if the other engine has one of them already, TRY_AGAIN_LATER if a database does not answer, with its message.
+    /// - Throws: `RecordError` BAD_REQUEST if the other engine has one of them already, TRY_AGAIN_LATER if a database
+    ///   does not answer, with its message.
     public func copyAll(
         to other: SQLRecordEngine, progress: @escaping @Sendable (ContainerID, Records.Environment, Int) -> Void
     ) async throws -> [CopiedStore] {
@@ -127,6 +139,8 @@ extension SQLRecordEngine {
     }
 
     private static func isThere(_ key: StoreKey) -> RecordError {
-        RecordError(.badRequest, "\(key.container) (\(key.environment.rawValue)) is there already; delete it there, or choose another place")
+        RecordError(
+            .badRequest,
+            "\(key.container) (\(key.environment.rawValue)) is there already; delete it there, or choose another place")
     }
 }

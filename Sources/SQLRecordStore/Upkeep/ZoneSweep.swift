@@ -12,9 +12,13 @@ enum ZoneSweep {
     /// Runs one step.
     /// - Returns: `true` if more may be left.
     static func step(_ db: SQLConnection, _ state: inout CommitWriter.State) throws -> Bool {
-        guard let row = try SQLRow.fetchOne(db, sql: "SELECT number, moment, journalBytes FROM zones WHERE state <> 0 AND swept = 0 LIMIT 1", [])
+        guard
+            let row = try SQLRow.fetchOne(
+                db, sql: "SELECT number, moment, journalBytes FROM zones WHERE state <> 0 AND swept = 0 LIMIT 1", [])
         else { return false }
-        let (zone, journalBytes): (Int64, Int64) = (try row.value("number", in: "zones"), try row.value("journalBytes", in: "zones"))
+        let (zone, journalBytes): (Int64, Int64) = (
+            try row.value("number", in: "zones"), try row.value("journalBytes", in: "zones")
+        )
         let ended = Timestamp(milliseconds: try row.value("moment", in: "zones"))
         // Asset uses go first, because a verification reports uses without a record as errors.
         if try AssetRows.removeUses(in: zone, limit: rowsInStep, ended: ended, db) { return true }
@@ -30,11 +34,16 @@ enum ZoneSweep {
     }
 
     /// Removes records together with their journals, because a journal can be found only from its record.
-    private static func removeJournals(of zone: Int64, _ state: inout CommitWriter.State, _ db: SQLConnection) throws -> Bool {
+    private static func removeJournals(of zone: Int64, _ state: inout CommitWriter.State, _ db: SQLConnection) throws
+        -> Bool
+    {
         let ids = try StoredRow.id(zone: zone, position: 0)..<StoredRow.id(zone: zone + 1, position: 0)
         let found = try Int64.fetchAll(
-            db, sql: "SELECT id FROM records WHERE id >= ? AND id < ? ORDER BY id LIMIT ?", [ids.lowerBound, ids.upperBound, rowsInStep])
-        guard let last = try JournalRows.removeChains(of: found, in: zone, rows: rowsInStep, &state, db) else { return false }
+            db, sql: "SELECT id FROM records WHERE id >= ? AND id < ? ORDER BY id LIMIT ?",
+            [ids.lowerBound, ids.upperBound, rowsInStep])
+        guard let last = try JournalRows.removeChains(of: found, in: zone, rows: rowsInStep, &state, db) else {
+            return false
+        }
         try db.run("DELETE FROM records WHERE id >= ? AND id <= ?", [ids.lowerBound, last])
         return true
     }
@@ -42,7 +51,8 @@ enum ZoneSweep {
     private static func removeRecords(of zone: Int64, _ db: SQLConnection) throws -> Bool {
         let ids = try StoredRow.id(zone: zone, position: 0)..<StoredRow.id(zone: zone + 1, position: 0)
         try db.run(
-            "DELETE FROM records WHERE id IN (SELECT id FROM records WHERE id >= ? AND id < ? LIMIT ?)", [ids.lowerBound, ids.upperBound, rowsInStep])
+            "DELETE FROM records WHERE id IN (SELECT id FROM records WHERE id >= ? AND id < ? LIMIT ?)",
+            [ids.lowerBound, ids.upperBound, rowsInStep])
         return db.changesCount > 0
     }
 
@@ -59,7 +69,9 @@ enum ZoneSweep {
     private static func removeEntries(_ table: IndexTable, of zone: Int64, _ db: SQLConnection) throws -> Bool {
         var last = Int64.min
         while let index = try Int64.fetchOne(
-            db, sql: "SELECT \(table.key[0]) FROM \(table.name) WHERE \(table.key[0]) > ? ORDER BY \(table.key[0]) LIMIT 1", [last])
+            db,
+            sql: "SELECT \(table.key[0]) FROM \(table.name) WHERE \(table.key[0]) > ? ORDER BY \(table.key[0]) LIMIT 1",
+            [last])
         {
             if try table.removeRows(where: [index, zone], limit: rowsInStep, db) > 0 { return true }
             last = index
@@ -77,20 +89,28 @@ enum DeletionPurge {
 
     /// Zones that still have deletions.
     static func zones(_ db: SQLConnection) throws -> [Int64] {
-        try Int64.fetchAll(db, sql: "SELECT zone FROM typeCounts JOIN zones ON number = zone WHERE type = 0 AND count > 0 AND state = 0")
+        try Int64.fetchAll(
+            db,
+            sql: "SELECT zone FROM typeCounts JOIN zones ON number = zone WHERE type = 0 AND count > 0 AND state = 0")
     }
 
     /// Runs one step in a zone, starting with its oldest deletion.
     /// - Returns: `true` if more may be left.
-    static func step(in zone: Int64, before threshold: Timestamp, _ state: inout CommitWriter.State, _ db: SQLConnection) throws -> Bool {
+    static func step(
+        in zone: Int64, before threshold: Timestamp, _ state: inout CommitWriter.State, _ db: SQLConnection
+    ) throws -> Bool {
         let found: [Int64] = try SQLRow.fetchAll(
             db,
-            sql: "SELECT id, modifiedAt FROM records INDEXED BY deletions WHERE zone = ? AND state & 1 = 1 ORDER BY id LIMIT \(rowsInStep)", [zone]
+            sql:
+                "SELECT id, modifiedAt FROM records INDEXED BY deletions WHERE zone = ? AND state & 1 = 1 ORDER BY id LIMIT \(rowsInStep)",
+            [zone]
         ).prefix { row in
             let moment: Int64 = try row.value("modifiedAt", in: "records")
             return moment < threshold.milliseconds
         }.map { try $0.value("id", in: "records") }
-        guard let last = try JournalRows.removeChains(of: found, in: zone, rows: rowsInStep, &state, db) else { return false }
+        guard let last = try JournalRows.removeChains(of: found, in: zone, rows: rowsInStep, &state, db) else {
+            return false
+        }
         let rows = found.prefix { $0 <= last }
         let position = StoredRow.position(ofID: last)
         try db.run("DELETE FROM records WHERE zone = ? AND state & 1 = 1 AND id <= ?", [zone, last])

@@ -42,11 +42,13 @@ struct ChangedAgain: ViewModel {
     /// The number of journal lookups without a request.
     private static let unaskedLimit = 20
 
-    /// - Parameter isLast: true if this is the last page of the changes between the tokens, which also lists these records.
+    /// - Parameter isLast: true if this is the last page of the changes between the tokens, which also lists these
+    ///   records.
     /// - Returns: `nil` if it is unknown whether there are any.
     init?(_ span: FeedSpan, _ form: RecordFeedForm, in zoneID: ZoneID, isLast: Bool, visit: Visit) async throws {
         guard let end = span.end, let upto = form.upto, let count = end.changesAfter else { return nil }
-        back = form.listing == .asked ? nil : visit.place.link("changes", form.parameters(since: form.since, upto: upto))
+        back =
+            form.listing == .asked ? nil : visit.place.link("changes", form.parameters(since: form.since, upto: upto))
         guard count > 0 else {
             sentence = "Nothing changed after the second token, so these are all changes between the two tokens."
             (finding, rows, list, next, hasLinks) = (nil, [], nil, nil, back != nil)
@@ -57,7 +59,8 @@ struct ChangedAgain: ViewModel {
             "\(noun)\(form.type == nil ? "" : ", of any type,") changed after the second token. The feed has each record once, at its latest change. An earlier change of \(them) "
             + "between the tokens is therefore not listed."
         guard visit.database.can(.keepJournal) else {
-            finding = "This store can't \(Capability.keepJournal.rawValue), so it can't tell which of them also changed between the tokens."
+            finding =
+                "This store can't \(Capability.keepJournal.rawValue), so it can't tell which of them also changed between the tokens."
             (rows, list, next, hasLinks) = ([], nil, nil, back != nil)
             return
         }
@@ -68,13 +71,16 @@ struct ChangedAgain: ViewModel {
         }
         guard let start else {
             (finding, rows, next, hasLinks) = (nil, [], nil, back != nil)
-            list = visit.place.link("changes", form.parameters(since: form.since, upto: upto, again: ChangeToken(text: "")))
+            list = visit.place.link(
+                "changes", form.parameters(since: form.since, upto: upto, again: ChangeToken(text: "")))
             return
         }
         let request = ZoneChangesRequest(
-            zoneID, since: start, limit: PageLimit(records: Self.limit), desiredKeys: [], desiredRecordTypes: form.type.map { [$0] })
+            zoneID, since: start, limit: PageLimit(records: Self.limit), desiredKeys: [],
+            desiredRecordTypes: form.type.map { [$0] })
         let page = try await visit.measure { try await visit.database.zoneChanges(request) }
-        let lookup = JournalLookup(visit.database, after: span.base, through: end.position, isComplete: end.progress == .complete)
+        let lookup = JournalLookup(
+            visit.database, after: span.base, through: end.position, isComplete: end.progress == .complete)
         var (rows, only, lost) = ([Row](), 0, 0)
         for change in page.changes {
             let between: Moment?
@@ -92,10 +98,13 @@ struct ChangedAgain: ViewModel {
         self.rows = rows
         let isAll = start == upto && !page.moreComing
         let looked = Digits.grouped(page.changes.count)
-        let which = isAll ? form.type.map { ", for the \(looked) of type \($0)" } ?? "" : ", for the \(looked) on this page"
+        let which =
+            isAll ? form.type.map { ", for the \(looked) of type \($0)" } ?? "" : ", for the \(looked) on this page"
         finding = "From the journal\(which): \(Self.words(found: rows.count - lost, only: only, lost: lost))."
         list = nil
-        next = page.moreComing ? visit.place.link("changes", form.parameters(since: form.since, upto: upto, again: page.syncToken)) : nil
+        next =
+            page.moreComing
+            ? visit.place.link("changes", form.parameters(since: form.since, upto: upto, again: page.syncToken)) : nil
         hasLinks = next != nil || back != nil
     }
 
@@ -126,7 +135,8 @@ extension ChangedAgain.Moment {
     fileprivate init(_ entry: RecordJournalEntry, visit: Visit) {
         self.init(
             kind: entry.act.rawValue, kindText: entry.act.rawValue, position: Digits.grouped(entry.position),
-            when: ValueView(.time(entry.signature.timestamp)), by: visit.people.name(of: entry.signature.userRecordName))
+            when: ValueView(.time(entry.signature.timestamp)), by: visit.people.name(of: entry.signature.userRecordName)
+        )
     }
 }
 
@@ -161,13 +171,16 @@ struct JournalLookup: Sendable {
     func past(of change: RecordChange) async throws -> Past {
         if change.kind == .created, isComplete { return .unchanged }
         let recordID = change.recordID
-        let then = try await database.journal(RecordJournalRequest(recordID, before: through.addingSaturated(1), limit: PageLimit(records: 1, bytes: 0)))
+        let then = try await database.journal(
+            RecordJournalRequest(recordID, before: through.addingSaturated(1), limit: PageLimit(records: 1, bytes: 0)))
         if let entry = then.entries.first { return entry.position > after ? .changed(entry) : .unchanged }
-        // A record that was created later did not exist then, unless an earlier record of the same name was deleted and forgotten.
+        // A record that was created later did not exist then, unless an earlier record of the same name was deleted and
+        // forgotten.
         let limits = then.limits
         guard !limits.isOff else { return .unknown }
         let later = try await database.journal(RecordJournalRequest(recordID, limit: Self.later(limits)))
-        guard later.before == nil, later.entries.count < limits.versions, let first = later.entries.last, first.act == .created,
+        guard later.before == nil, later.entries.count < limits.versions, let first = later.entries.last,
+            first.act == .created,
             first.signature.timestamp > limits.oldest(at: .now())
         else { return .unknown }
         return .unchanged
@@ -184,7 +197,8 @@ struct JournalLookup: Sendable {
 
 /// Marks a record that comes before a record it depends on. Clients must handle this order.
 ///
-/// The feed holds each record once, at its latest change. If a parent is saved again later, it therefore comes after its child.
+/// The feed holds each record once, at its latest change. If a parent is saved again later, it therefore comes after
+/// its child.
 struct OrderWarning: ViewModel {
     let text: String
     /// The target's line on the same page, or else the target's page.
@@ -202,12 +216,14 @@ struct OrderWarning: ViewModel {
     }
 
     /// The marks of a page's changes, by index.
-    static func marks(_ changes: [RecordChange], fields: [[Field]], visit: Visit) async throws -> [Int: [OrderWarning]] {
+    static func marks(_ changes: [RecordChange], fields: [[Field]], visit: Visit) async throws -> [Int: [OrderWarning]]
+    {
         guard let zoneID = visit.place.zoneID else { return [:] }
         let dependencies = zip(changes.indices, changes).flatMap { index, change in
             Self.dependencies(change, fields[index], index: index, zoneID: zoneID, place: visit.place)
         }
-        let places = Dictionary(zip(changes.map(\.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
+        let places = Dictionary(
+            zip(changes.map(\.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
         let elsewhere = Set(dependencies.map(\.target)).filter { places[$0] == nil }.sorted().prefix(lookupLimit)
         let positions = try await Self.positions(of: Array(elsewhere), in: zoneID, visit: visit)
         var marks: [Int: [OrderWarning]] = [:]
@@ -218,13 +234,16 @@ struct OrderWarning: ViewModel {
                 marks[dependency.index, default: []].append(OrderWarning(dependency, target: changes[place], at: place))
             } else if let later = positions[dependency.target], let position = change.position, later > position {
                 marks[dependency.index, default: []].append(
-                    OrderWarning(dependency, at: later, href: visit.place.link(toRecord: dependency.target, in: zoneID)))
+                    OrderWarning(dependency, at: later, href: visit.place.link(toRecord: dependency.target, in: zoneID))
+                )
             }
         }
         return marks
     }
 
-    private static func dependencies(_ change: RecordChange, _ fields: [Field], index: Int, zoneID: ZoneID, place: Place) -> [Dependency] {
+    private static func dependencies(
+        _ change: RecordChange, _ fields: [Field], index: Int, zoneID: ZoneID, place: Place
+    ) -> [Dependency] {
         guard change.kind != .deleted, let record = change.record else { return [] }
         var dependencies: [Dependency] = []
         var seen: Set<Name> = [change.recordID.recordName]
@@ -232,7 +251,8 @@ struct OrderWarning: ViewModel {
             dependencies.append(Dependency(index: index, target: parent, role: "parent"))
         }
         for field in fields {
-            for case .reference(let reference) in field.value.elements where reference.zoneID.map({ place.isSame($0, zoneID) }) ?? true {
+            for case .reference(let reference) in field.value.elements
+            where reference.zoneID.map({ place.isSame($0, zoneID) }) ?? true {
                 guard seen.insert(reference.recordName).inserted else { continue }
                 dependencies.append(Dependency(index: index, target: reference.recordName, role: "\(field.name)"))
             }
@@ -240,11 +260,16 @@ struct OrderWarning: ViewModel {
         return dependencies
     }
 
-    /// The position of each target that is not on the page. The times of records don't tell: restored and mirrored ones keep old times.
+    /// The position of each target that is not on the page. The times of records don't tell: restored and mirrored ones
+    /// keep old times.
     private static func positions(of names: [Name], in zoneID: ZoneID, visit: Visit) async throws -> [Name: Int64] {
         guard visit.database.can(.positionRecords) else { return [:] }
         var positions: [Name: Int64] = [:]
-        for name in names { positions[name] = try await visit.measure { try await visit.database.position(of: RecordID(recordName: name, zoneID: zoneID)) }?.latest }
+        for name in names {
+            positions[name] = try await visit.measure {
+                try await visit.database.position(of: RecordID(recordName: name, zoneID: zoneID))
+            }?.latest
+        }
         return positions
     }
 
@@ -261,6 +286,7 @@ struct OrderWarning: ViewModel {
     private init(_ dependency: Dependency, at position: Int64, href: String) {
         self.href = href
         text = "\(dependency.role) comes later"
-        explanation = "\(dependency.target), its \(dependency.role), was saved again later, at position \(Digits.grouped(position)), further down the feed"
+        explanation =
+            "\(dependency.target), its \(dependency.role), was saved again later, at position \(Digits.grouped(position)), further down the feed"
     }
 }

@@ -12,7 +12,9 @@ extension CodePanel {
         var zone = [JSONObject.Member(name: "zoneID", value: writer.zoneValue)]
         if let token = form.since { zone.append(JSONObject.Member(name: "syncToken", value: .string(token.text))) }
         zone += CodeWriter.keyMembers(keys)
-        if let type = form.type { zone.append(JSONObject.Member(name: "desiredRecordTypes", value: .array([.string(type.string)]))) }
+        if let type = form.type {
+            zone.append(JSONObject.Member(name: "desiredRecordTypes", value: .array([.string(type.string)])))
+        }
         let options = RecordJSON.laidOut(.object(JSONObject(zone)))
         // CloudKit JS documents neither a limit nor an order.
         zone.append(JSONObject.Member(name: "resultsLimit", value: .integer(Int64(form.limit))))
@@ -35,7 +37,8 @@ extension CodePanel {
                     }
                     """),
                 writer.command(
-                    "changes/zone", [JSONObject.Member(name: "zones", value: .array([.object(JSONObject(zone))]))], of: subject),
+                    "changes/zone", [JSONObject.Member(name: "zones", value: .array([.object(JSONObject(zone))]))],
+                    of: subject),
             ])
     }
 
@@ -66,7 +69,8 @@ extension CodePanel {
 
 // MARK: - Pulls in Swift
 
-/// A pull of changes in Swift (Apple's reference pages CKDatabase, CKFetchRecordZoneChangesOperation and CKFetchDatabaseChangesOperation).
+/// A pull of changes in Swift (Apple's reference pages CKDatabase, CKFetchRecordZoneChangesOperation and
+/// CKFetchDatabaseChangesOperation).
 ///
 /// A CKServerChangeToken can't be created from a web services token: an app uses the token that it archived.
 struct SwiftChangesCode {
@@ -88,68 +92,72 @@ struct SwiftChangesCode {
         if form.isReverse { warnings.append("CloudKit.framework pulls only oldest first") }
         let head = writer.swiftHead(warnings: warnings) + Self.tokenLines(isSince: form.since != nil)
         let asked = keys.map { ", desiredKeys: \(CodeWriter.swiftList($0))" } ?? ""
-        text = (head + [
-            "let changes = try await database.recordZoneChanges(",
-            "    inZoneWith: zoneID, since: token\(asked), resultsLimit: \(form.limit))",
-            "for (recordID, result) in changes.modificationResultsByID {",
-            "    print(recordID.recordName, try result.get().record)",
-            "}",
-            "for deletion in changes.deletions { print(\"deleted\", deletion.recordID.recordName) }",
-            "// Archive the token for the next pull. While moreComing is true, fetch again with it.",
-            "let newToken = try NSKeyedArchiver.archivedData(withRootObject: changes.changeToken, requiringSecureCoding: true)",
-            "print(newToken.count, changes.moreComing)",
-        ]).joined(separator: "\n")
-        operationText = (head + [
-            "let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration()",
-            "configuration.previousServerChangeToken = token",
-            "configuration.resultsLimit = \(form.limit)",
-        ] + (keys.map { ["configuration.desiredKeys = \(CodeWriter.swiftList($0))"] } ?? []) + [
-            "let operation = CKFetchRecordZoneChangesOperation(",
-            "    recordZoneIDs: [zoneID], configurationsByRecordZoneID: [zoneID: configuration])",
-            "// Otherwise the operation fetches all pages.",
-            "operation.fetchAllChanges = false",
-            "operation.recordWasChangedBlock = { recordID, result in print(recordID.recordName, result) }",
-            "operation.recordWithIDWasDeletedBlock = { recordID, recordType in print(\"deleted\", recordID.recordName, recordType) }",
-            "operation.recordZoneFetchResultBlock = { zoneID, result in",
-            "    switch result {",
-            "    // Archive the token for the next pull. While moreComing is true, fetch again with it.",
-            "    case .success(let (newToken, _, moreComing)): print(newToken, moreComing)",
-            "    case .failure(let error): print(zoneID.zoneName, error)",
-            "    }",
-            "}",
-            "operation.fetchRecordZoneChangesResultBlock = { result in",
-            "    if case .failure(let error) = result { print(error) }",
-            "}",
-            "database.add(operation)",
-        ]).joined(separator: "\n")
+        text =
+            (head + [
+                "let changes = try await database.recordZoneChanges(",
+                "    inZoneWith: zoneID, since: token\(asked), resultsLimit: \(form.limit))",
+                "for (recordID, result) in changes.modificationResultsByID {",
+                "    print(recordID.recordName, try result.get().record)",
+                "}",
+                "for deletion in changes.deletions { print(\"deleted\", deletion.recordID.recordName) }",
+                "// Archive the token for the next pull. While moreComing is true, fetch again with it.",
+                "let newToken = try NSKeyedArchiver.archivedData(withRootObject: changes.changeToken, requiringSecureCoding: true)",
+                "print(newToken.count, changes.moreComing)",
+            ]).joined(separator: "\n")
+        operationText =
+            (head + [
+                "let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration()",
+                "configuration.previousServerChangeToken = token",
+                "configuration.resultsLimit = \(form.limit)",
+            ] + (keys.map { ["configuration.desiredKeys = \(CodeWriter.swiftList($0))"] } ?? []) + [
+                "let operation = CKFetchRecordZoneChangesOperation(",
+                "    recordZoneIDs: [zoneID], configurationsByRecordZoneID: [zoneID: configuration])",
+                "// Otherwise the operation fetches all pages.",
+                "operation.fetchAllChanges = false",
+                "operation.recordWasChangedBlock = { recordID, result in print(recordID.recordName, result) }",
+                "operation.recordWithIDWasDeletedBlock = { recordID, recordType in print(\"deleted\", recordID.recordName, recordType) }",
+                "operation.recordZoneFetchResultBlock = { zoneID, result in",
+                "    switch result {",
+                "    // Archive the token for the next pull. While moreComing is true, fetch again with it.",
+                "    case .success(let (newToken, _, moreComing)): print(newToken, moreComing)",
+                "    case .failure(let error): print(zoneID.zoneName, error)",
+                "    }",
+                "}",
+                "operation.fetchRecordZoneChangesResultBlock = { result in",
+                "    if case .failure(let error) = result { print(error) }",
+                "}",
+                "database.add(operation)",
+            ]).joined(separator: "\n")
     }
 
     /// A pull of the changed zones of a database.
     init(databaseSince token: ChangeToken?, writer: CodeWriter) {
         let head = writer.swiftHead() + Self.tokenLines(isSince: token != nil)
-        text = (head + [
-            "let changes = try await database.databaseChanges(since: token)",
-            "for zone in changes.modifications { print(\"changed\", zone.zoneID.zoneName) }",
-            "for zone in changes.deletions { print(\"deleted\", zone.zoneID.zoneName) }",
-            "// Archive the token for the next pull. While moreComing is true, fetch again with it.",
-            "let newToken = try NSKeyedArchiver.archivedData(withRootObject: changes.changeToken, requiringSecureCoding: true)",
-            "print(newToken.count, changes.moreComing)",
-        ]).joined(separator: "\n")
-        operationText = (head + [
-            "let operation = CKFetchDatabaseChangesOperation(previousServerChangeToken: token)",
-            "// Otherwise the operation fetches all pages.",
-            "operation.fetchAllChanges = false",
-            "operation.recordZoneWithIDChangedBlock = { print(\"changed\", $0.zoneName) }",
-            "operation.recordZoneWithIDWasDeletedBlock = { print(\"deleted\", $0.zoneName) }",
-            "operation.recordZoneWithIDWasPurgedBlock = { print(\"purged\", $0.zoneName) }",
-            "operation.fetchDatabaseChangesResultBlock = { result in",
-            "    switch result {",
-            "    // Archive the token for the next pull. While moreComing is true, fetch again with it.",
-            "    case .success(let (newToken, moreComing)): print(newToken, moreComing)",
-            "    case .failure(let error): print(error)",
-            "    }",
-            "}",
-            "database.add(operation)",
-        ]).joined(separator: "\n")
+        text =
+            (head + [
+                "let changes = try await database.databaseChanges(since: token)",
+                "for zone in changes.modifications { print(\"changed\", zone.zoneID.zoneName) }",
+                "for zone in changes.deletions { print(\"deleted\", zone.zoneID.zoneName) }",
+                "// Archive the token for the next pull. While moreComing is true, fetch again with it.",
+                "let newToken = try NSKeyedArchiver.archivedData(withRootObject: changes.changeToken, requiringSecureCoding: true)",
+                "print(newToken.count, changes.moreComing)",
+            ]).joined(separator: "\n")
+        operationText =
+            (head + [
+                "let operation = CKFetchDatabaseChangesOperation(previousServerChangeToken: token)",
+                "// Otherwise the operation fetches all pages.",
+                "operation.fetchAllChanges = false",
+                "operation.recordZoneWithIDChangedBlock = { print(\"changed\", $0.zoneName) }",
+                "operation.recordZoneWithIDWasDeletedBlock = { print(\"deleted\", $0.zoneName) }",
+                "operation.recordZoneWithIDWasPurgedBlock = { print(\"purged\", $0.zoneName) }",
+                "operation.fetchDatabaseChangesResultBlock = { result in",
+                "    switch result {",
+                "    // Archive the token for the next pull. While moreComing is true, fetch again with it.",
+                "    case .success(let (newToken, moreComing)): print(newToken, moreComing)",
+                "    case .failure(let error): print(error)",
+                "    }",
+                "}",
+                "database.add(operation)",
+            ]).joined(separator: "\n")
     }
 }

@@ -15,7 +15,8 @@ struct FeedSpan: Sendable {
     var base: Int64 { begin?.base ?? 0 }
 
     init(_ form: RecordFeedForm, of zoneID: ZoneID, visit: Visit) async throws {
-        let first: TokenExplanation? = if let since = form.since { try await Self.meaning(of: since, visit) } else { nil }
+        let first: TokenExplanation? =
+            if let since = form.since { try await Self.meaning(of: since, visit) } else { nil }
         begin = first.flatMap { $0.stands(in: zoneID, of: visit.place) ? $0 : nil }
         guard let upto = form.upto else {
             (end, refusal) = (nil, nil)
@@ -46,7 +47,9 @@ struct FeedSpan: Sendable {
     private static func refusal(
         _ end: TokenExplanation?, begin: TokenExplanation?, form: RecordFeedForm, zoneID: ZoneID, visit: Visit
     ) -> SpanRefusal? {
-        guard let end else { return SpanRefusal("This store can't \(Capability.explainTokens.rawValue).", "Leave the second token out.") }
+        guard let end else {
+            return SpanRefusal("This store can't \(Capability.explainTokens.rawValue).", "Leave the second token out.")
+        }
         let zoneName = visit.zoneName(zoneID)
         let wanted = "Paste a token from a pull of the zone \(zoneName)."
         switch end.standing {
@@ -58,13 +61,18 @@ struct FeedSpan: Sendable {
             return SpanRefusal("The second token is a database token. It has no position in a zone.", wanted)
         case .zone(nil): return SpanRefusal("The second token belongs to a zone that no longer exists.", wanted)
         case .zone(let other?) where !visit.place.isSame(other, zoneID):
-            return SpanRefusal("The second token belongs to the zone \(visit.zoneName(other)). Each zone has its own positions.", wanted)
+            return SpanRefusal(
+                "The second token belongs to the zone \(visit.zoneName(other)). Each zone has its own positions.",
+                wanted)
         case .zone: break
         }
         if case .expired(let why) = end.standing {
             return SpanRefusal(
-                "The second token has expired: \(why).", "Its changes are no longer known. Leave it out to see changes up to now.",
-                link: Frame.Link(text: "Show changes up to now", href: visit.place.link("changes", form.parameters(since: form.since))))
+                "The second token has expired: \(why).",
+                "Its changes are no longer known. Leave it out to see changes up to now.",
+                link: Frame.Link(
+                    text: "Show changes up to now",
+                    href: visit.place.link("changes", form.parameters(since: form.since))))
         }
         if end.progress == .reversePull {
             return SpanRefusal(
@@ -97,13 +105,16 @@ struct FeedSpan: Sendable {
     /// A page of the changes.
     func page(_ form: RecordFeedForm, of zoneID: ZoneID, visit: Visit) async throws -> ZoneChangesPage {
         let request = ZoneChangesRequest(
-            zoneID, since: form.since, limit: PageLimit(records: form.limit), desiredKeys: form.returnsSystemFieldsOnly ? [] : nil,
+            zoneID, since: form.since, limit: PageLimit(records: form.limit),
+            desiredKeys: form.returnsSystemFieldsOnly ? [] : nil,
             desiredRecordTypes: form.type.map { [$0] }, reverse: form.isReverse && form.upto == nil)
         var page = try await visit.measure { try await visit.database.zoneChanges(request) }
         guard let end, let upto = form.upto else { return page }
         let inside = page.changes.prefix { $0.position.map { $0 <= end.position } ?? true }
         var isOver = !page.moreComing || inside.count < page.changes.count
-        if !isOver, let reached = try await Self.explain(page.syncToken, visit) { isOver = reached.position >= end.position }
+        if !isOver, let reached = try await Self.explain(page.syncToken, visit) {
+            isOver = reached.position >= end.position
+        }
         page.changes = Array(inside)
         page.moreComing = !isOver
         // After the last page, a client knows everything up to the second token.

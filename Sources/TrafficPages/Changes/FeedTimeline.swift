@@ -4,7 +4,8 @@ internal import RecordStore
 internal import Records
 internal import RequestLog
 
-/// The distribution of a zone's changes in its feed, with marks for the tokens, the page, the present, and the positions of the clients.
+/// The distribution of a zone's changes in its feed, with marks for the tokens, the page, the present, and the
+/// positions of the clients.
 struct FeedTimeline: ViewModel {
     struct Mark: ViewModel {
         let letter: String
@@ -54,9 +55,12 @@ struct FeedTimeline: ViewModel {
 
 extension FeedTimeline {
     /// - Returns: `nil` if the engine can't outline the feed, or the feed is empty.
-    init?(_ page: ZoneChangesPage?, of span: FeedSpan, _ form: RecordFeedForm, in zoneID: ZoneID, visit: Visit) async throws {
+    init?(_ page: ZoneChangesPage?, of span: FeedSpan, _ form: RecordFeedForm, in zoneID: ZoneID, visit: Visit)
+        async throws
+    {
         guard visit.database.can(.outlineFeed),
-            let whole = try await FeedOutline.unlessEmpty(FeedOutlineRequest(zoneID, stretches: Self.stretchCount), visit.database, visit)
+            let whole = try await FeedOutline.unlessEmpty(
+                FeedOutlineRequest(zoneID, stretches: Self.stretchCount), visit.database, visit)
         else { return nil }
         // The later pages of a part that was zoomed in on keep its range.
         let from = form.isZoomed ? span.base : span.begin?.position ?? 0
@@ -64,21 +68,25 @@ extension FeedTimeline {
         var outline = whole
         if form.isZoomed, span.refusal == nil,
             let part = try await FeedOutline.unlessEmpty(
-                FeedOutlineRequest(zoneID, after: from, through: to, stretches: Self.stretchCount), visit.database, visit)
+                FeedOutlineRequest(zoneID, after: from, through: to, stretches: Self.stretchCount), visit.database,
+                visit)
         {
             outline = part
         }
         guard let ruler = FeedScale(outline), let all = FeedScale(whole) else { return nil }
         let most = outline.stretches.map(\.changes).max() ?? 0
         let times = outline.times
-        bars = Bar.all(outline, ruler, ground: Self.ground, height: Self.height, times: times) { $0.through <= from ? "had" : $0.after >= to ? "later" : "asked" }
+        bars = Bar.all(outline, ruler, ground: Self.ground, height: Self.height, times: times) {
+            $0.through <= from ? "had" : $0.after >= to ? "later" : "asked"
+        }
         stretchWidth = outline.stretches.first.map { ruler.percents(of: $0.through - $0.after) } ?? "100"
         let shown = page.flatMap { FeedScale.ends($0.changes.compactMap(\.position)) }
         self.page = shown.map { Part(x: ruler.x($0.first), width: ruler.width($0.first, $0.last, least: 0.4)) }
         lost = Part(lostOf: outline, ruler)
         let clients = try await FeedClient.all(of: zoneID, visit)
         self.clients = clients.map { Mark(letter: "", x: ruler.x($0.position)) }
-        let marks = [span.begin.map { Token($0, isBegin: true) }, span.end.map { Token($0, isBegin: false) }].compactMap { $0 }
+        let marks = [span.begin.map { Token($0, isBegin: true) }, span.end.map { Token($0, isBegin: false) }].compactMap
+        { $0 }
         self.marks = Self.marks(marks, ruler)
         ticks = Tick.all(outline, ruler, times: times)
         stretches = Self.stretches(outline, times: times, form, span, visit)
@@ -101,7 +109,12 @@ extension FeedTimeline {
             letter = isBegin ? "A" : "B"
             position = explanation.position
             let shown = Digits.grouped(position)
-            text = !isBegin ? "up to \(shown)" : !isOfPull ? "since \(shown)" : "your token: \(shown) (page of a pull that began at \(Digits.grouped(explanation.base)))"
+            text =
+                !isBegin
+                ? "up to \(shown)"
+                : !isOfPull
+                    ? "since \(shown)"
+                    : "your token: \(shown) (page of a pull that began at \(Digits.grouped(explanation.base)))"
             moment = isBegin && isOfPull ? nil : explanation.moment
             note = !isOfPull ? moment?.agoText(at: .now()) : isBegin ? nil : "a page of an unfinished pull"
         }
@@ -111,7 +124,9 @@ extension FeedTimeline {
         let isClose = tokens.count == 2 && abs(ruler.share(tokens[0].position, tokens[1].position)) < 0.03
         return tokens.map { token in
             let isFirst = tokens.allSatisfy { (token.position, token.letter) <= ($0.position, $0.letter) }
-            return Mark(letter: token.letter, x: ruler.x(token.position), anchor: !isClose ? "middle" : isFirst ? "end" : "start")
+            return Mark(
+                letter: token.letter, x: ruler.x(token.position),
+                anchor: !isClose ? "middle" : isFirst ? "end" : "start")
         }
     }
 
@@ -123,22 +138,32 @@ extension FeedTimeline {
     ) -> [Legend] {
         var legend = marks.map { mark in
             Legend(
-                letter: mark.letter, tone: "token", text: mark.text, href: nil, when: mark.moment.map { ValueView(.time($0)) }, note: mark.note)
+                letter: mark.letter, tone: "token", text: mark.text, href: nil,
+                when: mark.moment.map { ValueView(.time($0)) }, note: mark.note)
         }
         if let shown {
-            let text = shown.first == shown.last ? Digits.grouped(shown.first) : "\(Digits.grouped(shown.first)) to \(Digits.grouped(shown.last))"
-            legend.append(Legend(letter: "", tone: "page", text: "this page: positions \(text)", href: nil, when: nil, note: nil))
+            let text =
+                shown.first == shown.last
+                ? Digits.grouped(shown.first) : "\(Digits.grouped(shown.first)) to \(Digits.grouped(shown.last))"
+            legend.append(
+                Legend(letter: "", tone: "page", text: "this page: positions \(text)", href: nil, when: nil, note: nil))
         }
         if outline.floor > 0 {
             let text = "tokens before \(Digits.grouped(outline.floor)) have expired"
-            legend.append(Legend(letter: "", tone: "lost", text: text, href: nil, when: nil, note: "older deletions were purged"))
+            legend.append(
+                Legend(letter: "", tone: "lost", text: text, href: nil, when: nil, note: "older deletions were purged"))
         }
         legend += clients.map { client in
             Legend(
                 letter: "", tone: "stand", text: client.name, href: client.href, when: nil,
-                note: client.behind == 0 ? "has everything" : "at \(Digits.grouped(client.position)), \(Digits.count(client.behind, "change")) behind")
+                note: client.behind == 0
+                    ? "has everything"
+                    : "at \(Digits.grouped(client.position)), \(Digits.count(client.behind, "change")) behind")
         }
-        legend.append(Legend(letter: "", tone: "now", text: "newest change: \(Digits.grouped(outline.position))", href: nil, when: nil, note: nil))
+        legend.append(
+            Legend(
+                letter: "", tone: "now", text: "newest change: \(Digits.grouped(outline.position))", href: nil,
+                when: nil, note: nil))
         return legend
     }
 
@@ -158,7 +183,9 @@ extension FeedTimeline {
     // MARK: Links
 
     /// A description of each stretch, with a link to its changes.
-    private static func stretches(_ outline: FeedOutline, times: [Timestamp?], _ form: RecordFeedForm, _ span: FeedSpan, _ visit: Visit) -> [Stretch] {
+    private static func stretches(
+        _ outline: FeedOutline, times: [Timestamp?], _ form: RecordFeedForm, _ span: FeedSpan, _ visit: Visit
+    ) -> [Stretch] {
         outline.stretches.enumerated().filter { $0.element.changes > 0 }.map { index, stretch in
             let next = index + 1 < outline.stretches.count ? outline.stretches[index + 1] : nil
             var upto = next?.token
@@ -168,15 +195,22 @@ extension FeedTimeline {
             let hasEnds = (stretch.token != nil || index == 0 && !form.isZoomed) && (upto != nil || isLast)
             return Stretch(
                 number: index, positions: stretch.positionsText,
-                href: hasEnds ? visit.place.link("changes", form.parameters(since: stretch.token, upto: upto, isZoomed: form.isZoomed)) : nil,
+                href: hasEnds
+                    ? visit.place.link(
+                        "changes", form.parameters(since: stretch.token, upto: upto, isZoomed: form.isZoomed)) : nil,
                 changes: Digits.count(stretch.changes, "change"), when: times[index].map { ValueView(.time($0)) })
         }
     }
 
     /// A link to a timeline of the requested part, if it is a small part of the whole, or back to the whole.
-    private static func zoom(_ form: RecordFeedForm, from: Int64, to: Int64, all: FeedScale, isPart: Bool, _ visit: Visit) -> Frame.Link? {
+    private static func zoom(
+        _ form: RecordFeedForm, from: Int64, to: Int64, all: FeedScale, isPart: Bool, _ visit: Visit
+    ) -> Frame.Link? {
         func link(_ text: String, _ isZoomed: Bool) -> Frame.Link {
-            Frame.Link(text: text, href: visit.place.link("changes", form.parameters(since: form.since, upto: form.upto, isZoomed: isZoomed)))
+            Frame.Link(
+                text: text,
+                href: visit.place.link(
+                    "changes", form.parameters(since: form.since, upto: form.upto, isZoomed: isZoomed)))
         }
         if isPart { return link("Show the whole zone", false) }
         let share = all.share(from, to)
@@ -204,7 +238,9 @@ struct FeedScale: Sendable {
 
     /// - Returns: `nil` if the outline has no stretches.
     init?(_ outline: FeedOutline) {
-        guard let first = outline.stretches.first, let last = outline.stretches.last, first.after < last.through else { return nil }
+        guard let first = outline.stretches.first, let last = outline.stretches.last, first.after < last.through else {
+            return nil
+        }
         (start, end) = (first.after, last.through)
     }
 
@@ -238,7 +274,8 @@ struct FeedScale: Sendable {
 
 // MARK: - Drawing
 
-/// The parts of a drawing of a zone's feed: the bars of its changes, the part without tokens, and the dates or positions.
+/// The parts of a drawing of a zone's feed: the bars of its changes, the part without tokens, and the dates or
+/// positions.
 extension FeedTimeline {
     struct Bar: ViewModel {
         let x: String
@@ -270,15 +307,19 @@ extension FeedTimeline.Bar {
     ///   - height: the height of the highest bar, in pixels.
     ///   - times: of the stretches, see ``FeedOutline/times``.
     static func all(
-        _ outline: FeedOutline, _ ruler: FeedScale, ground: Int, height: Int, times: [Timestamp?], tone: (FeedOutline.Stretch) -> String
+        _ outline: FeedOutline, _ ruler: FeedScale, ground: Int, height: Int, times: [Timestamp?],
+        tone: (FeedOutline.Stretch) -> String
     ) -> [FeedTimeline.Bar] {
         let most = max(outline.stretches.map(\.changes).max() ?? 0, 1)
         return zip(outline.stretches, times).filter { $0.0.changes > 0 }.map { stretch, time in
             let own = max(2, Int((Double(stretch.changes) / Double(most) * Double(height)).rounded()))
             return FeedTimeline.Bar(
-                x: ruler.x(stretch.after), width: ruler.width(stretch.after, stretch.through, least: 0.15, gap: 0.15), y: ground - own, height: own,
+                x: ruler.x(stretch.after), width: ruler.width(stretch.after, stretch.through, least: 0.15, gap: 0.15),
+                y: ground - own, height: own,
                 tone: tone(stretch),
-                tip: "\(stretch.positionsText): \(Digits.count(stretch.changes, "change"))\(time.map { ", from \($0.utcText) UTC" } ?? "")")
+                tip:
+                    "\(stretch.positionsText): \(Digits.count(stretch.changes, "change"))\(time.map { ", from \($0.utcText) UTC" } ?? "")"
+            )
         }
     }
 }
@@ -302,37 +343,47 @@ extension FeedTimeline.Tick {
         return Set((0..<4).map { $0 * count / 4 }).sorted().map { index in
             let stretch = outline.stretches[index]
             let text = (index == 0 ? "position " : "") + Digits.grouped(stretch.after + 1)
-            return FeedTimeline.Tick(x: index == 0 ? "0" : ruler.x(stretch.after), anchor: index == 0 ? "start" : "middle", text: text)
+            return FeedTimeline.Tick(
+                x: index == 0 ? "0" : ruler.x(stretch.after), anchor: index == 0 ? "start" : "middle", text: text)
         }
     }
 
-    private static func dates(_ times: [Timestamp?], _ outline: FeedOutline, _ ruler: FeedScale) -> [FeedTimeline.Tick] {
+    private static func dates(_ times: [Timestamp?], _ outline: FeedOutline, _ ruler: FeedScale) -> [FeedTimeline.Tick]
+    {
         let count = outline.stretches.count
         let quarters = Set((0..<4).map { $0 * count / 4 }).sorted()
         var ticks: [FeedTimeline.Tick] = []
         var day = ""
         for (number, start) in quarters.enumerated() {
             let next = number + 1 < quarters.count ? quarters[number + 1] : count
-            guard let index = (start..<next).first(where: { times[$0] != nil }), let began = times[index] else { continue }
+            guard let index = (start..<next).first(where: { times[$0] != nil }), let began = times[index] else {
+                continue
+            }
             let stretch = outline.stretches[index]
             // The first label of a day shows the date, the others of the same day show the time.
             let text = began.utcText
             let isSameDay = text.hasPrefix(day) && !day.isEmpty
             let words = isSameDay ? String(text.dropFirst(11).prefix(5)) : String(text.prefix(number == 0 ? 16 : 10))
             if ticks.last.map({ !$0.text.hasSuffix(words) }) ?? true {
-                ticks.append(FeedTimeline.Tick(x: number == 0 ? "0" : ruler.x(stretch.after), anchor: number == 0 ? "start" : "middle", text: words))
+                ticks.append(
+                    FeedTimeline.Tick(
+                        x: number == 0 ? "0" : ruler.x(stretch.after), anchor: number == 0 ? "start" : "middle",
+                        text: words))
             }
             day = String(text.prefix(10))
         }
         // A time beside the first date would only take room where the next label is another date.
-        if ticks.count > 1, ticks[1].text.count == 10 { ticks[0] = FeedTimeline.Tick(x: "0", anchor: "start", text: String(ticks[0].text.prefix(10))) }
+        if ticks.count > 1, ticks[1].text.count == 10 {
+            ticks[0] = FeedTimeline.Tick(x: "0", anchor: "start", text: String(ticks[0].text.prefix(10)))
+        }
         return ticks
     }
 }
 
 extension FeedOutline {
-    /// The time of each stretch's first change; `nil` for all if they run backwards or into the future. Restored, mirrored and imported records
-    /// keep the times of their modification, which are not those of their changes in this feed.
+    /// The time of each stretch's first change; `nil` for all if they run backwards or into the future. Restored,
+    /// mirrored and imported records keep the times of their modification, which are not those of their changes in this
+    /// feed.
     var times: [Timestamp?] {
         var latest = Timestamp(milliseconds: .min)
         let now = Timestamp.now()
@@ -344,7 +395,9 @@ extension FeedOutline {
     }
 
     /// - Returns: `nil` for an empty feed, and for a zone that the database refuses: the page itself shows the error.
-    static func unlessEmpty(_ request: FeedOutlineRequest, _ database: any RecordDatabase, _ visit: Visit) async throws -> FeedOutline? {
+    static func unlessEmpty(_ request: FeedOutlineRequest, _ database: any RecordDatabase, _ visit: Visit) async throws
+        -> FeedOutline?
+    {
         do {
             let outline = try await visit.measure { try await database.outline(request) }
             return outline.stretches.isEmpty ? nil : outline
@@ -385,16 +438,19 @@ struct FeedClient: Sendable {
         var (clients, tried) = ([FeedClient](), 0)
         for history in visit.log.clients.histories(in: address.container) where history.user == user {
             for part in history.parts where part.address == address {
-                guard let feed = part.feeds.first(where: { $0.zoneID.map { visit.place.isSame($0, zoneID) } ?? false }), let token = feed.lastGiven
+                guard let feed = part.feeds.first(where: { $0.zoneID.map { visit.place.isSame($0, zoneID) } ?? false }),
+                    let token = feed.lastGiven
                 else { continue }
                 if clients.count == limit || tried == triedLimit { return clients }
                 tried += 1
-                guard let explanation = try await tokens.explanation(of: token, in: address, of: user), explanation.standing == .good,
+                guard let explanation = try await tokens.explanation(of: token, in: address, of: user),
+                    explanation.standing == .good,
                     let behind = explanation.changesAfter
                 else { continue }
                 clients.append(
                     FeedClient(
-                        name: history.identity.label, href: visit.place.link("clients") + "#\(history.anchor)", position: explanation.position, behind: behind))
+                        name: history.identity.label, href: visit.place.link("clients") + "#\(history.anchor)",
+                        position: explanation.position, behind: behind))
             }
         }
         return clients

@@ -124,7 +124,8 @@ extension RecordFeedView {
                     try await span.check(form, of: zoneID, visit: visit)
                 }
                 if span.refusal == nil, isBetween {
-                    changedAgain = try await ChangedAgain(span, form, in: zoneID, isLast: page.map { !$0.moreComing } ?? false, visit: visit)
+                    changedAgain = try await ChangedAgain(
+                        span, form, in: zoneID, isLast: page.map { !$0.moreComing } ?? false, visit: visit)
                 }
             } catch let error as RecordError {
                 complaint = PageError(error, advice: TokenAdvice.sentences(for: error, sent: form.since?.text))
@@ -137,19 +138,27 @@ extension RecordFeedView {
         let offersNew = isEmpty && form.since == nil && !isBetween ? try await visit.canSave(in: zoneID) : false
         return RecordFeedView(
             title: "Changes · \(visit.zoneName(zoneID))",
-            folded: folded(form, page, after: span.begin, zone: visit.zoneName(zoneID), isChecked: changedAgain != nil, visit: visit),
+            folded: folded(
+                form, page, after: span.begin, zone: visit.zoneName(zoneID), isChecked: changedAgain != nil,
+                visit: visit),
             action: "\(place.path)/changes",
-            hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, zones: visit.zoneChoices(allowsAll: true),
+            hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
+            zones: visit.zoneChoices(allowsAll: true),
             types: [Choice("", "all types", isSelected: form.type == nil)]
                 + visit.types.map { Choice($0.name.string, $0.name.string, isSelected: $0.name == form.type) },
-            limits: Set([50, 100, 200, form.limit]).sorted().map { Choice(String($0), String($0), isSelected: $0 == form.limit) },
-            token: token, upto: upto, isSince: form.since != nil, isBetween: isBetween, returnsSystemFieldsOnly: form.returnsSystemFieldsOnly, isReverse: form.isReverse,
-            complaint: complaint, refusal: complaint == nil ? span.refusal : nil, timeline: timeline, rows: rows, orderNote: orderNote(rows),
+            limits: Set([50, 100, 200, form.limit]).sorted().map {
+                Choice(String($0), String($0), isSelected: $0 == form.limit)
+            },
+            token: token, upto: upto, isSince: form.since != nil, isBetween: isBetween,
+            returnsSystemFieldsOnly: form.returnsSystemFieldsOnly, isReverse: form.isReverse,
+            complaint: complaint, refusal: complaint == nil ? span.refusal : nil, timeline: timeline, rows: rows,
+            orderNote: orderNote(rows),
             nothing: nothing?.what, nothingMeans: nothing?.means,
             newRecord: offersNew ? place.link("record/new", form.type.map { [("type", $0.string)] } ?? []) : nil,
             emptyPage: page.map { $0.changes.isEmpty && $0.moreComing } ?? false,
             changedAgain: changedAgain,
-            noFeed: hasFeed ? nil : NoFeed(place, reason: place.hasFeed ? NoFeed.defaultZoneReason : NoFeed.publicReason),
+            noFeed: hasFeed
+                ? nil : NoFeed(place, reason: place.hasFeed ? NoFeed.defaultZoneReason : NoFeed.publicReason),
             newToken: page.map { page in
                 TokenOutput(
                     text: page.syncToken.text, again: place.link("changes", form.parameters(since: page.syncToken)),
@@ -160,10 +169,13 @@ extension RecordFeedView {
             feed: isBetween
                 ? nil
                 : page.flatMap { page in
-                    // The token of an unfinished reverse pull can't be followed, and after a page of a first pull nobody wants all old
-                    // changes as new ones, so following starts at the present.
-                    let isOpen = page.moreComing && (form.isReverse || form.since == nil || span.begin?.progress == .firstPull)
-                    return (isOpen ? current : page.syncToken).map { FeedPanel(visit, zoneID: page.zoneID, form: form, start: $0) }
+                    // The token of an unfinished reverse pull can't be followed, and after a page of a first pull
+                    // nobody wants all old changes as new ones, so following starts at the present.
+                    let isOpen =
+                        page.moreComing && (form.isReverse || form.since == nil || span.begin?.progress == .firstPull)
+                    return (isOpen ? current : page.syncToken).map {
+                        FeedPanel(visit, zoneID: page.zoneID, form: form, start: $0)
+                    }
                 },
             // The API has no requests with an end token.
             code: hasFeed && !isBetween ? CodePanel(changesOf: zoneID, form: form, visit: visit) : nil,
@@ -172,45 +184,68 @@ extension RecordFeedView {
 
     /// - Parameter isChecked: true if the page answers without a list of its own.
     private static func folded(
-        _ form: RecordFeedForm, _ page: ZoneChangesPage?, after begin: TokenExplanation?, zone: String, isChecked: Bool, visit: Visit
+        _ form: RecordFeedForm, _ page: ZoneChangesPage?, after begin: TokenExplanation?, zone: String, isChecked: Bool,
+        visit: Visit
     ) -> FoldedForm {
-        let what = if form.upto != nil { "Records of \(zone) that last changed between two tokens" } else if form.since != nil {
-            begin.map { "Changes of \(zone) after \(Digits.grouped($0.position))" } ?? "Changes of \(zone) since the token"
-        } else { "All records of \(zone) by latest change" }
+        let what =
+            if form.upto != nil { "Records of \(zone) that last changed between two tokens" } else if form.since != nil
+            {
+                begin.map { "Changes of \(zone) after \(Digits.grouped($0.position))" }
+                    ?? "Changes of \(zone) since the token"
+            } else { "All records of \(zone) by latest change" }
         let type = form.type.map { ", only \($0)" } ?? ""
         let fields = form.returnsSystemFieldsOnly ? ", system fields only" : ""
-        let outcome = page.map { page in page.changes.isEmpty ? "no changes" : Digits.count(page.changes.count, "change") + (page.moreComing ? ", more coming" : "") }
+        let outcome = page.map { page in
+            page.changes.isEmpty
+                ? "no changes" : Digits.count(page.changes.count, "change") + (page.moreComing ? ", more coming" : "")
+        }
         return FoldedForm(
-            "\(what)\(type)\(fields)\(form.isReverse && form.upto == nil ? ", newest first" : "")", outcome: outcome ?? (isChecked ? "changed again" : "not fetched"),
+            "\(what)\(type)\(fields)\(form.isReverse && form.upto == nil ? ", newest first" : "")",
+            outcome: outcome ?? (isChecked ? "changed again" : "not fetched"),
             isAnswered: page != nil || isChecked, visit: visit)
     }
 
     private static func nothing(_ form: RecordFeedForm) -> (what: String, means: String) {
         if let type = form.type {
             if form.upto != nil {
-                return ("No changes of type \(type) between the two tokens.", "No record of this type was last changed between the tokens. Other types may have changes.")
+                return (
+                    "No changes of type \(type) between the two tokens.",
+                    "No record of this type was last changed between the tokens. Other types may have changes."
+                )
             }
             return form.since == nil
                 ? ("The zone has no records of type \(type).", "It may have records of other types.")
-                : ("No changes of type \(type) since the token.", "The client has everything of this type. There may be changes of other types.")
+                : (
+                    "No changes of type \(type) since the token.",
+                    "The client has everything of this type. There may be changes of other types."
+                )
         }
         if form.upto != nil {
-            return ("No changes between the two tokens.", "No record\(form.type.map { " of the type \($0)" } ?? "") was last changed between the tokens.")
+            return (
+                "No changes between the two tokens.",
+                "No record\(form.type.map { " of the type \($0)" } ?? "") was last changed between the tokens."
+            )
         }
         return form.since == nil
             ? ("The zone has no records.", "Its token can be used: later saves come after it.")
-            : ("No changes since the token.", "The client has everything. The new token below has the position of the old one.")
+            : (
+                "No changes since the token.",
+                "The client has everything. The new token below has the position of the old one."
+            )
     }
 
     private static func orderNote(_ rows: [Row]) -> String? {
         let count = rows.count { !$0.marks.isEmpty }
         if count == 0 { return nil }
-        return "\(Digits.count(count, "record")) here \(count == 1 ? "comes" : "come") before a record \(count == 1 ? "it depends" : "they depend") on. "
+        return
+            "\(Digits.count(count, "record")) here \(count == 1 ? "comes" : "come") before a record \(count == 1 ? "it depends" : "they depend") on. "
             + "This is the real order of commits. The feed has each record once, at its latest change, so a record that is saved again moves "
             + "behind the records that refer to it. A client keeps the reference and resolves it when the target arrives."
     }
 
-    private static func rows(_ page: ZoneChangesPage, of span: FeedSpan, form: RecordFeedForm, visit: Visit) async throws -> [Row] {
+    private static func rows(_ page: ZoneChangesPage, of span: FeedSpan, form: RecordFeedForm, visit: Visit)
+        async throws -> [Row]
+    {
         let decoded = try page.changes.map { try $0.record?.fields.decoded() ?? [] }
         let links = try await visit.links(toAssetsOf: page.changes.compactMap(\.record))
         // Newest first, every record comes before its dependencies, so the marks would carry no information.
@@ -221,18 +256,25 @@ extension RecordFeedView {
             let record = change.record
             let isDeletion = change.kind == .deleted
             return Row(
-                anchor: change.anchor(at: index), position: change.positionText, kind: change.kindName(isFirst: isFirst), kindText: change.kindText(isFirst: isFirst),
+                anchor: change.anchor(at: index), position: change.positionText,
+                kind: change.kindName(isFirst: isFirst), kindText: change.kindText(isFirst: isFirst),
                 recordName: change.recordID.recordName.string,
                 title: record.flatMap { record in
-                    titles.title(of: record.recordType, Dictionary(decoded[index].map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first }))
+                    titles.title(
+                        of: record.recordType,
+                        Dictionary(decoded[index].map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first }))
                 },
                 href: visit.place.link(toRecord: change.recordID.recordName, in: page.zoneID),
                 type: record?.recordType.string ?? RecordChange.untold,
-                fields: isDeletion ? "–" : form.returnsSystemFieldsOnly ? "not requested" : decoded[index].map(\.name.string).joined(separator: ", "),
+                fields: isDeletion
+                    ? "–"
+                    : form.returnsSystemFieldsOnly
+                        ? "not requested" : decoded[index].map(\.name.string).joined(separator: ", "),
                 assets: links.map { Self.assets(decoded[index], $0) } ?? [],
                 when: record.map { ValueView(.time($0.modified.timestamp)) } ?? .missing,
                 by: record.map { visit.people.name(of: $0.modified.userRecordName) } ?? RecordChange.untold,
-                device: record?.modified.device, tag: record?.recordChangeTag ?? RecordChange.untold, marks: marks[index] ?? [])
+                device: record?.modified.device, tag: record?.recordChangeTag ?? RecordChange.untold,
+                marks: marks[index] ?? [])
         }
     }
 }
@@ -244,7 +286,10 @@ extension RecordFeedView {
     private static func assets(_ fields: [Field], _ links: AssetLinks) -> [ValueView] {
         let all = fields.lazy.flatMap { field in field.value.assets.map { (field.name, $0) } }
         return all.prefix(assetLimit).map { name, asset in
-            ValueView(.asset(asset.shownName(in: name), href: links.downloadURL(of: asset, in: name), size: Digits.bytes(asset.size)))
+            ValueView(
+                .asset(
+                    asset.shownName(in: name), href: links.downloadURL(of: asset, in: name),
+                    size: Digits.bytes(asset.size)))
         }
     }
 }
@@ -256,7 +301,9 @@ extension RecordFeedView.Foot {
             count: Digits.count(page.changes.count, "change"),
             left: page.moreComing ? "more coming" : isEnd ? "nothing more up to the token" : "nothing more",
             milliseconds: visit.stopwatch.elapsed.millisecondsText,
-            next: page.moreComing ? visit.place.link("changes", form.parameters(since: page.syncToken, upto: form.upto, isZoomed: form.isZoomed)) : nil,
+            next: page.moreComing
+                ? visit.place.link(
+                    "changes", form.parameters(since: page.syncToken, upto: form.upto, isZoomed: form.isZoomed)) : nil,
             tokenName: isEnd ? "second token" : "new token", againName: isEnd ? "Fetch later changes" : "Fetch again")
     }
 }
@@ -269,9 +316,12 @@ extension RecordChange {
     var kindName: String { kind?.rawValue ?? "saved" }
     var kindText: String { kind == .recreated ? "re-created" : kindName }
 
-    /// - Parameter isFirst: true in a pull without a token. To it every record is new, so the dates tell whether it was modified.
+    /// - Parameter isFirst: true in a pull without a token. To it every record is new, so the dates tell whether it was
+    ///   modified.
     func kindName(isFirst: Bool) -> String {
-        if isFirst, kind == .created, let record, record.created.timestamp < record.modified.timestamp { return Kind.modified.rawValue }
+        if isFirst, kind == .created, let record, record.created.timestamp < record.modified.timestamp {
+            return Kind.modified.rawValue
+        }
         return kindName
     }
 
@@ -328,7 +378,8 @@ struct RecordFeedForm: Sendable {
     /// - Parameters:
     ///   - token: the start token; `nil` for the beginning.
     ///   - upto: the end token; `nil` for the present.
-    ///   - again: lists the records that changed again after the end, starting at this token. An empty token is the end itself.
+    ///   - again: lists the records that changed again after the end, starting at this token. An empty token is the end
+    ///     itself.
     func parameters(
         since token: ChangeToken?, upto: ChangeToken? = nil, again: ChangeToken? = nil, isZoomed: Bool = false
     ) -> [(name: String, value: String)] {
@@ -380,7 +431,9 @@ struct FeedPanel: ViewModel {
     init(_ visit: Visit, zoneID: ZoneID, form: RecordFeedForm, start token: ChangeToken) {
         let place = visit.place.inZone(zoneID)
         var parameters = [(name: "zone", value: zoneID.zoneName.string)]
-        if place.address.scope == .shared, let owner = zoneID.ownerRecordName { parameters.append(("owner", owner.string)) }
+        if place.address.scope == .shared, let owner = zoneID.ownerRecordName {
+            parameters.append(("owner", owner.string))
+        }
         if let user = place.user { parameters.append(("skylightUser", user)) }
         // Like every page, the panel shows the stored data, so it excludes injected faults.
         parameters.append(("skylightRehearse", "none"))
@@ -392,7 +445,9 @@ struct FeedPanel: ViewModel {
         start = token.text
         usualTitles = RecordTitles.usualFields.map(\.string).joined(separator: " ")
         titles = visit.titles.chosen.map { TitleField(recordType: $0.key.string, field: $0.value.string) }
-        people = visit.people.recent(Self.peopleLimit).map { Person(recordName: $0.userRecordName.string, name: $0.displayName) }
+        people = visit.people.recent(Self.peopleLimit).map {
+            Person(recordName: $0.userRecordName.string, name: $0.displayName)
+        }
     }
 }
 

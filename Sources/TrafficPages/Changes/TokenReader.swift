@@ -30,7 +30,9 @@ final class TokenReader {
     }
 
     /// - Returns: `nil` if the engine can't explain the token, or did not issue it.
-    func explanation(of token: ChangeToken, in address: DatabaseAddress, of user: Name) async throws -> TokenExplanation? {
+    func explanation(of token: ChangeToken, in address: DatabaseAddress, of user: Name) async throws
+        -> TokenExplanation?
+    {
         let key = Key(address: address, user: user)
         if let known = explained[key]?[token] { return known }
         if isExhausted { return nil }
@@ -49,7 +51,9 @@ final class TokenReader {
     private func database(_ key: Key) async throws -> any RecordDatabase {
         if let database = databases[key] { return database }
         let engine = engine
-        let database = try await measure.measure { try await engine.database(key.address, as: Caller(userRecordName: key.user)) }
+        let database = try await measure.measure {
+            try await engine.database(key.address, as: Caller(userRecordName: key.user))
+        }
         databases[key] = database
         return database
     }
@@ -89,7 +93,9 @@ struct TokenInput: ViewModel {
         } else {
             facts.append("before the first change")
         }
-        if case .zone = explanation.subject, let count = explanation.changesAfter { facts.append("\(Digits.count(count, "change")) after it") }
+        if case .zone = explanation.subject, let count = explanation.changesAfter {
+            facts.append("\(Digits.count(count, "change")) after it")
+        }
         self.facts = facts
         switch explanation.standing {
         case .good: (standing, tone) = ("valid", "good")
@@ -106,7 +112,10 @@ struct TokenInput: ViewModel {
         }
         let (moment, today) = (receipt.received.utcText, Timestamp.now().utcText.prefix(10))
         let day = moment.hasPrefix(today) ? "today" : String(moment.prefix(10))
-        return ["received \(moment.dropFirst(11).prefix(5)) UTC \(day)", "\(Digits.count(receipt.pullsSince, "pull")) since"]
+        return [
+            "received \(moment.dropFirst(11).prefix(5)) UTC \(day)",
+            "\(Digits.count(receipt.pullsSince, "pull")) since",
+        ]
     }
 }
 
@@ -138,7 +147,10 @@ enum TokenAdvice {
                 ]
             }
         case _ where error.code == .zoneNotFound:
-            ["The zone was deleted or purged, or is no longer shared.", "Delete the client's copy of it. The database's changes list it as deleted."]
+            [
+                "The zone was deleted or purged, or is no longer shared.",
+                "Delete the client's copy of it. The database's changes list it as deleted.",
+            ]
         default: []
         }
     }

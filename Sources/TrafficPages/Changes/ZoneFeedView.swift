@@ -66,7 +66,9 @@ extension ZoneFeedView {
                 let request = DatabaseChangesRequest(since: since)
                 let answer = try await visit.measure { try await visit.database.databaseChanges(request) }
                 page = answer
-                rows = since == nil ? try await currentRows(answer, visit: visit) : try await changedRows(answer, visit: visit)
+                rows =
+                    since == nil
+                    ? try await currentRows(answer, visit: visit) : try await changedRows(answer, visit: visit)
             } catch let error as RecordError {
                 complaint = PageError(error, advice: TokenAdvice.sentences(for: error, sent: text))
             }
@@ -81,14 +83,22 @@ extension ZoneFeedView {
             title: "Changes",
             folded: FoldedForm(
                 isSince && !text.isEmpty ? "Zones that changed since the token" : "All zones by latest change",
-                outcome: page == nil ? "not fetched" : rows.isEmpty ? "no zones" : Digits.count(rows.count, "zone"), isAnswered: page != nil, visit: visit),
-            action: "\(place.path)/changes", hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
-            zones: visit.zoneChoices(allowsAll: true), token: token, isSince: isSince && !text.isEmpty, complaint: complaint, rows: rows,
-            nothing: isEmpty ? (isSince && !text.isEmpty ? "No zone has changed since the token." : "No zone has a changes feed yet.") : nil,
-            noFeed: place.hasFeed ? nil : NoFeed(place, reason: NoFeed.publicReason), newToken: page.map { output($0.syncToken) },
+                outcome: page == nil ? "not fetched" : rows.isEmpty ? "no zones" : Digits.count(rows.count, "zone"),
+                isAnswered: page != nil, visit: visit),
+            action: "\(place.path)/changes",
+            hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
+            zones: visit.zoneChoices(allowsAll: true), token: token, isSince: isSince && !text.isEmpty,
+            complaint: complaint, rows: rows,
+            nothing: isEmpty
+                ? (isSince && !text.isEmpty
+                    ? "No zone has changed since the token." : "No zone has a changes feed yet.") : nil,
+            noFeed: place.hasFeed ? nil : NoFeed(place, reason: NoFeed.publicReason),
+            newToken: page.map { output($0.syncToken) },
             explainAction: "\(place.path)/token", others: isEmpty && !isSince ? try await visit.othersWithData() : [],
             gone: try await isSince ? nil : gone(visit),
-            code: place.hasFeed ? CodePanel(zoneChangesSince: isSince && !text.isEmpty ? ChangeToken(text: text) : nil, visit: visit) : nil,
+            code: place.hasFeed
+                ? CodePanel(zoneChangesSince: isSince && !text.isEmpty ? ChangeToken(text: text) : nil, visit: visit)
+                : nil,
             foot: page.map { page in
                 Foot(
                     count: Digits.count(rows.count, "zone"), milliseconds: visit.stopwatch.elapsed.millisecondsText,
@@ -99,7 +109,9 @@ extension ZoneFeedView {
     private static func gone(_ visit: Visit) async throws -> Frame.Link? {
         guard let count = try await DeletedZones(visit)?.count else { return nil }
         let zones = visit.place.with { $0.zone = .unspecified }.link("zones")
-        return Frame.Link(text: count == 1 ? "1 zone was deleted" : "\(Digits.grouped(count)) zones were deleted", href: zones + "#gone")
+        return Frame.Link(
+            text: count == 1 ? "1 zone was deleted" : "\(Digits.grouped(count)) zones were deleted",
+            href: zones + "#gone")
     }
 
     /// The current zones. Zones with a feed are in the order of their latest change.
@@ -109,7 +121,8 @@ extension ZoneFeedView {
             rows.append(try await Row(zone.zoneID, change: nil, token: nil, isList: true, visit: visit))
         }
         for change in page.changes.reversed() where change.kind == .changed {
-            rows.append(try await Row(change.zoneID, change: change, token: change.syncToken, isList: true, visit: visit))
+            rows.append(
+                try await Row(change.zoneID, change: change, token: change.syncToken, isList: true, visit: visit))
         }
         return rows
     }
@@ -117,14 +130,17 @@ extension ZoneFeedView {
     private static func changedRows(_ page: DatabaseChangesPage, visit: Visit) async throws -> [Row] {
         var rows: [Row] = []
         for change in page.changes {
-            rows.append(try await Row(change.zoneID, change: change, token: change.syncToken, isList: false, visit: visit))
+            rows.append(
+                try await Row(change.zoneID, change: change, token: change.syncToken, isList: false, visit: visit))
         }
         return rows
     }
 }
 
 extension ZoneFeedView.Row {
-    fileprivate init(_ zoneID: ZoneID, change: ZoneChange?, token: ChangeToken?, isList: Bool, visit: Visit) async throws {
+    fileprivate init(_ zoneID: ZoneID, change: ZoneChange?, token: ChangeToken?, isList: Bool, visit: Visit)
+        async throws
+    {
         let isGone = change.map { $0.kind != .changed } ?? false
         let place = visit.place.inZone(zoneID)
         name = visit.zoneName(zoneID)

@@ -54,27 +54,46 @@ extension ClientLane {
     /// The lane of a client in a zone.
     /// - Parameter newest: the position of the newest change; `nil` if it is not known.
     init(
-        _ lane: SyncLanes.Lane, _ requests: [ServedRequest], newest: Int64?, ruler: FeedScale?, tokens: TokenReader, at now: Timestamp, _ visit: Visit
+        _ lane: SyncLanes.Lane, _ requests: [ServedRequest], newest: Int64?, ruler: FeedScale?, tokens: TokenReader,
+        at now: Timestamp, _ visit: Visit
     ) async throws {
         let (feed, client) = (lane.feed, lane.client)
         let address = client.address
         let there = visit.place(of: lane.user, in: address)
         let (words, tone) = try await ClientPanel.Row.distance(feed, in: address, user: lane.user, tokens: tokens)
         let lastGiven = feed.lastGiven
-        stand = if let lastGiven { try await tokens.stand(of: lastGiven, in: address, of: lane.user, visit) } else { nil }
-        let given: TokenExplanation? = if let lastGiven { try await tokens.explanation(of: lastGiven, in: address, of: lane.user) } else { nil }
-        let sent: TokenExplanation? = if let token = feed.lastSent { try await tokens.explanation(of: token, in: address, of: lane.user) } else { nil }
+        stand =
+            if let lastGiven { try await tokens.stand(of: lastGiven, in: address, of: lane.user, visit) } else { nil }
+        let given: TokenExplanation? =
+            if let lastGiven { try await tokens.explanation(of: lastGiven, in: address, of: lane.user) } else { nil }
+        let sent: TokenExplanation? =
+            if let token = feed.lastSent { try await tokens.explanation(of: token, in: address, of: lane.user) } else {
+                nil
+            }
         let isBehind = given?.standing == .good && (given?.changesAfter ?? 0) > 0
         var notes: [Note] = []
         if let error = feed.error {
-            let request = feed.deliveries.last.map { visit.place.link("requests", [("id", $0.requestID)]) } ?? there.link("requests")
-            notes.append(Note(text: "Its last fetch failed: \(error.code.rawValue), \(error.reason).", link: Frame.Link(text: "Request", href: request)))
+            let request =
+                feed.deliveries.last.map { visit.place.link("requests", [("id", $0.requestID)]) }
+                ?? there.link("requests")
+            notes.append(
+                Note(
+                    text: "Its last fetch failed: \(error.code.rawValue), \(error.reason).",
+                    link: Frame.Link(text: "Request", href: request)))
         }
-        for flag in ClientPanel.Flag.all(feed.warnings.filter { now.milliseconds - $0.value.time.milliseconds < Self.warningAge }, visit) {
+        for flag in ClientPanel.Flag.all(
+            feed.warnings.filter { now.milliseconds - $0.value.time.milliseconds < Self.warningAge }, visit)
+        {
             notes.append(Note(text: flag.sentence, link: Frame.Link(text: flag.word, href: flag.href)))
         }
         let zoneID = lane.zoneID
-        lacking = isBehind ? lastGiven.map { Frame.Link(text: "Missing changes", href: there.inZone(zoneID).link("changes", [("since", "1"), ("token", $0.text)])) } : nil
+        lacking =
+            isBehind
+            ? lastGiven.map {
+                Frame.Link(
+                    text: "Missing changes",
+                    href: there.inZone(zoneID).link("changes", [("since", "1"), ("token", $0.text)]))
+            } : nil
         next = isBehind ? try await Self.next(after: lastGiven, lane, at: there, tokens, visit) : []
         let (state, href) = (tone == "warn" ? "\(words) behind" : words, stand?.href)
         self.state = given.flatMap { feed.moreComing ? Self.stopped(at: $0, of: newest) : nil } ?? state
@@ -82,7 +101,9 @@ extension ClientLane {
         isTroubled = isBehind || tone == "bad" || !notes.isEmpty
         self.tone = isBehind ? "warn" : tone
         self.notes = notes
-        track = ruler.flatMap { ruler in given.flatMap { Track($0, sent: sent, isBehind: tone != "good", state: state, href: href, ruler) } }
+        track = ruler.flatMap { ruler in
+            given.flatMap { Track($0, sent: sent, isBehind: tone != "good", state: state, href: href, ruler) }
+        }
         name = lane.history.identity.label
         self.href = visit.place.link("clients") + "#\(lane.history.anchor)"
         user = visit.people.name(of: lane.user)
@@ -100,7 +121,9 @@ extension ClientLane {
         seen = last.agoText(at: now)
         self.requests = Self.link(to: history, count: history.parts.reduce(0) { $0 + $1.requestCount }, visit)
         (isTroubled, isBehind) = (false, false)
-        (state, tone) = (pullsZones ? "Requests about other zones and databases" : "It never fetched the changes of a zone", "faint")
+        (state, tone) = (
+            pullsZones ? "Requests about other zones and databases" : "It never fetched the changes of a zone", "faint"
+        )
         (stand, lacking, track) = (nil, nil, nil)
         (next, notes) = ([], [])
         dots = LaneDot.all(requests, at: now, visit)
@@ -108,28 +131,37 @@ extension ClientLane {
 
     private static func link(to history: ClientHistory, count: Int, _ visit: Visit) -> Frame.Link {
         let handle = visit.people.user(history.user)?.handle ?? history.user.string
-        return Frame.Link(text: Digits.count(count, "request"), href: visit.place.link("requests", [("client", history.id), ("by", handle)]))
+        return Frame.Link(
+            text: Digits.count(count, "request"),
+            href: visit.place.link("requests", [("client", history.id), ("by", handle)]))
     }
 
-    /// The state of a client that left the other pages of a pull; `nil` for a pull from new to old, which has the last changes.
+    /// The state of a client that left the other pages of a pull; `nil` for a pull from new to old, which has the last
+    /// changes.
     private static func stopped(at given: TokenExplanation, of newest: Int64?) -> String? {
-        guard given.standing == .good, given.progress != .reversePull, let count = given.changesAfter else { return nil }
+        guard given.standing == .good, given.progress != .reversePull, let count = given.changesAfter else {
+            return nil
+        }
         let place = Digits.grouped(given.position) + (newest.map { " of \(Digits.grouped($0))" } ?? "")
         return "Stopped at position \(place): \(Digits.count(count, "change")) not fetched, moreComing was true"
     }
 
     /// The first records that the client lacks. A container in iCloud is not asked.
-    private static func next(after token: ChangeToken?, _ lane: SyncLanes.Lane, at there: Place, _ tokens: TokenReader, _ visit: Visit) async throws -> [RecordLink] {
+    private static func next(
+        after token: ChangeToken?, _ lane: SyncLanes.Lane, at there: Place, _ tokens: TokenReader, _ visit: Visit
+    ) async throws -> [RecordLink] {
         guard let token, visit.connection == nil else { return [] }
         let database = try await tokens.database(lane.client.address, of: lane.user)
         let titles = visit.titles
-        let request = ZoneChangesRequest(lane.zoneID, since: token, limit: PageLimit(records: named), desiredKeys: titles.fields)
+        let request = ZoneChangesRequest(
+            lane.zoneID, since: token, limit: PageLimit(records: named), desiredKeys: titles.fields)
         do {
             let page = try await visit.measure { try await database.zoneChanges(request) }
             return try page.changes.map { change in
                 let name = change.recordID.recordName
                 return RecordLink(
-                    href: there.link(toRecord: name, in: lane.zoneID), recordName: name.string, title: try change.record.flatMap { try titles.title(of: $0) })
+                    href: there.link(toRecord: name, in: lane.zoneID), recordName: name.string,
+                    title: try change.record.flatMap { try titles.title(of: $0) })
             }
         } catch is RecordError {
             // The token may have expired a moment ago. The next load says so.
@@ -140,7 +172,10 @@ extension ClientLane {
 
 extension ClientLane.Track {
     /// - Returns: `nil` without a page that explains the token.
-    fileprivate init?(_ given: TokenExplanation, sent: TokenExplanation?, isBehind: Bool, state: String, href: String?, _ ruler: FeedScale) {
+    fileprivate init?(
+        _ given: TokenExplanation, sent: TokenExplanation?, isBehind: Bool, state: String, href: String?,
+        _ ruler: FeedScale
+    ) {
         guard let href else { return nil }
         let position = given.position
         let stretch = PulledRange(sent: sent, given: given)
@@ -150,7 +185,10 @@ extension ClientLane.Track {
         let above = FeedTimeline.Part(x: ruler.x(position), width: ruler.width(position, ruler.end, least: 0))
         let isReverse = given.progress == .reversePull
         had = isReverse ? above : below
-        fresh = stretch.after < stretch.through ? FeedTimeline.Part(x: ruler.x(stretch.after), width: ruler.width(stretch.after, stretch.through, least: 0)) : nil
+        fresh =
+            stretch.after < stretch.through
+            ? FeedTimeline.Part(x: ruler.x(stretch.after), width: ruler.width(stretch.after, stretch.through, least: 0))
+            : nil
         lacks = !isBehind ? nil : isReverse ? below : above
         x = ruler.x(position)
         token = href
@@ -220,7 +258,8 @@ struct LaneDot: ViewModel {
         }
         return latest.reversed().map { slot, request, percent in
             LaneDot(
-                x: "\(Digits.fixed(percent, 2))%", kind: slot.kind.rawValue, shape: slot.kind.shape, tip: tip(request, others: (counts[slot] ?? 1) - 1),
+                x: "\(Digits.fixed(percent, 2))%", kind: slot.kind.rawValue, shape: slot.kind.shape,
+                tip: tip(request, others: (counts[slot] ?? 1) - 1),
                 href: visit.place.link("requests", [("id", request.id)]))
         }
     }
@@ -228,7 +267,11 @@ struct LaneDot: ViewModel {
     private static func tip(_ request: ServedRequest, others: Int) -> String {
         var parts = [request.operation]
         let changes = request.pulls.reduce(0) { $0 + $1.changes }
-        if !request.pulls.isEmpty { parts.append(Digits.count(changes, "change")) } else if request.records > 0 { parts.append(Digits.count(request.records, "record")) }
+        if !request.pulls.isEmpty {
+            parts.append(Digits.count(changes, "change"))
+        } else if request.records > 0 {
+            parts.append(Digits.count(request.records, "record"))
+        }
         parts.append([request.statusWords, request.errorWords].compactMap(\.self).joined(separator: " "))
         parts.append("\(request.started.utcText.prefix(19)) UTC")
         if others > 0 { parts.append("and \(Digits.count(others, "similar request")) around it") }
@@ -249,12 +292,15 @@ struct LaneDot: ViewModel {
 
 extension LaneDot.Kind {
     fileprivate init(_ request: ServedRequest) {
-        self = request.hasErrors ? .failed : request.operation.hasSuffix("/modify") ? .saved : request.pulls.isEmpty ? .other : .pulled
+        self =
+            request.hasErrors
+            ? .failed : request.operation.hasSuffix("/modify") ? .saved : request.pulls.isEmpty ? .other : .pulled
     }
 }
 
-/// Maps the age of a request to a point on a line, in percent: a day ago at the left end, now at the right one. The last seconds get as much room
-/// as the hours before them, so one line shows the request of just now beside those of the morning.
+/// Maps the age of a request to a point on a line, in percent: a day ago at the left end, now at the right one. The
+/// last seconds get as much room as the hours before them, so one line shows the request of just now beside those of
+/// the morning.
 enum AgeScale {
     /// The greatest age on the line, in milliseconds.
     static let reach: Int64 = 86_400_000
@@ -268,6 +314,11 @@ enum AgeScale {
     }
 
     static let ticks: [FeedTimeline.Tick] =
-        [(reach, "start", "1 day ago"), (3_600_000, "middle", "1 h"), (600_000, "middle", "10 min"), (60_000, "middle", "1 min"), (0, "end", "now")]
-        .compactMap { age, anchor, text in percent(age).map { FeedTimeline.Tick(x: "\(Digits.fixed($0, 2))%", anchor: anchor, text: text) } }
+        [
+            (reach, "start", "1 day ago"), (3_600_000, "middle", "1 h"), (600_000, "middle", "10 min"),
+            (60_000, "middle", "1 min"), (0, "end", "now"),
+        ]
+        .compactMap { age, anchor, text in
+            percent(age).map { FeedTimeline.Tick(x: "\(Digits.fixed($0, 2))%", anchor: anchor, text: text) }
+        }
 }

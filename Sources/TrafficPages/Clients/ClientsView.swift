@@ -35,15 +35,21 @@ extension ClientsView {
             .sorted { ($0.parts.first?.lastSeen ?? .distantPast) > ($1.parts.first?.lastSeen ?? .distantPast) }
         let tokens = TokenReader(visit)
         var panels: [ClientPanel] = []
-        for history in histories.prefix(limit) { panels.append(try await ClientPanel(history, tokens: tokens, visit: visit)) }
+        for history in histories.prefix(limit) {
+            panels.append(try await ClientPanel(history, tokens: tokens, visit: visit))
+        }
         let left = histories.count - panels.count
         return ClientsView(
-            action: "\(place.path)/clients", hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
+            action: "\(place.path)/clients",
+            hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
             where: isOfServer ? "this server" : "\(place.address.container)",
             areas: [
-                Choice("", "clients of \(place.address.container)", isSelected: !isOfServer), Choice("server", "clients of all containers", isSelected: isOfServer),
+                Choice("", "clients of \(place.address.container)", isSelected: !isOfServer),
+                Choice("server", "clients of all containers", isSelected: isOfServer),
             ],
-            isOff: !visit.log.isOn, clients: panels, more: left > 0 ? "\(Digits.count(left, "more client")) seen earlier." : nil, count: Digits.count(histories.count, "client"),
+            isOff: !visit.log.isOn, clients: panels,
+            more: left > 0 ? "\(Digits.count(left, "more client")) seen earlier." : nil,
+            count: Digits.count(histories.count, "client"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
@@ -109,17 +115,23 @@ extension ClientPanel {
         requestsHref = visit.place.link("requests", [("client", history.id), ("by", handle)])
         last = ValueView(.time(history.parts.map(\.lastSeen).max() ?? Timestamp(milliseconds: 0)))
         lastError = history.parts.compactMap(\.lastFailure).max { $0.time < $1.time }.map { failure in
-            Frame.Link(text: "\(failure.error.code.rawValue): \(failure.error.reason)", href: visit.place.link("requests", [("id", failure.requestID)]))
+            Frame.Link(
+                text: "\(failure.error.code.rawValue): \(failure.error.reason)",
+                href: visit.place.link("requests", [("id", failure.requestID)]))
         }
         var rows: [Row] = []
         var flags: [Flag] = []
         for part in history.parts {
             let feeds = part.feeds
-            for feed in feeds { rows.append(try await Row(feed, of: part, user: history.user, tokens: tokens, visit: visit)) }
+            for feed in feeds {
+                rows.append(try await Row(feed, of: part, user: history.user, tokens: tokens, visit: visit))
+            }
             let told = Set(feeds.flatMap(\.warnings.keys))
             flags += Flag.all(part.warnings.filter { !told.contains($0.key) }, visit)
         }
-        let notifications = visit.log.notifications.latest { $0.user == history.user && $0.address.container == history.parts.first?.address.container }
+        let notifications = visit.log.notifications.latest {
+            $0.user == history.user && $0.address.container == history.parts.first?.address.container
+        }
         for habit in TellingHabit.habits(of: history, notifications) {
             flags.append(ClientPanel.Flag(habit, of: history, requests: requestsHref, visit))
         }
@@ -150,7 +162,8 @@ extension ClientPanel.Flag {
         RequestWarning.allCases.compactMap { warning in
             warnings[warning].map { count in
                 ClientPanel.Flag(
-                    word: warning.title, sentence: warning.sentence, count: count.count == 1 ? "once" : "\(Digits.grouped(count.count)) times",
+                    word: warning.title, sentence: warning.sentence,
+                    count: count.count == 1 ? "once" : "\(Digits.grouped(count.count)) times",
                     href: visit.place.link("requests", [("id", count.requestID)]))
             }
         }
@@ -161,26 +174,40 @@ extension ClientPanel.Flag {
     fileprivate init(_ habit: TellingHabit, of history: ClientHistory, requests: String, _ visit: Visit) {
         switch habit {
         case .toldAndNotFetched(let zones, let since):
-            (word, sentence) = ("notified, did not fetch", "It was notified of changes and has not fetched them since \(since.utcText.prefix(19)) UTC.")
+            (word, sentence) = (
+                "notified, did not fetch",
+                "It was notified of changes and has not fetched them since \(since.utcText.prefix(19)) UTC."
+            )
             let address = history.parts.first?.address ?? visit.place.address
             let place = visit.place(of: history.user, in: address)
             (count, href) = (Digits.count(zones, "zone"), place.link(Tab.notifications.rawValue, [("in", "user")]))
         case .polls(let pulls):
-            (word, sentence) = ("polls", "It fetches without ever having been notified. With a subscription and a token for notifications, it need not poll.")
+            (word, sentence) = (
+                "polls",
+                "It fetches without ever having been notified. With a subscription and a token for notifications, it need not poll."
+            )
             (count, href) = (Digits.count(pulls, "pull"), requests)
         }
     }
 }
 
 extension ClientPanel.Row {
-    fileprivate init(_ feed: ClientFeed, of client: KnownClient, user: Name, tokens: TokenReader, visit: Visit) async throws {
+    fileprivate init(_ feed: ClientFeed, of client: KnownClient, user: Name, tokens: TokenReader, visit: Visit)
+        async throws
+    {
         let address = client.address
         let there = visit.place(of: user, in: address).with { $0.zone = .all }
         zone = feed.zoneID.map { $0.zoneName.string } ?? "the list of zones"
         zoneHref = feed.zoneID.map { there.inZone($0).link("changes") } ?? there.link("changes")
         database = address.words
-        sent = if let token = feed.lastSent { try await tokens.stand(of: token, in: address, of: user, visit) } else { PullRow.Stand(text: "no token", href: nil, note: nil) }
-        given = if let token = feed.lastGiven { try await tokens.stand(of: token, in: address, of: user, visit) } else { nil }
+        sent =
+            if let token = feed.lastSent { try await tokens.stand(of: token, in: address, of: user, visit) } else {
+                PullRow.Stand(text: "no token", href: nil, note: nil)
+            }
+        given =
+            if let token = feed.lastGiven { try await tokens.stand(of: token, in: address, of: user, visit) } else {
+                nil
+            }
         changes = Digits.grouped(feed.changes)
         last = ValueView(.time(feed.lastPulled))
         request = feed.deliveries.last.map { visit.place.link("requests", [("id", $0.requestID)]) }
@@ -194,7 +221,9 @@ extension ClientPanel.Row {
         _ feed: ClientFeed, in address: DatabaseAddress, user: Name, tokens: TokenReader
     ) async throws -> (words: String, tone: String) {
         guard let token = feed.lastGiven else { return ("has nothing yet", "bad") }
-        guard let explanation = try await tokens.explanation(of: token, in: address, of: user) else { return ("unknown", "faint") }
+        guard let explanation = try await tokens.explanation(of: token, in: address, of: user) else {
+            return ("unknown", "faint")
+        }
         switch explanation.standing {
         case .expired(let why): return ("its token expired: \(why)", "bad")
         case .foreign: return ("unknown", "faint")

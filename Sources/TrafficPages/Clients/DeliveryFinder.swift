@@ -108,7 +108,8 @@ struct DeliveryFinder {
     private func search(_ feed: Feed) async throws -> Delivery? {
         var left: Delivery?
         // Searches backwards from the latest pull, because only the delivery of the current version counts.
-        for delivery in feed.feed.deliveries.reversed() where delivery.pull.changes > 0 || delivery.pull.recordTypes != nil {
+        for delivery in feed.feed.deliveries.reversed()
+        where delivery.pull.changes > 0 || delivery.pull.recordTypes != nil {
             guard try await covers(delivery.pull, of: feed) else { continue }
             if leavesOut(delivery.pull.recordTypes) {
                 left = left ?? .otherTypes(source(delivery), asked: delivery.pull.recordTypes?.sorted() ?? [])
@@ -121,7 +122,8 @@ struct DeliveryFinder {
 
     /// Checks pulls that are older than the kept ones.
     private func beyondKeptPulls(_ feed: Feed) async throws -> Delivery? {
-        guard let coverage = feed.feed.coverage, let through = try await explanation(coverage.through, of: feed), through.progress != .reversePull
+        guard let coverage = feed.feed.coverage, let through = try await explanation(coverage.through, of: feed),
+            through.progress != .reversePull
         else { return nil }
         var from: TokenExplanation?
         if let token = coverage.from {
@@ -138,9 +140,11 @@ struct DeliveryFinder {
                 && request.client.id == feed.client.id.client
         }
         for request in requests {
-            for pull in request.pulls where feed.client.normalized(pull.zoneID) == zone && !leavesOut(pull.recordTypes) {
+            for pull in request.pulls where feed.client.normalized(pull.zoneID) == zone && !leavesOut(pull.recordTypes)
+            {
                 guard try await covers(pull, of: feed) else { continue }
-                let source = Delivery.Source(requestID: request.id, started: request.started, operation: request.operation)
+                let source = Delivery.Source(
+                    requestID: request.id, started: request.started, operation: request.operation)
                 return .delivered(source, missing: try missing(pull.keys))
             }
         }
@@ -150,7 +154,8 @@ struct DeliveryFinder {
     /// True if the client took a token from another source than a pull, so that it never requested the earlier
     /// changes. This can be determined only for a record that was saved after the client was first seen.
     private func skipped(_ feed: Feed) async throws -> Delivery? {
-        guard let first = feed.feed.deliveries.first, feed.feed.pullCount == feed.feed.deliveries.count, let sent = first.pull.sent,
+        guard let first = feed.feed.deliveries.first, feed.feed.pullCount == feed.feed.deliveries.count,
+            let sent = first.pull.sent,
             let begin = try await explanation(sent, of: feed), begin.position >= target.position.latest,
             target.record.modified.timestamp > feed.client.firstSeen
         else { return nil }
@@ -160,16 +165,22 @@ struct DeliveryFinder {
     /// The client's position in the feed.
     private func reached(_ feed: Feed) async throws -> Int64 {
         var reached: Int64 = 0
-        let given = [feed.feed.lastGiven, feed.feed.coverage?.through].compactMap(\.self) + feed.feed.deliveries.compactMap(\.pull.given)
+        let given =
+            [feed.feed.lastGiven, feed.feed.coverage?.through].compactMap(\.self)
+            + feed.feed.deliveries.compactMap(\.pull.given)
         for token in given {
-            guard let explanation = try await explanation(token, of: feed), explanation.progress != .reversePull else { continue }
+            guard let explanation = try await explanation(token, of: feed), explanation.progress != .reversePull else {
+                continue
+            }
             reached = max(reached, explanation.position)
         }
         return reached
     }
 
     private func withoutPulls(_ history: ClientHistory) -> Delivery {
-        let here = history.parts.filter { $0.address.container == target.container && $0.address.environment == target.environment }
+        let here = history.parts.filter {
+            $0.address.container == target.container && $0.address.environment == target.environment
+        }
         let zones = Set(here.flatMap { $0.feeds.compactMap { $0.zoneID?.zoneName.string } })
         if !zones.isEmpty { return .otherZones(zones.sorted()) }
         let asksTheDatabase = here.contains { $0.address.scope == (history.user == target.owner ? .private : .shared) }
@@ -179,7 +190,9 @@ struct DeliveryFinder {
     /// The client's pulls of the record's zone.
     private func feed(of history: ClientHistory) -> Feed? {
         let feeds = history.parts.compactMap { client -> Feed? in
-            guard client.address.container == target.container, client.address.environment == target.environment else { return nil }
+            guard client.address.container == target.container, client.address.environment == target.environment else {
+                return nil
+            }
             let zoneID: ZoneID
             switch client.address.scope {
             case .public: return nil
@@ -232,7 +245,8 @@ extension DatabaseAddress {
     var words: String { "\(environment.rawValue), \(scope.rawValue)" }
 }
 
-/// The stretch of a zone's feed that the answer to one pull covered: positions greater than the lower bound, up to the upper one.
+/// The stretch of a zone's feed that the answer to one pull covered: positions greater than the lower bound, up to the
+/// upper one.
 struct PulledRange: Sendable, Hashable {
     let after: Int64
     let through: Int64

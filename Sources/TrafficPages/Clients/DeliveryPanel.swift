@@ -35,9 +35,11 @@ struct DeliveryPanel: ViewModel {
 }
 
 extension RequestLog {
-    /// The latest query, lookup or save whose answer contained the present version of a record, for each of some clients. One search of the log
-    /// covers all of them.
-    fileprivate func answers(holding record: StoredRecord, of owner: Name, to askers: Set<Asker>, in place: DatabaseAddress) -> [Asker: Delivery.Source] {
+    /// The latest query, lookup or save whose answer contained the present version of a record, for each of some
+    /// clients. One search of the log covers all of them.
+    fileprivate func answers(
+        holding record: StoredRecord, of owner: Name, to askers: Set<Asker>, in place: DatabaseAddress
+    ) -> [Asker: Delivery.Source] {
         if askers.isEmpty { return [:] }
         var writer = JSONWriter()
         writer.value(record.recordID.recordName)
@@ -48,20 +50,29 @@ extension RequestLog {
         func holds(_ request: ServedRequest, _ answer: [UInt8]?) -> Bool {
             guard let answer else { return false }
             if request.operation == Delivery.save {
-                // A save begins before its own version exists, so the version tells. A refused save can return the record of the server.
-                return request.itemErrors.allSatisfy { $0.name != record.recordID.recordName } && answer.holds(text) && answer.holds(tag)
+                // A save begins before its own version exists, so the version tells. A refused save can return the
+                // record of the server.
+                return request.itemErrors.allSatisfy { $0.name != record.recordID.recordName } && answer.holds(text)
+                    && answer.holds(tag)
             }
             return request.started >= record.modified.timestamp && answer.holds(text)
         }
         var found: [Asker: Delivery.Source] = [:]
         _ = search(1) { request, bodies in
             guard ["records/query", "records/lookup", Delivery.save].contains(request.operation),
-                request.container == place.container, request.environment == place.environment, let user = request.userRecordName, request.scope == (user == owner ? .private : .shared),
-                request.zoneIDs.isEmpty || request.zoneIDs.contains(where: { $0.zoneName == zoneName && (user == owner || $0.ownerRecordName == owner) })
+                request.container == place.container, request.environment == place.environment,
+                let user = request.userRecordName, request.scope == (user == owner ? .private : .shared),
+                request.zoneIDs.isEmpty
+                    || request.zoneIDs.contains(where: {
+                        $0.zoneName == zoneName && (user == owner || $0.ownerRecordName == owner)
+                    })
             else { return false }
             let asker = Asker(client: request.client.id, user: user)
-            guard askers.contains(asker), found[asker] == nil, holds(request, bodies?.response?.bytes) else { return false }
-            found[asker] = Delivery.Source(requestID: request.id, started: request.started, operation: request.operation)
+            guard askers.contains(asker), found[asker] == nil, holds(request, bodies?.response?.bytes) else {
+                return false
+            }
+            found[asker] = Delivery.Source(
+                requestID: request.id, started: request.started, operation: request.operation)
             // The search ends once every client has an answer.
             return found.count == askers.count
         }
@@ -82,7 +93,8 @@ extension DeliveryPanel {
         /// `nil` for users who do not see the record.
         var delivery: Delivery?
         let reason: SharingReason?
-        /// The request with which the client saved the present version; `nil` if it did not, or got the record in another way.
+        /// The request with which the client saved the present version; `nil` if it did not, or got the record in
+        /// another way.
         var save: Delivery.Source?
 
         var isDelivered: Bool { save != nil || delivery?.isDelivered ?? false }
@@ -120,43 +132,63 @@ extension DeliveryPanel {
         for (history, position) in concerned.prefix(limit) {
             let user = history.user
             let reason: SharingReason? =
-                if user == owner { nil } else { SharingReason(try await sharing.facts(user, Asker(history), isSeen: position != nil)) }
+                if user == owner { nil } else {
+                    SharingReason(try await sharing.facts(user, Asker(history), isSeen: position != nil))
+                }
             var finding = Finding(
-                history: history, name: visit.people.name(of: user), scope: user == owner ? .private : .shared, position: position, reason: reason)
+                history: history, name: visit.people.name(of: user), scope: user == owner ? .private : .shared,
+                position: position, reason: reason)
             if let position {
                 let target = DeliveryFinder.Target(
-                    record: record, position: position, owner: owner, container: address.container, environment: address.environment)
-                finding.delivery = try await DeliveryFinder(target: target, tokens: tokens, log: visit.log).delivery(to: history)
+                    record: record, position: position, owner: owner, container: address.container,
+                    environment: address.environment)
+                finding.delivery = try await DeliveryFinder(target: target, tokens: tokens, log: visit.log).delivery(
+                    to: history)
             }
             findings.append(finding)
         }
-        let lacking = findings.filter { $0.position != nil && !$0.isDelivered }.compactMap { $0.history.map { Asker($0) } }
+        let lacking = findings.filter { $0.position != nil && !$0.isDelivered }.compactMap {
+            $0.history.map { Asker($0) }
+        }
         let answers = visit.log.answers(holding: record, of: owner, to: Set(lacking), in: address)
         for index in findings.indices where !findings[index].isDelivered {
             guard let answer = findings[index].history.flatMap({ answers[Asker($0)] }) else { continue }
-            if answer.operation == Delivery.save { findings[index].save = answer } else { findings[index].delivery = .found(answer) }
+            if answer.operation == Delivery.save {
+                findings[index].save = answer
+            } else {
+                findings[index].delivery = .found(answer)
+            }
         }
         let left = concerned.count - min(concerned.count, limit)
         let position = try await sharing.position(for: actor)
         // Clients without the record come first.
-        let rows = (findings.filter { !$0.isDelivered } + findings.filter(\.isDelivered)).compactMap { Row($0, of: sharing, visit: visit) }
+        let rows = (findings.filter { !$0.isDelivered } + findings.filter(\.isDelivered)).compactMap {
+            Row($0, of: sharing, visit: visit)
+        }
         return DeliveryPanel(
-            lead: (position.map { "The record is at position \(Digits.grouped($0.latest)) of zone \(visit.zoneName(zoneID)). " }
+            lead: (position.map {
+                "The record is at position \(Digits.grouped($0.latest)) of zone \(visit.zoneName(zoneID)). "
+            }
                 ?? "\(visit.people.name(of: owner)) has the record, and \(visit.people.actor.displayName) does not see it. ")
                 + "The table shows how far each client has synced, from the requests in the log, and why a client never got the record."
-                + (left > 0 ? " It has the \(limit) clients seen last; \(Digits.grouped(left)) more are not shown." : ""),
+                + (left > 0
+                    ? " It has the \(limit) clients seen last; \(Digits.grouped(left)) more are not shown." : ""),
             rows: rows,
             others: strangers.isEmpty
                 ? nil
-                : (strangers.count == 1 ? "1 client acts as a user who can't see the zone: " : "\(Digits.grouped(strangers.count)) clients act as users who can't see the zone: ")
+                : (strangers.count == 1
+                    ? "1 client acts as a user who can't see the zone: "
+                    : "\(Digits.grouped(strangers.count)) clients act as users who can't see the zone: ")
                     + Row.list(Set(strangers.map { visit.people.name(of: $0.user) }).sorted()) + ".")
     }
 
     private typealias Candidate = (history: ClientHistory, position: RecordPosition?)
 
-    /// The clients that have the record or could expect it, with the position of the record for each, and all others. Clients of participants come
-    /// first, because the other users of the shared database may be many.
-    private static func concerned(_ histories: [ClientHistory], _ sharing: SharingReader) async throws -> ([Candidate], [ClientHistory]) {
+    /// The clients that have the record or could expect it, with the position of the record for each, and all others.
+    /// Clients of participants come first, because the other users of the shared database may be many.
+    private static func concerned(_ histories: [ClientHistory], _ sharing: SharingReader) async throws -> (
+        [Candidate], [ClientHistory]
+    ) {
         var positions: [Name: RecordPosition] = [:]
         var looked: Set<Name> = []
         var guests: [Candidate] = []
@@ -165,8 +197,12 @@ extension DeliveryPanel {
         for history in histories {
             let user = history.user
             let isParticipant = user == sharing.owner || sharing.isParticipant(user)
-            let usesShared = history.parts.contains { $0.address.scope == .shared && $0.address.environment == sharing.address.environment }
-            if isParticipant || usesShared, looked.insert(user).inserted { positions[user] = try await sharing.position(for: user) }
+            let usesShared = history.parts.contains {
+                $0.address.scope == .shared && $0.address.environment == sharing.address.environment
+            }
+            if isParticipant || usesShared, looked.insert(user).inserted {
+                positions[user] = try await sharing.position(for: user)
+            }
             if isParticipant || positions[user] != nil {
                 guests.append((history, positions[user]))
             } else if usesShared, !sharing.shares.isEmpty || sharing.traces[Asker(history)]?.namedTheZone ?? false {
@@ -179,20 +215,25 @@ extension DeliveryPanel {
     }
 
     /// The users who could expect the record, of whom no client is known.
-    private static func absentees(_ sharing: SharingReader, known: Set<Name>, _ visit: Visit) async throws -> [Finding] {
+    private static func absentees(_ sharing: SharingReader, known: Set<Name>, _ visit: Visit) async throws -> [Finding]
+    {
         var findings: [Finding] = []
         var known = known
         for participant in sharing.expectants where findings.count < limit {
             let address = participant.lookupInfo.emailAddress
             guard let user = participant.user ?? address.flatMap({ visit.people.user(named: $0)?.userRecordName })
             else {
-                findings.append(Finding(history: nil, name: address ?? participant.participantID, scope: .shared, position: nil, reason: .notAccepted))
+                findings.append(
+                    Finding(
+                        history: nil, name: address ?? participant.participantID, scope: .shared, position: nil,
+                        reason: .notAccepted))
                 continue
             }
             guard known.insert(user).inserted else { continue }
             let position = try await sharing.position(for: user)
             let reason = SharingReason(try await sharing.facts(user, nil, isSeen: position != nil))
-            var finding = Finding(history: nil, name: visit.people.name(of: user), scope: .shared, position: position, reason: reason)
+            var finding = Finding(
+                history: nil, name: visit.people.name(of: user), scope: .shared, position: position, reason: reason)
             if position != nil { finding.delivery = .noClient }
             findings.append(finding)
         }
@@ -214,17 +255,26 @@ extension DeliveryPanel.Row {
         // A right that is missing for changes does not keep the record away, but all other reasons in sharing do.
         let hidesDelivery = if let reason = finding.reason, !finding.isDelivered { !reason.isOfWriting } else { false }
         if let delivery = finding.delivery, let position = finding.position, !hidesDelivery {
-            let state = DeliveryState(delivery, of: sharing.record, in: finding.scope, at: position, hasSaved: finding.save != nil, visit: visit)
+            let state = DeliveryState(
+                delivery, of: sharing.record, in: finding.scope, at: position, hasSaved: finding.save != nil,
+                visit: visit)
             (verdict, tone) = (state.verdict, state.tone)
             if let save = finding.save {
                 (verdict, tone) = ("yes", "created")
-                notes.append(DeliveryPanel.Note(text: "It saved this version itself, with", request: Frame.Link(save, visit), advice: nil, next: nil))
+                notes.append(
+                    DeliveryPanel.Note(
+                        text: "It saved this version itself, with", request: Frame.Link(save, visit), advice: nil,
+                        next: nil))
             }
             notes.append(state.note)
         }
-        if let reason = finding.reason, hidesDelivery || reason.isOfWriting { notes.append(DeliveryPanel.Note(reason, for: finding.name, of: sharing, visit: visit)) }
+        if let reason = finding.reason, hidesDelivery || reason.isOfWriting {
+            notes.append(DeliveryPanel.Note(reason, for: finding.name, of: sharing, visit: visit))
+        }
         if notes.isEmpty { return nil }
-        client = finding.history.map { Frame.Link(text: $0.identity.label, href: visit.place.link("clients") + "#" + $0.anchor) }
+        client = finding.history.map {
+            Frame.Link(text: $0.identity.label, href: visit.place.link("clients") + "#" + $0.anchor)
+        }
         (user, self.verdict, self.tone, self.notes) = (finding.name, verdict, tone, notes)
     }
 
@@ -244,9 +294,12 @@ extension DeliveryPanel.Note {
         }
         let words = reason.words(
             SharingReason.Subject(
-                recordName: sharing.record.recordID.recordName, zoneID: zoneID, user: user, owner: visit.people.name(of: sharing.owner),
+                recordName: sharing.record.recordID.recordName, zoneID: zoneID, user: user,
+                owner: visit.people.name(of: sharing.owner),
                 ownerRecordName: sharing.owner, shareName: sharing.share?.record.recordID.recordName, place: place))
-        self.init(text: words.reason, request: reason.source.map { Frame.Link($0, visit) }, advice: words.remedy, next: words.next)
+        self.init(
+            text: words.reason, request: reason.source.map { Frame.Link($0, visit) }, advice: words.remedy,
+            next: words.next)
     }
 }
 
@@ -254,7 +307,8 @@ extension Frame.Link {
     /// Leads to a request.
     fileprivate init(_ source: Delivery.Source, _ visit: Visit) {
         self.init(
-            text: "\(source.operation) of \(source.started.utcText.prefix(19)) UTC", href: visit.place.link("requests", [("id", source.requestID)]))
+            text: "\(source.operation) of \(source.started.utcText.prefix(19)) UTC",
+            href: visit.place.link("requests", [("id", source.requestID)]))
     }
 }
 
@@ -264,7 +318,10 @@ private struct DeliveryState {
     let tone: String
     let note: DeliveryPanel.Note
 
-    init(_ delivery: Delivery, of record: StoredRecord, in scope: DatabaseScope, at position: RecordPosition, hasSaved: Bool, visit: Visit) {
+    init(
+        _ delivery: Delivery, of record: StoredRecord, in scope: DatabaseScope, at position: RecordPosition,
+        hasSaved: Bool, visit: Visit
+    ) {
         let stands = Digits.grouped(position.latest)
         let text: String
         let advice: String?
@@ -274,15 +331,19 @@ private struct DeliveryState {
             source = from
             verdict = missing.isEmpty ? "yes" : "in part"
             tone = missing.isEmpty ? "created" : "recreated"
-            text = missing.isEmpty
+            text =
+                missing.isEmpty
                 ? "It was in the response to"
                 : "It requested only some fields (desiredKeys), so it got the record without \(DeliveryPanel.Row.list(missing.map(\.string))), in the response to"
             advice = nil
         case .deliveredSince(let moment, let missing):
             verdict = missing.isEmpty ? "yes" : "in part"
             tone = missing.isEmpty ? "created" : "recreated"
-            text = "It was in a pull since \(moment.utcText.prefix(19)) UTC that the log no longer has"
-                + (missing.isEmpty ? "." : "; \(DeliveryPanel.Row.list(missing.map(\.string))) \(missing.count == 1 ? "was" : "were") left out (desiredKeys).")
+            text =
+                "It was in a pull since \(moment.utcText.prefix(19)) UTC that the log no longer has"
+                + (missing.isEmpty
+                    ? "."
+                    : "; \(DeliveryPanel.Row.list(missing.map(\.string))) \(missing.count == 1 ? "was" : "were") left out (desiredKeys).")
             advice = nil
         case .found(let from):
             source = from
@@ -292,30 +353,37 @@ private struct DeliveryState {
         case .otherTypes(let from, let asked):
             source = from
             (verdict, tone) = ("no", "deleted")
-            text = "It requested only \(DeliveryPanel.Row.list(asked.map(\.string))) (desiredRecordTypes), and this is a \(record.recordType)." + (from == nil ? "" : " The pull that skipped it:")
+            text =
+                "It requested only \(DeliveryPanel.Row.list(asked.map(\.string))) (desiredRecordTypes), and this is a \(record.recordType)."
+                + (from == nil ? "" : " The pull that skipped it:")
             advice = "Its token is past the record. It must pull without a token to get it."
         case .moreNotFetched(let from, let reached):
             source = from
             (verdict, tone) = ("no", "deleted")
-            text = "It did not fetch all pages: the response had moreComing true. It is at \(Digits.grouped(reached)), the record at \(stands). Its last pull:"
+            text =
+                "It did not fetch all pages: the response had moreComing true. It is at \(Digits.grouped(reached)), the record at \(stands). Its last pull:"
             advice = "It must pull again with the returned token until moreComing is false."
         case .notPulledSince(let from, let reached, let hasEarlierVersion):
             source = from
             (verdict, tone) = ("no", "deleted")
-            text = "It has not pulled since the save: it is at \(Digits.grouped(reached)), the record at \(stands)."
+            text =
+                "It has not pulled since the save: it is at \(Digits.grouped(reached)), the record at \(stands)."
                 + (hasEarlierVersion && !hasSaved ? " It may have an earlier version." : "") + " Its last pull:"
             advice = hasSaved ? "Its next pull returns the record again." : "Its next pull returns the record."
         case .beforeTheLog(let reached):
             (verdict, tone) = ("likely", "created")
-            text = "Its token is at \(Digits.grouped(reached)), past the record at \(stands), and is older than the log. "
+            text =
+                "Its token is at \(Digits.grouped(reached)), past the record at \(stands), and is older than the log. "
                 + "If it pulled everything before that, it has the record."
             advice = nil
         case .skipped(let from, let begun):
             source = from
             (verdict, tone) = ("no", "deleted")
-            text = "Its first pull began at position \(Digits.grouped(begun)), past the record at \(stands), with a token that no pull returned: "
+            text =
+                "Its first pull began at position \(Digits.grouped(begun)), past the record at \(stands), with a token that no pull returned: "
                 + "earlier changes were never sent to it. Its first pull:"
-            advice = "A current token, as in zones/list, skips existing records. A new client must first pull without a token."
+            advice =
+                "A current token, as in zones/list, skips existing records. A new client must first pull without a token."
         case .refused(let from, let error):
             source = from
             (verdict, tone) = ("no", "deleted")
@@ -331,7 +399,10 @@ private struct DeliveryState {
             advice = "changes/database returns the zones to pull."
         case .neverPulled:
             (verdict, tone) = ("no", "deleted")
-            text = hasSaved ? "It never pulled the zone." : "It never pulled: it sent other requests to this database, and no response in the log has the record."
+            text =
+                hasSaved
+                ? "It never pulled the zone."
+                : "It never pulled: it sent other requests to this database, and no response in the log has the record."
             advice = "It gets records with changes/zone, or with a query that matches them."
         case .noClient:
             (verdict, tone) = ("no", "deleted")
@@ -339,7 +410,8 @@ private struct DeliveryState {
             advice = "Its first pull returns the record."
         case .elsewhere(let places):
             (verdict, tone) = ("no", "deleted")
-            text = "It never sent a request to this database. It uses \(DeliveryPanel.Row.list(places, separator: "; "))."
+            text =
+                "It never sent a request to this database. It uses \(DeliveryPanel.Row.list(places, separator: "; "))."
             advice = "The record is in \(visit.place.address.environment.rawValue), \(scope.rawValue)."
         }
         note = DeliveryPanel.Note(text: text, request: source.map { Frame.Link($0, visit) }, advice: advice, next: nil)

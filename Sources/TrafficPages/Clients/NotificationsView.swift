@@ -49,7 +49,8 @@ extension NotificationsView {
         let isOfUser = visit.fields["in"] == "user"
         let before = visit.fields.number(beforeField, in: 0...Int64.max)
         let found = visit.log.notifications.latest(limit + 1, before: before) { notification in
-            notification.address.container == place.address.container && notification.address.environment == place.address.environment
+            notification.address.container == place.address.container
+                && notification.address.environment == place.address.environment
                 && (!isOfUser || notification.user == actor.userRecordName)
         }
         let tokens = visit.accounts.notificationTokens { token in
@@ -72,7 +73,11 @@ extension NotificationsView {
             devices: tokens.prefix(limit).map { Device($0, waiting: waiting[$0.key.id] ?? 0, now: now, visit) },
             more: tokens.count > limit ? "\(Digits.count(tokens.count - limit, "more token"))." : nil,
             older: found.count > limit
-                ? shown.last.map { place.link(Tab.notifications.rawValue, area.map { (name: $0.0, value: $0.1) } + [(beforeField, String($0.id))]) } : nil,
+                ? shown.last.map {
+                    place.link(
+                        Tab.notifications.rawValue,
+                        area.map { (name: $0.0, value: $0.1) } + [(beforeField, String($0.id))])
+                } : nil,
             count: Digits.count(shown.count, "notification"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
@@ -81,7 +86,8 @@ extension NotificationsView.Device {
     fileprivate init(_ token: NotificationToken, waiting: Int, now: Timestamp, _ visit: Visit) {
         name = visit.log.clients.label(ofClient: token.clientID, token: token.key.id)
         user = visit.people.name(of: token.user)
-        registered = ValueView(.time(Timestamp(milliseconds: token.expires.milliseconds - SubscriptionRules.tokenLifetime * 1000)))
+        registered = ValueView(
+            .time(Timestamp(milliseconds: token.expires.milliseconds - SubscriptionRules.tokenLifetime * 1000)))
         expires = ValueView(.time(token.expires))
         isExpired = token.expires < now
         told = Digits.grouped(token.told)
@@ -117,18 +123,25 @@ struct NotificationRow: ViewModel {
         time = ValueView(.time(notification.moment))
         user = visit.people.name(of: notification.user)
         subscription = Frame.Link(
-            text: notification.subscriptionID.string, href: place.link("subscription", [("id", notification.subscriptionID.string)]))
+            text: notification.subscriptionID.string,
+            href: place.link("subscription", [("id", notification.subscriptionID.string)]))
         database = notification.address.scope.rawValue
         cause = notification.event?.rawValue ?? "zone"
-        let zoneID = notification.address.scope == .shared ? notification.zoneID : ZoneID(zoneName: notification.zoneID.zoneName)
-        subject = notification.recordName.map { Frame.Link(text: $0.string, href: place.link(toRecord: $0, in: zoneID)) }
+        let zoneID =
+            notification.address.scope == .shared ? notification.zoneID : ZoneID(zoneName: notification.zoneID.zoneName)
+        subject =
+            notification.recordName.map { Frame.Link(text: $0.string, href: place.link(toRecord: $0, in: zoneID)) }
             ?? Frame.Link(text: zoneID.zoneName.string, href: place.inZone(zoneID).link("zone"))
         device = visit.log.clients.label(ofClient: notification.clientID, token: notification.tokenID)
         (state, tone) = notification.stateWords
-        other = (notification.successor ?? notification.original).map { Frame.Link(text: "notification \($0)", href: Self.href($0, visit)) }
+        other = (notification.successor ?? notification.original).map {
+            Frame.Link(text: "notification \($0)", href: Self.href($0, visit))
+        }
     }
 
-    static func href(_ id: Int64, _ visit: Visit) -> String { visit.place.link(Tab.notifications.rawValue, [("id", String(id))]) }
+    static func href(_ id: Int64, _ visit: Visit) -> String {
+        visit.place.link(Tab.notifications.rawValue, [("id", String(id))])
+    }
 
     func child(named name: String) -> Any? {
         switch name {
@@ -154,7 +167,8 @@ extension LoggedNotification {
     var stateWords: (String, String) {
         switch fate {
         case .waiting: delay == nil ? ("waiting", "warn") : ("waiting, held back by a rehearsal", "warn")
-        case .delivered(let moment): ("delivered \(moment.utcText.prefix(19)) UTC\(original == nil ? "" : ", again")", "good")
+        case .delivered(let moment):
+            ("delivered \(moment.utcText.prefix(19)) UTC\(original == nil ? "" : ", again")", "good")
         case .coalesced: ("coalesced into", "faint")
         case .replaced: ("replaced by", "faint")
         case .dropped: ("dropped: too many waited", "bad")
@@ -203,18 +217,24 @@ extension NotificationView {
         var isPruned = false
         if case .object(let payload)? = value, case .object(let app)? = payload["ck"] { isPruned = app["p"] != nil }
         return NotificationView(
-            title: "Notification \(notification.id)", notice: Notice.text(visit.fields["notice"]), row: NotificationRow(notification, visit),
+            title: "Notification \(notification.id)", notice: Notice.text(visit.fields["notice"]),
+            row: NotificationRow(notification, visit),
             position: Digits.grouped(notification.position), payload: value.map { RecordJSON.laidOut($0) },
-            size: Digits.bytes(Int64(notification.payload.count)), isPruned: isPruned, others: others.map { NotificationRow($0, visit) },
-            all: place.link(Tab.notifications.rawValue), again: canSend && value != nil ? place.link("notification/again") : nil,
+            size: Digits.bytes(Int64(notification.payload.count)), isPruned: isPruned,
+            others: others.map { NotificationRow($0, visit) },
+            all: place.link(Tab.notifications.rawValue),
+            again: canSend && value != nil ? place.link("notification/again") : nil,
             id: String(notification.id), file: "\(place.path)/notification/file",
-            hidden: (place.parameters + [("id", String(notification.id))]).map { Frame.Hidden(name: $0.name, value: $0.value) },
+            hidden: (place.parameters + [("id", String(notification.id))]).map {
+                Frame.Hidden(name: $0.name, value: $0.value)
+            },
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
     private static func find(_ id: String?, _ visit: Visit) throws -> LoggedNotification {
         guard let notification = id.flatMap({ Int64($0) }).flatMap({ visit.log.notifications.notification($0) }),
-            notification.address.container == visit.place.address.container, notification.address.environment == visit.place.address.environment
+            notification.address.container == visit.place.address.container,
+            notification.address.environment == visit.place.address.environment
         else { throw RecordError(.notFound, "The log has no such notification, or no longer") }
         return notification
     }
@@ -238,7 +258,8 @@ extension NotificationView {
     }
 }
 
-/// The form of a notification that Apple's `simctl push` takes: its payload, with the app that gets it if the command does not name it.
+/// The form of a notification that Apple's `simctl push` takes: its payload, with the app that gets it if the command
+/// does not name it.
 enum SimulatorFile {
     /// - Parameter bundle: the app's bundle identifier; `nil` to leave it to the command.
     /// - Returns: `nil` if the payload is not a JSON object with the member `aps`.

@@ -85,7 +85,9 @@ enum SharingReason: Sendable, Hashable {
             return
         }
         // Without a right, nobody is invited or takes part.
-        switch facts.participant.flatMap({ $0.status == .removed || share.permission(of: $0) != .none ? $0.status : nil }) {
+        switch facts.participant.flatMap({
+            $0.status == .removed || share.permission(of: $0) != .none ? $0.status : nil
+        }) {
         case .invited?: self = .notAccepted
         case .removed?: self = .left
         case nil:
@@ -147,25 +149,32 @@ extension SharingReason {
             name.map { Frame.Link(text: text, href: subject.place.link(toRecord: $0, in: subject.zoneID)) }
         }
         let edit = Frame.Link(
-            text: "Edit the record", href: subject.place.inZone(subject.zoneID).link("record/edit", [("name", subject.recordName.string)]))
+            text: "Edit the record",
+            href: subject.place.inZone(subject.zoneID).link("record/edit", [("name", subject.recordName.string)]))
         let share = link("See the share", subject.shareName)
         switch self {
         case .notShared:
-            return ("The zone has no share, so only \(subject.owner) sees it.", "Share the record, a record above it, or the zone.", link("See the record", subject.recordName))
+            return (
+                "The zone has no share, so only \(subject.owner) sees it.",
+                "Share the record, a record above it, or the zone.", link("See the record", subject.recordName)
+            )
         case .noParent:
             return (
-                "The record is in no share: it has no parent, and is not shared itself.", "Save it with a parent that is shared, directly or through its own parents.",
+                "The record is in no share: it has no parent, and is not shared itself.",
+                "Save it with a parent that is shared, directly or through its own parents.",
                 edit
             )
         case .parentOutside(let chain):
             return (
-                "The record is in no share, and no record above it is: \(chain.text).", "Share one of them, or save the record with a parent that is shared.",
+                "The record is in no share, and no record above it is: \(chain.text).",
+                "Share one of them, or save the record with a parent that is shared.",
                 link("See the record at the top", chain.names.last)
             )
         case .parentMissing(let missing, let chain):
             return (
                 "The chain of parents breaks: \(chain.text), and then \(missing), which does not exist.",
-                "Restore \(missing), or save the record below it with another parent.", link("See what \(missing) was", missing)
+                "Restore \(missing), or save the record below it with another parent.",
+                link("See what \(missing) was", missing)
             )
         case .parentsInACircle(let chain):
             return (
@@ -173,14 +182,24 @@ extension SharingReason {
                 "Save one of them with another parent.", edit
             )
         case .tooManyParents:
-            return ("The record has more than \(SharingReader.chainLimit) records above it, and none of the nearest is shared.", "Save it with a parent that is shared.", edit)
+            return (
+                "The record has more than \(SharingReader.chainLimit) records above it, and none of the nearest is shared.",
+                "Save it with a parent that is shared.", edit
+            )
         case .notMovedYet:
-            return ("The server is still moving the records of the share in or out.", "The client gets it with a later pull.", nil)
+            return (
+                "The server is still moving the records of the share in or out.",
+                "The client gets it with a later pull.", nil
+            )
         case .notAccepted:
-            return ("\(user) was invited and has not accepted.", "\(user) must open the link of the share; its app then sends records/accept.", share)
+            return (
+                "\(user) was invited and has not accepted.",
+                "\(user) must open the link of the share; its app then sends records/accept.", share
+            )
         case .notJoined:
             return (
-                "Everybody with the link may take part, but \(user) has not accepted.", "\(user) must open the link of the share; its app then sends records/accept.", share
+                "Everybody with the link may take part, but \(user) has not accepted.",
+                "\(user) must open the link of the share; its app then sends records/accept.", share
             )
         case .left:
             return ("\(user) has left the share.", "Invite \(user) again.", share)
@@ -188,11 +207,13 @@ extension SharingReason {
             return ("\(user) was a guest of the zone, until \(subject.owner) ended it.", "Invite \(user) again.", share)
         case .linkClosed:
             return (
-                "\(user) is not invited, and the link is closed to others. It was refused in", "Invite \(user), or set publicPermission to READ_ONLY or READ_WRITE.", share
+                "\(user) is not invited, and the link is closed to others. It was refused in",
+                "Invite \(user), or set publicPermission to READ_ONLY or READ_WRITE.", share
             )
         case .notInvited:
             return (
-                "\(user) is not a participant of the share: never invited, or removed by \(subject.owner).", "Invite \(user), or set publicPermission to READ_ONLY or READ_WRITE.",
+                "\(user) is not a participant of the share: never invited, or removed by \(subject.owner).",
+                "Invite \(user), or set publicPermission to READ_ONLY or READ_WRITE.",
                 share
             )
         case .otherDatabase(let stray):
@@ -203,10 +224,14 @@ extension SharingReason {
         case .otherOwner(let stray):
             return (
                 "\(user) has accepted, but the client asks for zone \(subject.zoneID.zoneName) \(stray.owner.map { "of \($0)" } ?? "without ownerRecordName"):",
-                "Its zoneID needs ownerRecordName \(subject.ownerRecordName). changes/database of the shared database tells it.", share
+                "Its zoneID needs ownerRecordName \(subject.ownerRecordName). changes/database of the shared database tells it.",
+                share
             )
         case .readOnly:
-            return ("A change of the record was refused, because \(user) may only read it:", "Give \(user) the permission READ_WRITE.", share)
+            return (
+                "A change of the record was refused, because \(user) may only read it:",
+                "Give \(user) the permission READ_WRITE.", share
+            )
         }
     }
 
@@ -227,7 +252,8 @@ extension SharingReason {
 
 // MARK: - Search for the facts
 
-/// Gathers what decides if other users get a record: the shares of its zone, its parents, and the requests of their clients.
+/// Gathers what decides if other users get a record: the shares of its zone, its parents, and the requests of their
+/// clients.
 struct SharingReader {
     /// The maximum number of shares of a zone to read.
     private static let shareLimit = 200
@@ -272,20 +298,26 @@ struct SharingReader {
         var shares: [ZoneShare] = []
         var share: ZoneShare?
         if database.can(.listShares) {
-            shares = try await visit.measure { try await database.shares(in: record.recordID.zoneID, after: nil, limit: Self.shareLimit) }
+            shares = try await visit.measure {
+                try await database.shares(in: record.recordID.zoneID, after: nil, limit: Self.shareLimit)
+            }
             share = try await visit.measure { try await database.share(showing: record) }
         }
         self.shares = shares.map(\.share)
         self.share = share
         let hierarchies = Set(shares.map(\.hierarchy))
-        chain = share != nil || shares.isEmpty
+        chain =
+            share != nil || shares.isEmpty
             ? nil : try await visit.measure { try await Self.chain(of: record, below: hierarchies, in: database) }
-        traces = visit.log.traces(of: record.recordID, owner: owner, link: share?.share.shortGUID, in: visit.place.address)
+        traces = visit.log.traces(
+            of: record.recordID, owner: owner, link: share?.share.shortGUID, in: visit.place.address)
     }
 
     /// Follows the parents of a record.
     /// - Parameter hierarchies: those of the shares of the zone.
-    private static func chain(of record: StoredRecord, below hierarchies: Set<Int64>, in database: any RecordDatabase) async throws -> SharingFacts.Chain {
+    private static func chain(of record: StoredRecord, below hierarchies: Set<Int64>, in database: any RecordDatabase)
+        async throws -> SharingFacts.Chain
+    {
         var chain = SharingFacts.Chain(names: [record.recordID.recordName], end: .noParent)
         var next = record.parent
         while let name = next {
@@ -299,7 +331,9 @@ struct SharingReader {
             case .failure?, nil: return SharingFacts.Chain(names: chain.names, end: .missing(name))
             }
             chain.names.append(name)
-            if let hierarchy = parent.sharing?.hierarchy, hierarchies.contains(hierarchy) { return SharingFacts.Chain(names: chain.names, end: .shared) }
+            if let hierarchy = parent.sharing?.hierarchy, hierarchies.contains(hierarchy) {
+                return SharingFacts.Chain(names: chain.names, end: .shared)
+            }
             next = parent.parent
         }
         return chain
@@ -307,15 +341,19 @@ struct SharingReader {
 
     /// The position of the record in the feed of a user; `nil` for users who do not see it.
     func position(for user: Name) async throws -> RecordPosition? {
-        if user == owner { return try await tokens.ownersDatabase(of: owner, at: address).position(of: record.recordID) }
+        if user == owner {
+            return try await tokens.ownersDatabase(of: owner, at: address).position(of: record.recordID)
+        }
         do {
-            return try await shared(of: user).position(of: RecordID(recordName: record.recordID.recordName, zoneID: guestsZoneID))
+            return try await shared(of: user).position(
+                of: RecordID(recordName: record.recordID.recordName, zoneID: guestsZoneID))
         } catch let error as RecordError where error.code == .zoneNotFound || error.code == .zoneBusy {
             return nil
         }
     }
 
-    /// The users who could expect the record: the participants of its share; without one, the guests of the other shares of the zone.
+    /// The users who could expect the record: the participants of its share; without one, the guests of the other
+    /// shares of the zone.
     var expectants: [ShareParticipant] {
         let all = share?.share.participants ?? shares.flatMap(\.participants).filter { $0.status == .accepted }
         return all.filter { $0.role != .owner }
@@ -331,7 +369,8 @@ struct SharingReader {
         let wasGuest = share != nil && participant == nil ? try await wasGuest(user) : false
         return SharingFacts(
             isSeen: isSeen, share: share?.share, chain: chain, participant: participant, wasGuest: wasGuest,
-            refusedLink: trace?.refusedLink, stray: trace?.namedTheZone ?? true ? nil : trace?.stray, refusedWrite: trace?.refusedWrite)
+            refusedLink: trace?.refusedLink, stray: trace?.namedTheZone ?? true ? nil : trace?.stray,
+            refusedWrite: trace?.refusedWrite)
     }
 
     /// True if the user's shared database reports the zone as deleted.
@@ -394,10 +433,13 @@ extension RequestLog {
     /// - Parameters:
     ///   - record: the record as the owner names it.
     ///   - link: the identifier in the link of the record's share.
-    fileprivate func traces(of record: RecordID, owner: Name, link: String?, in address: DatabaseAddress) -> [Asker: SharingReader.Trace] {
+    fileprivate func traces(of record: RecordID, owner: Name, link: String?, in address: DatabaseAddress) -> [Asker:
+        SharingReader.Trace]
+    {
         var traces: [Asker: SharingReader.Trace] = [:]
         _ = latest(1) { request in
-            guard let user = request.userRecordName, user != owner, request.container == address.container, request.environment == address.environment
+            guard let user = request.userRecordName, user != owner, request.container == address.container,
+                request.environment == address.environment
             else { return false }
             let zones = request.zoneIDs.filter { $0.zoneName == record.zoneID.zoneName }
             let isLink = request.operation == "records/resolve" || request.operation == "records/accept"
@@ -405,16 +447,23 @@ extension RequestLog {
             // Built anew for each request, so only for those that count.
             let asker = Asker(client: request.client.id, user: user)
             let source = Delivery.Source(requestID: request.id, started: request.started, operation: request.operation)
-            func isRefused(_ name: Name) -> Bool { request.itemErrors.contains { $0.name == name && $0.code == .accessDenied } }
+            func isRefused(_ name: Name) -> Bool {
+                request.itemErrors.contains { $0.name == name && $0.code == .accessDenied }
+            }
             if isLink {
-                if let link, traces[asker]?.refusedLink == nil, isRefused(Name(link)) { traces[asker, default: .init()].refusedLink = source }
+                if let link, traces[asker]?.refusedLink == nil, isRefused(Name(link)) {
+                    traces[asker, default: .init()].refusedLink = source
+                }
             } else if request.scope == .shared, zones.contains(where: { $0.ownerRecordName == owner }) {
                 traces[asker, default: .init()].namedTheZone = true
-                if request.operation == "records/modify", traces[asker]?.refusedWrite == nil, isRefused(record.recordName) {
+                if request.operation == "records/modify", traces[asker]?.refusedWrite == nil,
+                    isRefused(record.recordName)
+                {
                     traces[asker, default: .init()].refusedWrite = source
                 }
             } else if let scope = request.scope, traces[asker]?.stray == nil {
-                traces[asker, default: .init()].stray = SharingFacts.Stray(scope: scope, owner: zones[0].ownerRecordName, source: source)
+                traces[asker, default: .init()].stray = SharingFacts.Stray(
+                    scope: scope, owner: zones[0].ownerRecordName, source: source)
             }
             return false
         }

@@ -4,7 +4,8 @@ internal import RecordStore
 internal import Records
 internal import RequestLog
 
-/// The page Sync, the container's home: the position of each client on the timeline of each zone, and the latest requests.
+/// The page Sync, the container's home: the position of each client on the timeline of each zone, and the latest
+/// requests.
 struct SyncView: Page {
     static let template = "sync"
     static let tab = Tab.sync
@@ -50,16 +51,23 @@ extension SyncView {
         for (number, group) in all.groups.enumerated() {
             zones.append(try await ZoneLanes(group, of: all, number: number, tokens: tokens, at: now, visit))
         }
-        let others = all.others.prefix(otherLimit).map { ClientLane($0.history, $0.requests, pullsZones: $0.pullsZones, at: now, visit) }
+        let others = all.others.prefix(otherLimit).map {
+            ClientLane($0.history, $0.requests, pullsZones: $0.pullsZones, at: now, visit)
+        }
         let lanes = zones.flatMap(\.lanes)
         let known = SyncView.clients(in: lanes + others)
         let left = all.left + all.others.count - others.count
         return SyncView(
-            server: visit.server, container: place.address.container.description, environment: place.address.environment.rawValue, isOff: !visit.log.isOn,
-            state: State(lanes, known: known), latest: LatestRequests(visit.log, at: place), zones: zones, others: others, ages: AgeScale.ticks,
+            server: visit.server, container: place.address.container.description,
+            environment: place.address.environment.rawValue, isOff: !visit.log.isOn,
+            state: State(lanes, known: known), latest: LatestRequests(visit.log, at: place), zones: zones,
+            others: others, ages: AgeScale.ticks,
             legend: known == 0 ? [] : LaneDot.Legend.all,
-            more: left > 0 ? "\(Digits.count(left, "row")) of earlier clients \(left == 1 ? "is" : "are") not drawn." : nil, clients: place.link("clients"),
-            query: place.link(Tab.query.rawValue), count: Digits.count(known, "client"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            more: left > 0
+                ? "\(Digits.count(left, "row")) of earlier clients \(left == 1 ? "is" : "are") not drawn." : nil,
+            clients: place.link("clients"),
+            query: place.link(Tab.query.rawValue), count: Digits.count(known, "client"),
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
 
@@ -73,17 +81,23 @@ extension SyncView.State {
     fileprivate init?(_ lanes: [ClientLane], known: Int) {
         if lanes.isEmpty { return nil }
         let all = SyncView.clients(in: lanes)
-        let (troubled, behind) = (SyncView.clients(in: lanes.filter(\.isTroubled)), SyncView.clients(in: lanes.filter(\.isBehind)))
+        let (troubled, behind) = (
+            SyncView.clients(in: lanes.filter(\.isTroubled)), SyncView.clients(in: lanes.filter(\.isBehind))
+        )
         tone = troubled == 0 ? "good" : troubled == behind ? "warn" : "bad"
         let pulling = "\(all) of \(Digits.count(known, "client")) \(all == 1 ? "has" : "have") pulled a zone"
         if troubled == 0 {
-            text = all < known ? "Each client that pulls has everything (\(pulling))" : all == 1 ? "The client has everything" : "All clients have everything"
+            text =
+                all < known
+                ? "Each client that pulls has everything (\(pulling))"
+                : all == 1 ? "The client has everything" : "All clients have everything"
             return
         }
         let others = troubled - behind
         let parts = [
             behind == 0 ? nil : "\(Digits.count(behind, "client")) \(behind == 1 ? "is" : "are") behind",
-            others == 0 ? nil : "\(Digits.count(others, "client")) \(others == 1 ? "has" : "have") an error or a warning",
+            others == 0
+                ? nil : "\(Digits.count(others, "client")) \(others == 1 ? "has" : "have") an error or a warning",
         ]
         text = "\(parts.compactMap(\.self).joined(separator: ", ")) (\(pulling))"
     }
@@ -111,7 +125,9 @@ struct ZoneLanes: ViewModel {
 }
 
 extension ZoneLanes {
-    init(_ group: SyncLanes.Group, of all: SyncLanes, number: Int, tokens: TokenReader, at now: Timestamp, _ visit: Visit) async throws {
+    init(
+        _ group: SyncLanes.Group, of all: SyncLanes, number: Int, tokens: TokenReader, at now: Timestamp, _ visit: Visit
+    ) async throws {
         let key = group.key
         let there = visit.place(of: key.user, in: key.address)
         var outline: FeedOutline?
@@ -119,7 +135,8 @@ extension ZoneLanes {
         if visit.connection == nil {
             let database = try await tokens.database(key.address, of: key.user)
             if database.can(.outlineFeed) {
-                outline = try await FeedOutline.unlessEmpty(FeedOutlineRequest(key.zoneID, stretches: Self.stretchCount), database, visit)
+                outline = try await FeedOutline.unlessEmpty(
+                    FeedOutlineRequest(key.zoneID, stretches: Self.stretchCount), database, visit)
             }
         }
         let ruler = outline.flatMap { FeedScale($0) }
@@ -131,17 +148,23 @@ extension ZoneLanes {
         newest = outline.map { Digits.grouped($0.position) }
         if let outline, let ruler {
             let times = outline.times
-            bars = FeedTimeline.Bar.all(outline, ruler, ground: Self.ground, height: Self.height, times: times) { _ in "later" }
+            bars = FeedTimeline.Bar.all(outline, ruler, ground: Self.ground, height: Self.height, times: times) { _ in
+                "later"
+            }
             lost = FeedTimeline.Part(lostOf: outline, ruler)
             ticks = FeedTimeline.Tick.all(outline, ruler, times: times)
-            label = "Timeline of \(zone): \(Digits.count(outline.stretches.reduce(0) { $0 + $1.changes }, "change")) up to position \(Digits.grouped(outline.position))"
+            label =
+                "Timeline of \(zone): \(Digits.count(outline.stretches.reduce(0) { $0 + $1.changes }, "change")) up to position \(Digits.grouped(outline.position))"
         } else {
             (bars, lost, ticks) = ([], nil, [])
             label = "\(zone) has no timeline"
         }
         var lanes: [ClientLane] = []
         for lane in group.lanes {
-            lanes.append(try await ClientLane(lane, all.requests(on: lane), newest: outline?.position, ruler: ruler, tokens: tokens, at: now, visit))
+            lanes.append(
+                try await ClientLane(
+                    lane, all.requests(on: lane), newest: outline?.position, ruler: ruler, tokens: tokens, at: now,
+                    visit))
         }
         self.lanes = lanes
     }
@@ -151,7 +174,8 @@ extension ZoneLanes {
 
 /// The clients of a container in one environment by the zone that they pull, with their latest requests.
 struct SyncLanes: Sendable {
-    /// A zone as one user sees it. Each user's private database has its own feed of a zone of that name, and so has each guest's shared one.
+    /// A zone as one user sees it. Each user's private database has its own feed of a zone of that name, and so has
+    /// each guest's shared one.
     struct ZoneKey: Hashable {
         let address: DatabaseAddress
         let user: Name
@@ -186,11 +210,17 @@ struct SyncLanes: Sendable {
 
     init(_ log: RequestLog, in address: DatabaseAddress, at now: Timestamp) {
         let (container, environment) = (address.container, address.environment)
-        let histories = log.clients.histories(in: container).filter { $0.parts.contains { $0.address.environment == environment } }
+        let histories = log.clients.histories(in: container).filter {
+            $0.parts.contains { $0.address.environment == environment }
+        }
         var lanes: [Lane] = []
         for history in histories {
             for client in history.parts where client.address.environment == environment {
-                for feed in client.feeds { if let zoneID = feed.zoneID { lanes.append(Lane(history: history, client: client, feed: feed, zoneID: zoneID)) } }
+                for feed in client.feeds {
+                    if let zoneID = feed.zoneID {
+                        lanes.append(Lane(history: history, client: client, feed: feed, zoneID: zoneID))
+                    }
+                }
             }
         }
         // Those that pulled last come first, so those that are left out pulled long ago.
@@ -202,13 +232,16 @@ struct SyncLanes: Sendable {
                 && now.milliseconds - request.started.milliseconds <= AgeScale.reach
         }
         let requests = Dictionary(grouping: found.filter { $0.address != nil }) { request in
-            KnownClient.ID(client: request.client.id, userRecordName: request.userRecordName, address: request.address ?? address)
+            KnownClient.ID(
+                client: request.client.id, userRecordName: request.userRecordName, address: request.address ?? address)
         }
         self.requests = requests
         others = histories.compactMap { history in
             let parts = history.parts.filter { $0.address.environment == environment }
             let pullsZones = parts.contains { client in client.feeds.contains { $0.zoneID != nil } }
-            let strays = parts.flatMap { client in (requests[client.id] ?? []).filter { !client.feeds.contains(namedBy: $0, of: client) } }
+            let strays = parts.flatMap { client in
+                (requests[client.id] ?? []).filter { !client.feeds.contains(namedBy: $0, of: client) }
+            }
             if pullsZones, strays.isEmpty { return nil }
             return (history, strays.sorted { $0.started > $1.started }, pullsZones)
         }
@@ -232,9 +265,17 @@ struct SyncLanes: Sendable {
         }
         // Lanes keep their places while their clients work.
         return order.map { key in
-            Group(key: key, lanes: (members[key] ?? []).sorted { ($0.history.identity.label, $0.history.id) < ($1.history.identity.label, $1.history.id) })
+            Group(
+                key: key,
+                lanes: (members[key] ?? []).sorted {
+                    ($0.history.identity.label, $0.history.id) < ($1.history.identity.label, $1.history.id)
+                })
         }
-        .sorted { ($0.key.zoneID.zoneName, $0.key.address.scope.rawValue, $0.key.user) < ($1.key.zoneID.zoneName, $1.key.address.scope.rawValue, $1.key.user) }
+        .sorted {
+            ($0.key.zoneID.zoneName, $0.key.address.scope.rawValue, $0.key.user) < (
+                $1.key.zoneID.zoneName, $1.key.address.scope.rawValue, $1.key.user
+            )
+        }
     }
 }
 

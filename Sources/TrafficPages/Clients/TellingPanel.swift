@@ -12,7 +12,9 @@ package struct ClientsPanel: ViewModel {
 
     /// - Parameter record: `nil` if the acting user does not see it.
     /// - Returns: `nil` if nothing is known.
-    package static func load(_ recordID: RecordID, _ record: StoredRecord?, _ visit: Visit) async throws -> ClientsPanel? {
+    package static func load(_ recordID: RecordID, _ record: StoredRecord?, _ visit: Visit) async throws
+        -> ClientsPanel?
+    {
         let synced = try await DeliveryPanel.load(recordID, record, visit)
         let told = try await TellingPanel.load(recordID, visit)
         return synced == nil && told == nil ? nil : ClientsPanel(synced: synced, told: told)
@@ -63,9 +65,11 @@ struct TellingPanel: ViewModel {
         }
         guard let change else { return nil }
         return TellingPanel(
-            lead: "Its latest change is at position \(Digits.grouped(change.position)): \(change.record?.event.rawValue ?? "zone"). " + (visit.log.isOn
-                ? "The table shows, for each client, if a subscription fires and what became of its notification."
-                : "The request log is off (--request-log 0), so the server does not know what it sent.")
+            lead:
+                "Its latest change is at position \(Digits.grouped(change.position)): \(change.record?.event.rawValue ?? "zone"). "
+                + (visit.log.isOn
+                    ? "The table shows, for each client, if a subscription fires and what became of its notification."
+                    : "The request log is off (--request-log 0), so the server does not know what it sent.")
                 + (users.count > limit ? " It shows \(limit) of \(Digits.grouped(users.count)) users." : ""),
             rows: rows.filter { !$0.isTold }.prefix(limit).map(\.row) + rows.filter(\.isTold).prefix(limit).map(\.row))
     }
@@ -76,21 +80,29 @@ extension TellingPanel.Row {
         user = visit.people.name(of: facts.user)
         // A client that only asked for a token is listed with the tokens.
         self.client = client.map { client in
-            let page = client.history.map { visit.place.link(Tab.clients.rawValue) + "#" + $0.anchor } ?? visit.place.link(Tab.notifications.rawValue)
+            let page =
+                client.history.map { visit.place.link(Tab.clients.rawValue) + "#" + $0.anchor }
+                ?? visit.place.link(Tab.notifications.rawValue)
             return Frame.Link(text: client.label, href: page)
         }
         let words = reason.words(
             TellingReason.Subject(
                 user: user, client: client?.label ?? user, recordType: facts.change?.record?.record.recordType ?? "",
-                event: facts.change?.record?.event, scope: facts.scope, place: visit.place(of: facts.user, facts.scope)))
-        (verdict, tone, self.reason, details, remedy, next) = (words.verdict, words.tone, words.reason, words.details, words.remedy, words.next)
+                event: facts.change?.record?.event, scope: facts.scope, place: visit.place(of: facts.user, facts.scope))
+        )
+        (verdict, tone, self.reason, details, remedy, next) = (
+            words.verdict, words.tone, words.reason, words.details, words.remedy, words.next
+        )
     }
 }
 
 extension Visit {
     /// A database of a user, in the same container and environment.
     func place(of user: Name, _ scope: DatabaseScope) -> Place {
-        place(of: user, in: DatabaseAddress(container: place.address.container, environment: place.address.environment, scope: scope))
+        place(
+            of: user,
+            in: DatabaseAddress(
+                container: place.address.container, environment: place.address.environment, scope: scope))
     }
 
     /// A database as one of its users sees it.
@@ -138,14 +150,20 @@ struct TellingReader {
         self.recordID = RecordID(recordName: recordID.recordName, zoneID: ZoneID(zoneName: recordID.zoneID.zoneName))
         self.tokens = tokens
         (schema, log, now) = (visit.schema ?? Schema(), visit.log, .now())
-        standing = Dictionary(grouping: try await visit.measure { try await visit.database.standingSubscriptions() }, by: \.user)
-        devices = Dictionary(grouping: visit.accounts.notificationTokens { _ in true }, by: \.user).mapValues { tokens in
+        standing = Dictionary(
+            grouping: try await visit.measure { try await visit.database.standingSubscriptions() }, by: \.user)
+        devices = Dictionary(grouping: visit.accounts.notificationTokens { _ in true }, by: \.user).mapValues {
+            tokens in
             // A token may be registered in several places.
             Dictionary(grouping: tokens, by: \.key.id).values.compactMap { registrations in
                 registrations.first.map { token in
-                    let isHere = registrations.contains { $0.key.container == place.container && $0.key.environment == place.environment }
-                    let made = Timestamp(milliseconds: token.expires.milliseconds - SubscriptionRules.tokenLifetime * 1000)
-                    return TellingFacts.Device(clientID: token.clientID, made: made, expires: token.expires, isHere: isHere)
+                    let isHere = registrations.contains {
+                        $0.key.container == place.container && $0.key.environment == place.environment
+                    }
+                    let made = Timestamp(
+                        milliseconds: token.expires.milliseconds - SubscriptionRules.tokenLifetime * 1000)
+                    return TellingFacts.Device(
+                        clientID: token.clientID, made: made, expires: token.expires, isHere: isHere)
                 }
             }
         }
@@ -157,9 +175,11 @@ struct TellingReader {
         return user == owner ? .private : .shared
     }
 
-    /// The users who could expect to be told: the owner, and those who subscribe to, or use, the database in which they may see the record.
+    /// The users who could expect to be told: the owner, and those who subscribe to, or use, the database in which they
+    /// may see the record.
     func users(_ histories: [ClientHistory]) -> [Name] {
-        let using = histories.filter { history in history.parts.contains { isIn($0.address, scope(of: history.user)) } }.map(\.user)
+        let using = histories.filter { history in history.parts.contains { isIn($0.address, scope(of: history.user)) } }
+            .map(\.user)
         let subscribed = standing.values.joined().filter { $0.scope == scope(of: $0.user) }.map(\.user)
         let others = Set(using + subscribed).subtracting(owner.map { [$0] } ?? []).sorted()
         return (owner.map { [$0] } ?? []) + others
@@ -179,13 +199,16 @@ struct TellingReader {
         let scope = scope(of: user)
         let own = standing[user] ?? []
         var facts = TellingFacts(
-            user: user, scope: scope, change: try await change(for: user, in: scope), subscriptions: own.filter { $0.scope == scope },
-            otherScopes: DatabaseScope.allCases.filter { other in other != scope && own.contains { $0.scope == other } }, schema: schema,
+            user: user, scope: scope, change: try await change(for: user, in: scope),
+            subscriptions: own.filter { $0.scope == scope },
+            otherScopes: DatabaseScope.allCases.filter { other in other != scope && own.contains { $0.scope == other }
+            }, schema: schema,
             devices: devices[user] ?? [], now: now)
         if facts.subscriptions.contains(where: \.isHeldToRoles) { facts.isKeptByRoles = try await isKept(from: user) }
         guard let change = facts.change else { return facts }
         facts.notifications = log.notifications.latest { logged in
-            logged.user == user && isIn(logged.address, scope) && logged.position == change.position && logged.zoneID.zoneName == change.zoneID.zoneName
+            logged.user == user && isIn(logged.address, scope) && logged.position == change.position
+                && logged.zoneID.zoneName == change.zoneID.zoneName
         }
         for notification in facts.notifications {
             if let first = notification.successor { facts.carriers[first] = carrier(first) }
@@ -209,7 +232,8 @@ struct TellingReader {
     func clients(_ histories: [ClientHistory], _ facts: TellingFacts) -> [Client] {
         let known = Set(histories.compactMap(\.identity.clientID))
         let change = facts.change?.record?.signature.timestamp ?? now
-        let others = Set(facts.devices.filter { $0.expires >= min(now, change) }.compactMap(\.clientID)).subtracting(known)
+        let others = Set(facts.devices.filter { $0.expires >= min(now, change) }.compactMap(\.clientID)).subtracting(
+            known)
         return histories.map { Client(id: $0.identity.clientID, history: $0, label: $0.identity.label) }
             + others.sorted().map { Client(id: $0, history: nil, label: log.clients.label(ofClient: $0)) }
     }
@@ -242,7 +266,11 @@ struct TellingReader {
         var place = address
         place.scope = scope
         let zoneOwner = owner ?? ZoneID.publicOwner
-        let id = scope == .shared ? RecordID(recordName: recordID.recordName, zoneID: ZoneID(zoneName: recordID.zoneID.zoneName, ownerRecordName: zoneOwner)) : recordID
+        let id =
+            scope == .shared
+            ? RecordID(
+                recordName: recordID.recordName,
+                zoneID: ZoneID(zoneName: recordID.zoneID.zoneName, ownerRecordName: zoneOwner)) : recordID
         let database = try await tokens.database(place, of: user)
         let entries: [RecordJournalEntry]
         var created: Signature?
@@ -254,10 +282,12 @@ struct TellingReader {
         }
         guard let latest = entries.first else { return nil }
         let record = StoredRecord(
-            recordID: id, recordType: latest.recordType, recordChangeTag: latest.recordChangeTag, created: created ?? latest.signature,
+            recordID: id, recordType: latest.recordType, recordChangeTag: latest.recordChangeTag,
+            created: created ?? latest.signature,
             modified: latest.signature, fields: latest.fields)
         let outline = CommittedChange(
-            position: latest.position, zoneID: ZoneID(zoneName: id.zoneID.zoneName, ownerRecordName: zoneOwner), owner: scope == .private ? user : nil,
+            position: latest.position, zoneID: ZoneID(zoneName: id.zoneID.zoneName, ownerRecordName: zoneOwner),
+            owner: scope == .private ? user : nil,
             guests: scope == .shared ? [user] : [])
         return CommittedChange.all(of: record, entries, after: latest.position - 1, in: outline).first
     }
@@ -265,7 +295,9 @@ struct TellingReader {
     /// True if roles keep the record from the user.
     private func isKept(from user: Name) async throws -> Bool {
         let database = try await tokens.engine.database(address, as: Caller(userRecordName: user, access: .signedIn))
-        guard case .failure(let error)? = try await database.fetch([recordID], desiredKeys: []).first else { return false }
+        guard case .failure(let error)? = try await database.fetch([recordID], desiredKeys: []).first else {
+            return false
+        }
         return error.code == .accessDenied
     }
 
@@ -275,7 +307,8 @@ struct TellingReader {
         let zoneID = ZoneID(zoneName: recordID.zoneID.zoneName, ownerRecordName: scope == .shared ? owner : nil)
         if let feed = part.feed(of: zoneID) { return feed.error == nil ? feed.lastPulled : nil }
         return log.latest(1) { request in
-            request.userRecordName == history.user && request.address.map { isIn($0, scope) } ?? false && request.error == nil
+            request.userRecordName == history.user && request.address.map { isIn($0, scope) } ?? false
+                && request.error == nil
                 && ["records/query", "records/lookup"].contains(request.operation) && request.client.id == history.id
         }.first?.started
     }

@@ -103,7 +103,10 @@ enum TellingReason: Sendable, Hashable {
         if looked.isEmpty {
             self = .noSubscription(others: facts.otherScopes)
         } else if fired.isEmpty {
-            self = .missed(looked.compactMap { standing, miss in miss.map { Missed(subscriptionID: standing.subscription.subscriptionID, miss: $0) } })
+            self = .missed(
+                looked.compactMap { standing, miss in
+                    miss.map { Missed(subscriptionID: standing.subscription.subscriptionID, miss: $0) }
+                })
         } else if facts.isKeptByRoles, fired.allSatisfy(\.isHeldToRoles) {
             self = .keptByRoles
         } else if let mute = fired.first, fired.allSatisfy({ $0.subscription.notificationInfo == nil }) {
@@ -120,7 +123,9 @@ enum TellingReason: Sendable, Hashable {
         let own = here.filter { facts.isOfClient($0.clientID) }
         if own.isEmpty { return .tokenOfOthers }
         let moment = change.record?.signature.timestamp
-        if let client = facts.clientID, let signature = change.record?.signature, signature.userRecordName == facts.user, signature.deviceID == client {
+        if let client = facts.clientID, let signature = change.record?.signature,
+            signature.userRecordName == facts.user, signature.deviceID == client
+        {
             return .ownChange
         }
         let living = own.filter { $0.expires >= facts.now }
@@ -131,11 +136,14 @@ enum TellingReason: Sendable, Hashable {
 
     private init(_ sent: LoggedNotification, _ facts: TellingFacts) {
         func telling(_ notification: LoggedNotification, _ moment: Timestamp? = nil) -> Telling {
-            Telling(id: notification.id, subscriptionID: notification.subscriptionID, moment: moment ?? notification.moment)
+            Telling(
+                id: notification.id, subscriptionID: notification.subscriptionID, moment: moment ?? notification.moment)
         }
         /// The notification that tells of the change in place of this one.
         func carrier(_ id: Int64) -> (Telling, isDelivered: Bool) {
-            guard let carrier = facts.carriers[id] else { return (Telling(id: id, subscriptionID: sent.subscriptionID, moment: sent.moment), false) }
+            guard let carrier = facts.carriers[id] else {
+                return (Telling(id: id, subscriptionID: sent.subscriptionID, moment: sent.moment), false)
+            }
             if case .delivered(let moment) = carrier.fate { return (telling(carrier, moment), true) }
             return (telling(carrier), false)
         }
@@ -171,8 +179,8 @@ enum TellingReason: Sendable, Hashable {
 }
 
 extension TellingFacts {
-    /// True if a token with this name may be the client's. One without a name may be anybody's, and a client without one may have any token that is
-    /// not another client's.
+    /// True if a token with this name may be the client's. One without a name may be anybody's, and a client without
+    /// one may have any token that is not another client's.
     fileprivate func isOfClient(_ name: String?) -> Bool {
         guard let name else { return true }
         return clientID.map { $0 == name } ?? !otherClients.contains(name)
@@ -223,45 +231,79 @@ extension TellingReason {
 
     func words(_ subject: Subject) -> Words {
         let (user, client) = (subject.user, subject.client)
-        let subscriptions = Frame.Link(text: "\(user)’s subscriptions", href: subject.place.link(Tab.subscriptions.rawValue))
+        let subscriptions = Frame.Link(
+            text: "\(user)’s subscriptions", href: subject.place.link(Tab.subscriptions.rawValue))
         func no(_ reason: String, _ remedy: String? = nil, next: Frame.Link? = nil, details: [String] = []) -> Words {
-            Words(verdict: "not notified", tone: "deleted", reason: reason, details: details, remedy: remedy, next: next)
+            Words(
+                verdict: "not notified", tone: "deleted", reason: reason, details: details, remedy: remedy, next: next)
         }
         func notification(_ telling: Telling) -> Frame.Link {
-            Frame.Link(text: "notification \(telling.id)", href: subject.place.link(Tab.notifications.rawValue, [("id", String(telling.id))]))
+            Frame.Link(
+                text: "notification \(telling.id)",
+                href: subject.place.link(Tab.notifications.rawValue, [("id", String(telling.id))]))
         }
         switch self {
         case .notSeen:
-            return no("\(user) does not see the record, so no subscription of \(user) is about it.", "The reason is above, in the table of the clients that never got it.")
+            return no(
+                "\(user) does not see the record, so no subscription of \(user) is about it.",
+                "The reason is above, in the table of the clients that never got it.")
         case .noSubscription(let others):
-            let elsewhere = others.isEmpty ? "" : " There are some to the \(others.map(\.rawValue).joined(separator: " and ")) database, which is another one."
-            return no("\(user) has no subscription to the \(subject.scope.rawValue) database.\(elsewhere)", "Subscribe there.", next: subscriptions)
+            let elsewhere =
+                others.isEmpty
+                ? ""
+                : " There are some to the \(others.map(\.rawValue).joined(separator: " and ")) database, which is another one."
+            return no(
+                "\(user) has no subscription to the \(subject.scope.rawValue) database.\(elsewhere)",
+                "Subscribe there.", next: subscriptions)
         case .missed(let missed):
-            let lines = missed.prefix(Self.lineLimit).map { "\($0.subscriptionID): \($0.miss.words(subject.recordType, subject.event))" }
+            let lines = missed.prefix(Self.lineLimit).map {
+                "\($0.subscriptionID): \($0.miss.words(subject.recordType, subject.event))"
+            }
             let more = missed.count - lines.count
             return no(
-                missed.count == 1 ? "The only subscription does not fire." : "None of the \(Digits.grouped(missed.count)) subscriptions fires.", next: subscriptions,
+                missed.count == 1
+                    ? "The only subscription does not fire."
+                    : "None of the \(Digits.grouped(missed.count)) subscriptions fires.", next: subscriptions,
                 details: lines + (more > 0 ? ["\(Digits.grouped(more)) more do not fire either."] : []))
         case .keptByRoles:
-            return no("The roles of the type keep the record from \(user).", "Grant READ to a role of \(user).", next: Frame.Link(text: "Security roles", href: subject.place.link(Tab.roles.rawValue)))
+            return no(
+                "The roles of the type keep the record from \(user).", "Grant READ to a role of \(user).",
+                next: Frame.Link(text: "Security roles", href: subject.place.link(Tab.roles.rawValue)))
         case .withoutContent(let id):
-            return no("Subscription \(id) has no notificationInfo, so nothing is sent.", "Save it with one. With shouldSendContentAvailable alone, the notification is silent.", next: subscriptions)
+            return no(
+                "Subscription \(id) has no notificationInfo, so nothing is sent.",
+                "Save it with one. With shouldSendContentAvailable alone, the notification is silent.",
+                next: subscriptions)
         case .noToken:
-            return no("\(user) has no token for notifications.", "The client must call tokens/create and poll the web courier, as registerForNotifications() of CloudKit JS does.")
+            return no(
+                "\(user) has no token for notifications.",
+                "The client must call tokens/create and poll the web courier, as registerForNotifications() of CloudKit JS does."
+            )
         case .tokenElsewhere:
-            return no("The tokens of \(user) are registered for other containers or environments.", "The client must call tokens/register in this one.")
+            return no(
+                "The tokens of \(user) are registered for other containers or environments.",
+                "The client must call tokens/register in this one.")
         case .tokenExpired(let moment):
-            return no("The token expired at \(Self.time(moment)). A token is good for 12 hours.", "The client must ask tokens/create for another one.")
+            return no(
+                "The token expired at \(Self.time(moment)). A token is good for 12 hours.",
+                "The client must ask tokens/create for another one.")
         case .tokenLater(let moment):
-            return no("The client registered at \(Self.time(moment)), after the change.", "It must fetch changes when it starts, and not wait for a notification.")
+            return no(
+                "The client registered at \(Self.time(moment)), after the change.",
+                "It must fetch changes when it starts, and not wait for a notification.")
         case .tokenOfOthers:
-            return no("Other clients of \(user) have a token, and \(client) has none.", "The client must call tokens/create.")
+            return no(
+                "Other clients of \(user) have a token, and \(client) has none.", "The client must call tokens/create.")
         case .ownChange:
             return no("\(client) saved it itself. No client is notified of its own change.")
         case .lost(let telling):
-            return no("A rehearsal lost it.", "Clients must cope without it: fetch at the start and from time to time.", next: notification(telling))
+            return no(
+                "A rehearsal lost it.", "Clients must cope without it: fetch at the start and from time to time.",
+                next: notification(telling))
         case .heldBack(let telling):
-            return Words(verdict: "waiting", tone: "recreated", reason: "A rehearsal holds it back for some seconds.", next: notification(telling))
+            return Words(
+                verdict: "waiting", tone: "recreated", reason: "A rehearsal holds it back for some seconds.",
+                next: notification(telling))
         case .coalesced(let telling, let other, let delivered):
             return Words(
                 verdict: delivered ? "notified" : "waiting", tone: delivered ? "created" : "recreated",
@@ -272,23 +314,36 @@ extension TellingReason {
             return Words(
                 verdict: delivered ? "notified" : "waiting", tone: delivered ? "created" : "recreated",
                 reason: "Notification \(other.id), with the same collapseIDKey, took its place"
-                    + (delivered ? " and was delivered at \(Self.time(other.moment))." : " and waits."), next: notification(telling))
+                    + (delivered ? " and was delivered at \(Self.time(other.moment))." : " and waits."),
+                next: notification(telling))
         case .dropped(let telling):
-            return no("The queue was full, so this notification was discarded.", "The client must poll the web courier more often, and fetch changes when it starts.", next: notification(telling))
+            return no(
+                "The queue was full, so this notification was discarded.",
+                "The client must poll the web courier more often, and fetch changes when it starts.",
+                next: notification(telling))
         case .expiredWaiting(let telling):
-            return no("It waited until the token expired.", "The client must poll the web courier, and ask for another token within 12 hours.", next: notification(telling))
+            return no(
+                "It waited until the token expired.",
+                "The client must poll the web courier, and ask for another token within 12 hours.",
+                next: notification(telling))
         case .waiting(let telling):
             return Words(
-                verdict: "waiting", tone: "recreated", reason: "It has waited since \(Self.time(telling.moment)): the client does not poll the web courier.",
+                verdict: "waiting", tone: "recreated",
+                reason: "It has waited since \(Self.time(telling.moment)): the client does not poll the web courier.",
                 remedy: "The client must GET the webcourierURL again after each answer.", next: notification(telling))
         case .notFetched(let telling):
             return Words(
-                verdict: "notified", tone: "recreated", reason: "Notified at \(Self.time(telling.moment)) by subscription \(telling.subscriptionID), and never fetched since.",
-                remedy: "A notification is a hint. The client must fetch the changes after it.", next: notification(telling))
+                verdict: "notified", tone: "recreated",
+                reason:
+                    "Notified at \(Self.time(telling.moment)) by subscription \(telling.subscriptionID), and never fetched since.",
+                remedy: "A notification is a hint. The client must fetch the changes after it.",
+                next: notification(telling))
         case .fetched(let telling, let moment):
             return Words(
                 verdict: "notified", tone: "created",
-                reason: "Notified at \(Self.time(telling.moment)) by subscription \(telling.subscriptionID); fetched at \(Self.time(moment)).", next: notification(telling))
+                reason:
+                    "Notified at \(Self.time(telling.moment)) by subscription \(telling.subscriptionID); fetched at \(Self.time(moment)).",
+                next: notification(telling))
         case .notLogged:
             return no(
                 "A subscription fires and the client has a token, but no notification is in the log.",

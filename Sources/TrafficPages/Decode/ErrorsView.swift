@@ -37,23 +37,33 @@ extension ErrorsView {
         let lists = ErrorCodeList.all(matching: find)
         let pasted = try await PastedValue.read(text)
         return ErrorsView(
-            action: visit.place.link("errors"), text: pasted.shown, omission: pasted.omission, problem: read.flatMap(problem),
-            cause: read.flatMap(cause), errors: read?.errors.map { ErrorCard($0, visit: visit) } ?? [], isCut: read?.isCut ?? false, isFirst: isFirst,
-            hidden: visit.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, find: find, lists: lists,
+            action: visit.place.link("errors"), text: pasted.shown, omission: pasted.omission,
+            problem: read.flatMap(problem),
+            cause: read.flatMap(cause), errors: read?.errors.map { ErrorCard($0, visit: visit) } ?? [],
+            isCut: read?.isCut ?? false, isFirst: isFirst,
+            hidden: visit.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, find: find,
+            lists: lists,
             hasNoCodes: lists.allSatisfy(\.codes.isEmpty), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
     private static func problem(_ read: ErrorText) -> String? {
-        if read.isTooLong { return "The text is longer than \(Digits.bytes(Int64(ErrorText.limit))). Paste the part that begins with ‘<CKError’." }
+        if read.isTooLong {
+            return
+                "The text is longer than \(Digits.bytes(Int64(ErrorText.limit))). Paste the part that begins with ‘<CKError’."
+        }
         return read.isEmpty
-            ? "This text has no CloudKit error. Recognised are ‘<CKError …>’, ‘Error Domain=CKErrorDomain …’, a serverErrorCode, the names and numbers of codes, and \(KnownReason.allCases.count) messages." : nil
+            ? "This text has no CloudKit error. Recognised are ‘<CKError …>’, ‘Error Domain=CKErrorDomain …’, a serverErrorCode, the names and numbers of codes, and \(KnownReason.allCases.count) messages."
+            : nil
     }
 
-    /// Batches fail as a whole, and errors wrap others. The root cause is the error that is neither a batch failure nor a wrapper.
+    /// Batches fail as a whole, and errors wrap others. The root cause is the error that is neither a batch failure nor
+    /// a wrapper.
     private static func cause(_ read: ErrorText) -> String? {
         guard read.errors.count > 1 else { return nil }
         let telling = read.errors.filter { error in
-            guard let code = error.code, code.family != .internal else { return error.message != nil && error.domain == nil }
+            guard let code = error.code, code.family != .internal else {
+                return error.message != nil && error.domain == nil
+            }
             return !["partialFailure", "batchRequestFailed", "ATOMIC_ERROR"].contains(code.name)
         }
         guard let error = telling.max(by: { $0.depth < $1.depth }) else { return nil }
@@ -112,7 +122,9 @@ struct ErrorCard: ViewModel {
         numbers = Self.numbers(error, code)
         subject = error.subject
         message = error.message
-        meaning = code?.meaning ?? (error.domain == nil || error.domain == "CKErrorDomain" ? nil : Self.meaning(of: error.domain))
+        meaning =
+            code?.meaning
+            ?? (error.domain == nil || error.domain == "CKErrorDomain" ? nil : Self.meaning(of: error.domain))
         remedy = code?.remedy
         cause = known?.cause
         causeRemedy = known?.remedy
@@ -122,7 +134,9 @@ struct ErrorCard: ViewModel {
         facts = Self.facts(error)
         let request = error.uuid.flatMap { visit.log.request($0.lowercased()) }
         self.request = request.map { request in
-            Frame.Link(text: "\(request.method) \(request.operation)", href: visit.place.link("requests", [("id", request.id)]))
+            Frame.Link(
+                text: "\(request.method) \(request.operation)", href: visit.place.link("requests", [("id", request.id)])
+            )
         }
         diagnosis = request?.authentication.flatMap { authentication in
             authentication.problem.map { Diagnosis($0, isSignature: authentication.way == .serverKey) }
@@ -135,7 +149,9 @@ struct ErrorCard: ViewModel {
 
     private static func numbers(_ error: ReadError, _ code: ErrorCode?) -> String? {
         if error.domain == "CKErrorDomain", let number = error.number {
-            let behind = error.internalNumber.map { number in ", internally \(number)" + (error.internalCode.map { ": \($0.name)" } ?? "") }
+            let behind = error.internalNumber.map { number in
+                ", internally \(number)" + (error.internalCode.map { ": \($0.name)" } ?? "")
+            }
             return "CKErrorDomain \(number)" + (behind ?? "")
         }
         if let domain = error.domain { return error.number.map { "\(domain) \($0)" } }
@@ -161,8 +177,14 @@ struct ErrorCard: ViewModel {
         func add(_ name: String, _ text: String?, isCode: Bool = true) {
             if let text { facts.append(Fact(name: name, text: text, isCode: isCode)) }
         }
-        add("wait", error.retryAfter.map { "\(Digits.fixed($0, $0 == $0.rounded() ? 0 : 1)) seconds before the retry" }, isCode: false)
-        add("change tags", error.clientTag.flatMap { client in error.serverTag.map { "the client sent \(client), the server has \($0)" } }, isCode: false)
+        add(
+            "wait", error.retryAfter.map { "\(Digits.fixed($0, $0 == $0.rounded() ? 0 : 1)) seconds before the retry" },
+            isCode: false)
+        add(
+            "change tags",
+            error.clientTag.flatMap { client in
+                error.serverTag.map { "the client sent \(client), the server has \($0)" }
+            }, isCode: false)
         add("uuid", error.uuid)
         add("operation", error.operationID)
         add("container", error.container)
@@ -212,23 +234,34 @@ struct ErrorCodeList: ViewModel {
     /// - Parameter find: the search words. A code must contain all of them.
     static func all(matching find: String) -> [ErrorCodeList] {
         let words = find.lowercased().split(separator: " ")
-        func list(_ title: String, _ note: String, _ number: String?, last: String = "retry?", _ codes: [Code]) -> ErrorCodeList {
+        func list(_ title: String, _ note: String, _ number: String?, last: String = "retry?", _ codes: [Code])
+            -> ErrorCodeList
+        {
             ErrorCodeList(
                 title: title, note: note, numberTitle: number, lastTitle: last,
                 codes: codes.filter { code in words.allSatisfy { code.searched.contains($0) } })
         }
         return [
-            list("CKError of CloudKit.framework", "CKErrorDomain, by number.", "code", ErrorCode.framework.map { Code($0) }),
+            list(
+                "CKError of CloudKit.framework", "CKErrorDomain, by number.", "code",
+                ErrorCode.framework.map { Code($0) }),
             list(
                 "serverErrorCode of the web services",
-                "With the status of a request that fails as a whole. The error of a single item is in a response with status 200.", "HTTP",
+                "With the status of a request that fails as a whole. The error of a single item is in a response with status 200.",
+                "HTTP",
                 ErrorCode.server.map { Code($0) }),
             list(
-                "CKInternalErrorDomain", "The second number, as in (15/2000). Apple documents none of them; these are quoted in public logs.", "number",
+                "CKInternalErrorDomain",
+                "The second number, as in (15/2000). Apple documents none of them; these are quoted in public logs.",
+                "number",
                 ErrorCode.internal.map { Code($0) }),
-            list("ckErrorCode of CloudKit JS", "Errors that the library itself reports.", nil, ErrorCode.javaScript.map { Code($0) }),
             list(
-                "Messages of CloudKit", "With the number of the CKError. Skylight sends many of them too; its own messages are explained when they are pasted.", "CKError",
+                "ckErrorCode of CloudKit JS", "Errors that the library itself reports.", nil,
+                ErrorCode.javaScript.map { Code($0) }),
+            list(
+                "Messages of CloudKit",
+                "With the number of the CKError. Skylight sends many of them too; its own messages are explained when they are pasted.",
+                "CKError",
                 last: "how sure", KnownReason.allCases.filter { $0.evidence != .skylight }.map { Code($0) }),
         ]
     }
@@ -242,7 +275,8 @@ extension ErrorCodeList.Code {
         meaning = code.meaning
         remedy = code.remedy
         last = code.retry.title
-        searched = [number ?? "", code.name, code.title, code.meaning, code.remedy, last].joined(separator: " ").lowercased()
+        searched = [number ?? "", code.name, code.title, code.meaning, code.remedy, last].joined(separator: " ")
+            .lowercased()
         // The title of a framework code is not in its row: changeTokenExpired is also found as Change Token Expired.
         words = code.family == .framework ? searched : ""
     }

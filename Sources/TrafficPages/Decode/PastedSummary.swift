@@ -20,7 +20,9 @@ struct PastedSummary: ViewModel {
             problem =
                 leftOut > 0
                 ? "There are \(Digits.grouped(leftOut)) more tokens than are shown."
-                : tokens.isEmpty ? "No syncToken, metaSyncToken, changeToken or continuationMarker with text was found, at any depth." : nil
+                : tokens.isEmpty
+                    ? "No syncToken, metaSyncToken, changeToken or continuationMarker with text was found, at any depth."
+                    : nil
             remark = nil
         case .bytes(let pasted):
             let size = Digits.bytes(Int64(pasted.bytes.count))
@@ -31,7 +33,9 @@ struct PastedSummary: ViewModel {
         }
     }
 
-    private static func words(_ content: PastedBytes.Content?, tokens: Int) -> (layer: String?, problem: String?, remark: String?) {
+    private static func words(_ content: PastedBytes.Content?, tokens: Int) -> (
+        layer: String?, problem: String?, remark: String?
+    ) {
         switch content {
         case .propertyList(let outline):
             let kind = outline.isKeyedArchive ? "a keyed archive" : "a binary property list"
@@ -41,7 +45,8 @@ struct PastedSummary: ViewModel {
                 ? "It has no CKServerChangeToken."
                 : "Apps that use CloudKit.framework store their tokens this way. Only the server that issued the token can read its content."
             return (layer, nil, remark)
-        case .brokenPropertyList(let error): return ("the beginning of a binary property list", "It can't be read: \(error).", nil)
+        case .brokenPropertyList(let error):
+            return ("the beginning of a binary property list", "It can't be read: \(error).", nil)
         case .text(let text): return ("readable text: ‘\(text.count > 60 ? text.prefix(60) + "…" : text)’", nil, nil)
         case .opaque, nil: return (nil, nil, nil)
         }
@@ -50,9 +55,12 @@ struct PastedSummary: ViewModel {
     private static func missing(_ pasted: PastedBytes) -> String? {
         guard let gap = pasted.gap else { return nil }
         let remedy = "Print data.base64EncodedString() and paste that."
-        guard let count = gap.count else { return "Bytes are missing after the first \(gap.offset): the dump was cut. \(remedy)" }
+        guard let count = gap.count else {
+            return "Bytes are missing after the first \(gap.offset): the dump was cut. \(remedy)"
+        }
         let place = gap.offset == pasted.bytes.count ? "at the end" : "after the first \(gap.offset)"
-        return "\(Digits.bytes(Int64(count))) of \(Digits.bytes(Int64(count + pasted.bytes.count))) are missing \(place): the dump was cut, and the rest is not a token. \(remedy)"
+        return
+            "\(Digits.bytes(Int64(count))) of \(Digits.bytes(Int64(count + pasted.bytes.count))) are missing \(place): the dump was cut, and the rest is not a token. \(remedy)"
     }
 }
 
@@ -104,7 +112,8 @@ struct ArchiveTable: ViewModel {
                 TextForm.hex.text(of: Array(bytes.prefix(Self.shownBytes))) + (bytes.count > Self.shownBytes ? "…" : "")
             }
             return Row(
-                depth: "depth\(min(line.depth, Self.depths))", name: line.name.isEmpty ? "top" : line.name, kind: line.kind, text: line.text, digits: shown,
+                depth: "depth\(min(line.depth, Self.depths))", name: line.name.isEmpty ? "top" : line.name,
+                kind: line.kind, text: line.text, digits: shown,
                 size: line.bytes.map { Digits.bytes(Int64($0.count)) })
         }
         isCut = outline.isCut
@@ -138,7 +147,9 @@ struct TokenForms: ViewModel {
         tooLong = isLong ? "\(Digits.bytes(Int64(bytes.count))) are too many to show in every form." : nil
         // If the input is encoded twice, only the outer encoding matches it.
         let whole = pasted.count > 2 ? nil : pasted.first
-        forms = isLong ? [] : TextForm.allCases.map { Form(name: $0.title, text: $0.text(of: bytes), isPasted: $0 == whole) }
+        forms =
+            isLong
+            ? [] : TextForm.allCases.map { Form(name: $0.title, text: $0.text(of: bytes), isPasted: $0 == whole) }
         dump = ByteDump(bytes, isOpen: isOpen)
     }
 }

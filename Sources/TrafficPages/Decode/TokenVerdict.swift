@@ -33,15 +33,26 @@ struct TokenVerdict: ViewModel {
         case .good:
             verdict = isFinished ? "This token is valid" : "This token is valid, but its pull is not finished"
             reason = nil
-            links = place.map { [Frame.Link(text: "Fetch changes since this token", href: $0.link("changes", [("since", "1"), ("token", text)]))] } ?? []
+            links =
+                place.map {
+                    [
+                        Frame.Link(
+                            text: "Fetch changes since this token",
+                            href: $0.link("changes", [("since", "1"), ("token", text)]))
+                    ]
+                } ?? []
             switch explanation.subject {
             case .database:
-                steps = ["Fetch the database's changes with this token, then each listed zone with the zone's own token."]
+                steps = [
+                    "Fetch the database's changes with this token, then each listed zone with the zone's own token."
+                ]
             case .zone:
                 steps =
                     isFinished
                     ? ["Fetch the zone's changes with this token. The same token always returns the same changes."]
-                    : ["The pull was not finished: fetch with this token until moreComing is false, and keep the last token."]
+                    : [
+                        "The pull was not finished: fetch with this token until moreComing is false, and keep the last token."
+                    ]
             }
         case .expired(let why):
             verdict = "This token has expired"
@@ -53,33 +64,50 @@ struct TokenVerdict: ViewModel {
             reason = why
             steps = ["Use it in the database it came from, or pull here without a token."]
             let there = visit.place.home(of: explanation, people: visit.people)
-            links = there == visit.place.with { $0.zone = .unspecified } ? [] : [Frame.Link(text: "Explain it in its database", href: there.link("token", [("token", text)]))]
+            links =
+                there == visit.place.with { $0.zone = .unspecified }
+                ? [] : [Frame.Link(text: "Explain it in its database", href: there.link("token", [("token", text)]))]
         }
     }
 
     private static func facts(_ explanation: TokenExplanation, visit: Visit) -> [Fact] {
         var facts: [Fact] = []
-        func add(_ name: String, _ form: ValueView.Form, note: String? = nil) { facts.append(Fact(name: name, value: ValueView(form, note: note))) }
+        func add(_ name: String, _ form: ValueView.Form, note: String? = nil) {
+            facts.append(Fact(name: name, value: ValueView(form, note: note)))
+        }
         switch explanation.subject {
-        case .database: add("kind", .text("database token"), note: "it tells which zones changed; it is not valid for a zone")
+        case .database:
+            add("kind", .text("database token"), note: "it tells which zones changed; it is not valid for a zone")
         case .zone(let zoneID):
             add("kind", .text("zone token"), note: "‘I have everything up to here’")
             if let zoneID {
                 let name = visit.zoneName(zoneID)
                 let isHere = visit.zones.contains { visit.place.isSame($0.zoneID, zoneID) }
-                add("zone", isHere ? .link(name, href: visit.place.inZone(zoneID).link("changes"), hint: nil) : .text(name))
+                add(
+                    "zone",
+                    isHere ? .link(name, href: visit.place.inZone(zoneID).link("changes"), hint: nil) : .text(name))
             } else {
                 add("zone", .text("no longer exists"))
             }
         }
-        add("database", .text(explanation.scope.rawValue), note: explanation.userRecordName.map { "of \(visit.people.name(of: $0))" })
-        add("position", .text(Digits.grouped(explanation.position)), note: explanation.position == 0 ? "before the first change" : nil)
+        add(
+            "database", .text(explanation.scope.rawValue),
+            note: explanation.userRecordName.map { "of \(visit.people.name(of: $0))" })
+        add(
+            "position", .text(Digits.grouped(explanation.position)),
+            note: explanation.position == 0 ? "before the first change" : nil)
         if let moment = explanation.moment { add("time", .time(moment), note: moment.agoText(at: .now())) }
         switch explanation.progress {
         case .complete: add("progress", .text("complete"), note: "the client has everything up to the position")
         case .firstPull: add("progress", .text("unfinished"), note: unfinished("the first pull", explanation))
-        case .pull(let since): add("progress", .text("unfinished"), note: unfinished("the pull that began at position \(Digits.grouped(since))", explanation))
-        case .reversePull: add("progress", .text("unfinished"), note: unfinished("the pull with the newest changes first", explanation))
+        case .pull(let since):
+            add(
+                "progress", .text("unfinished"),
+                note: unfinished("the pull that began at position \(Digits.grouped(since))", explanation))
+        case .reversePull:
+            add(
+                "progress", .text("unfinished"), note: unfinished("the pull with the newest changes first", explanation)
+            )
         }
         if let count = explanation.changesAfter {
             let noun = if case .database = explanation.subject { "zones changed after it" } else { "changes after it" }
@@ -90,11 +118,13 @@ struct TokenVerdict: ViewModel {
 
     /// Only a valid token continues its pull. The steps say what to do with another one.
     private static func unfinished(_ pull: String, _ explanation: TokenExplanation) -> String {
-        "\(pull) stopped between pages (moreComing was true)." + (explanation.standing == .good ? " Continue with this token." : "")
+        "\(pull) stopped between pages (moreComing was true)."
+            + (explanation.standing == .good ? " Continue with this token." : "")
     }
 }
 
-/// Describes a pasted value that no store explains: a token of iCloud, a cut token, or something else than a change token.
+/// Describes a pasted value that no store explains: a token of iCloud, a cut token, or something else than a change
+/// token.
 struct RecognisedValue: ViewModel {
     /// A CSS class: `compared` for what is in order, none for a token that was cut or changed.
     let tone: String
@@ -114,7 +144,9 @@ struct RecognisedValue: ViewModel {
         let reason = refusal.flatMap { $0.known == .unknownToken ? nil : $0.reason }
         title = reason ?? kind.title
         advice = reason == nil ? kind.advice : []
-        self.refusal = kind.isToken && reason == nil ? refusal.map { "As a syncToken here, the API refuses it: \($0.code.rawValue), \($0.reason)." } : nil
+        self.refusal =
+            kind.isToken && reason == nil
+            ? refusal.map { "As a syncToken here, the API refuses it: \($0.code.rawValue), \($0.reason)." } : nil
         link = kind.credential.flatMap { credential in
             switch credential {
             case .apiToken, .keyID, .privateKey, .publicKey, .digits64: Tab.keys
@@ -160,14 +192,19 @@ extension TokenTimeline {
         timeline = try await FeedTimeline(nil, of: span, form, in: zoneID, visit: there)
         var page: ZoneChangesPage?
         if explanation.standing == .good {
-            let request = ZoneChangesRequest(zoneID, since: token, limit: PageLimit(records: Self.limit), desiredKeys: visit.titles.fields)
+            let request = ZoneChangesRequest(
+                zoneID, since: token, limit: PageLimit(records: Self.limit), desiredKeys: visit.titles.fields)
             // The zone may have been deleted in the meantime.
-            do { page = try await visit.measure { try await visit.database.zoneChanges(request) } } catch is RecordError { page = nil }
+            do { page = try await visit.measure { try await visit.database.zoneChanges(request) } } catch is RecordError
+            { page = nil }
         }
         if timeline == nil, page?.changes.isEmpty ?? true { return nil }
         zone = visit.zoneName(zoneID)
         rows = try page?.changes.map { try Row($0, there) } ?? []
-        rest = page?.moreComing == true ? Frame.Link(text: "All changes after it", href: there.place.link("changes", form.parameters(since: token))) : nil
+        rest =
+            page?.moreComing == true
+            ? Frame.Link(text: "All changes after it", href: there.place.link("changes", form.parameters(since: token)))
+            : nil
     }
 }
 
@@ -175,7 +212,8 @@ extension TokenTimeline.Row {
     fileprivate init(_ change: RecordChange, _ visit: Visit) throws {
         (position, kind, kindText) = (change.positionText, change.kindName, change.kindText)
         record = RecordLink(
-            href: visit.place.link("record", [("name", change.recordID.recordName.string)]), recordName: change.recordID.recordName.string,
+            href: visit.place.link("record", [("name", change.recordID.recordName.string)]),
+            recordName: change.recordID.recordName.string,
             title: try change.record.flatMap { try visit.titles.title(of: $0) })
         type = change.record?.recordType.string ?? RecordChange.untold
         when = change.record.map { ValueView(.time($0.modified.timestamp)) } ?? .missing
@@ -203,24 +241,34 @@ struct TokenComparison: ViewModel {
     ///   - first: the bytes and the finding of the first token.
     ///   - second: the bytes and the finding of the second token.
     init(
-        _ first: (bytes: [UInt8], finding: TokenFinding?), _ second: (bytes: [UInt8], finding: TokenFinding?), visit: Visit
+        _ first: (bytes: [UInt8], finding: TokenFinding?), _ second: (bytes: [UInt8], finding: TokenFinding?),
+        visit: Visit
     ) {
         let bytes = ByteComparison(first.bytes, second.bytes)
         let left = first.finding?.explanation
         let right = second.finding?.explanation
         rows = Self.rows(left, right, bytes: bytes, visit: visit)
         if bytes.areEqual {
-            (verdict, explanation, links) = ("They are the same token", "The same position always gives the same token.", [])
+            (verdict, explanation, links) = (
+                "They are the same token", "The same position always gives the same token.", []
+            )
             return
         }
         guard let left, let right else {
-            let known = left != nil ? "Only the first one is from this server." : right != nil ? "Only the second one is from this server." : nil
+            let known =
+                left != nil
+                ? "Only the first one is from this server."
+                : right != nil ? "Only the second one is from this server." : nil
             verdict = "It is unknown which one is older"
-            explanation = [known, "The bytes of tokens have no order. Only the server that issued them knows their positions."].compactMap { $0 }.joined(separator: " ")
+            explanation = [
+                known, "The bytes of tokens have no order. Only the server that issued them knows their positions.",
+            ].compactMap { $0 }.joined(separator: " ")
             links = []
             return
         }
-        guard left.subject == right.subject, left.scope == right.scope, left.userRecordName == right.userRecordName, left.subject != .zone(nil) else {
+        guard left.subject == right.subject, left.scope == right.scope, left.userRecordName == right.userRecordName,
+            left.subject != .zone(nil)
+        else {
             verdict = "They can't be compared"
             explanation = Self.difference(left, right)
             links = []
@@ -228,10 +276,14 @@ struct TokenComparison: ViewModel {
         }
         let isFirstOlder = left.position <= right.position
         let (older, newer) = isFirstOlder ? (left, right) : (right, left)
-        let (olderToken, newerToken) = (ChangeToken(bytes: isFirstOlder ? first.bytes : second.bytes), ChangeToken(bytes: isFirstOlder ? second.bytes : first.bytes))
+        let (olderToken, newerToken) = (
+            ChangeToken(bytes: isFirstOlder ? first.bytes : second.bytes),
+            ChangeToken(bytes: isFirstOlder ? second.bytes : first.bytes)
+        )
         if left.position == right.position {
             verdict = "They have the same position"
-            explanation = "They differ in the progress of their pull: each page of an unfinished pull has its own token."
+            explanation =
+                "They differ in the progress of their pull: each page of an unfinished pull has its own token."
         } else {
             verdict = "The \(isFirstOlder ? "first" : "second") is older"
             explanation = Self.between(older, newer)
@@ -240,7 +292,8 @@ struct TokenComparison: ViewModel {
     }
 
     private static func links(
-        _ older: TokenExplanation, _ olderToken: ChangeToken, _ newer: TokenExplanation, _ newerToken: ChangeToken, _ visit: Visit
+        _ older: TokenExplanation, _ olderToken: ChangeToken, _ newer: TokenExplanation, _ newerToken: ChangeToken,
+        _ visit: Visit
     ) -> [Frame.Link] {
         guard older.standing == .good else { return [] }
         var place = visit.place.with { $0.zone = .all }
@@ -251,7 +304,10 @@ struct TokenComparison: ViewModel {
             // The token of a reverse pull already covers the changes after it.
             let isForward = older.progress != .reversePull && newer.progress != .reversePull
             if newer.standing == .good, isForward, older.position < newer.position {
-                links.append(Frame.Link(text: "Fetch changes between them", href: place.link("changes", since + [("upto", newerToken.text)])))
+                links.append(
+                    Frame.Link(
+                        text: "Fetch changes between them",
+                        href: place.link("changes", since + [("upto", newerToken.text)])))
             }
         }
         return links + [Frame.Link(text: "Fetch changes since the older one", href: place.link("changes", since))]
@@ -261,7 +317,8 @@ struct TokenComparison: ViewModel {
     private static func between(_ older: TokenExplanation, _ newer: TokenExplanation) -> String {
         let distance = "\(Digits.grouped(newer.position - older.position)) positions apart"
         guard let all = older.changesAfter, let rest = newer.changesAfter else {
-            return "\(distance). The changes between them are unknown, because \(older.changesAfter == nil ? "the older one" : "the newer one") is no longer valid."
+            return
+                "\(distance). The changes between them are unknown, because \(older.changesAfter == nil ? "the older one" : "the newer one") is no longer valid."
         }
         let noun = if case .database = older.subject { "zone" } else { "record" }
         let count = Digits.count(max(0, all - rest), noun)
@@ -270,14 +327,18 @@ struct TokenComparison: ViewModel {
     }
 
     private static func difference(_ left: TokenExplanation, _ right: TokenExplanation) -> String {
-        if left.scope != right.scope || left.userRecordName != right.userRecordName { return "They belong to different databases." }
+        if left.scope != right.scope || left.userRecordName != right.userRecordName {
+            return "They belong to different databases."
+        }
         switch (left.subject, right.subject) {
         case (.database, .zone), (.zone, .database): return "One is a database token, the other a zone token."
         default: return "They belong to different zones, and each zone has its own positions."
         }
     }
 
-    private static func rows(_ left: TokenExplanation?, _ right: TokenExplanation?, bytes: ByteComparison, visit: Visit) -> [Row] {
+    private static func rows(_ left: TokenExplanation?, _ right: TokenExplanation?, bytes: ByteComparison, visit: Visit)
+        -> [Row]
+    {
         var rows: [Row] = []
         func add(_ name: String, _ first: String?, _ second: String?) {
             let (first, second) = (first ?? "–", second ?? "–")
@@ -289,11 +350,13 @@ struct TokenComparison: ViewModel {
         all("kind") { explanation in
             switch explanation.subject {
             case .database: "database token"
-            case .zone(let zoneID): zoneID.map { "zone token of \(visit.zoneName($0))" } ?? "zone token of a deleted zone"
+            case .zone(let zoneID):
+                zoneID.map { "zone token of \(visit.zoneName($0))" } ?? "zone token of a deleted zone"
             }
         }
         all("database") { explanation in
-            [explanation.scope.rawValue, explanation.userRecordName.map { "of \(visit.people.name(of: $0))" }].compactMap { $0 }.joined(separator: " ")
+            [explanation.scope.rawValue, explanation.userRecordName.map { "of \(visit.people.name(of: $0))" }]
+                .compactMap { $0 }.joined(separator: " ")
         }
         all("position") { Digits.grouped($0.position) }
         all("time") { $0.moment.map { "\($0.utcText) UTC, \($0.agoText(at: .now()))" } }

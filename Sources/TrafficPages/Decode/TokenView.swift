@@ -54,27 +54,40 @@ extension TokenView {
             recognised = RecognisedValue(.credential(credential), refusal: nil, visit)
         } else if case .unknown(let error, let place)? = finding {
             // Tokens in archives are from other servers, and no client sends them here.
-            if !value.isArchive, place == nil, let bytes = only?.bytes { recognised = RecognisedValue(value.kind ?? PastedKind(bytes: bytes), refusal: error, visit) }
+            if !value.isArchive, place == nil, let bytes = only?.bytes {
+                recognised = RecognisedValue(value.kind ?? PastedKind(bytes: bytes), refusal: error, visit)
+            }
             if let place, let only {
-                origin = Frame.Link(text: "It is from \(place.words): explain it there", href: place.link("token", [("token", only.text)]))
+                origin = Frame.Link(
+                    text: "It is from \(place.words): explain it there",
+                    href: place.link("token", [("token", only.text)]))
             }
         } else if finding == nil, let kind = value.kind {
             recognised = RecognisedValue(kind, refusal: nil, visit)
         }
         // The summary of the bytes says nothing more about a recognised value.
-        let isRecognised = if case .unreadable = value.reading { value.kind != nil } else { !(value.kind?.isToken ?? true) }
+        let isRecognised =
+            if case .unreadable = value.reading { value.kind != nil } else { !(value.kind?.isToken ?? true) }
         let (comparison, problem) = try await compare(value, finding, with: other, visit: visit)
         let sent = Self.sent(only, value)
         var ahead: TokenTimeline?
-        if let explanation = finding?.explanation, let token = only?.token { ahead = try await TokenTimeline(explanation, token, visit) }
+        if let explanation = finding?.explanation, let token = only?.token {
+            ahead = try await TokenTimeline(explanation, token, visit)
+        }
         return TokenView(
-            action: visit.place.link("token"), text: value.shown, other: other.shown, isLong: value.text.utf8.count > 160,
+            action: visit.place.link("token"), text: value.shown, other: other.shown,
+            isLong: value.text.utf8.count > 160,
             omission: value.omission, compares: !other.isEmpty, pasted: isRecognised ? nil : PastedSummary(value),
-            verdict: finding?.explanation.map { TokenVerdict($0, text: sent, visit: visit) }, ahead: ahead, recognised: recognised, origin: origin,
+            verdict: finding?.explanation.map { TokenVerdict($0, text: sent, visit: visit) }, ahead: ahead,
+            recognised: recognised, origin: origin,
             rows: isAlone && !isInside(value) ? [] : zip(value.tokens, findings).map { TokenRow($0, $1, visit: visit) },
-            rowsNote: value.tokens.count > explainedLimit ? "The first \(explainedLimit) of \(Digits.grouped(value.tokens.count)) are shown." : nil,
-            forms: forms(value, only: only, isKnown: finding?.explanation != nil), archive: archive(value), comparison: comparison,
-            comparisonProblem: problem, lesson: try await TokenLesson(visit, isOpen: value.isEmpty && recognised == nil), examples: value.isEmpty && recognised == nil ? try await examples(visit) : [],
+            rowsNote: value.tokens.count > explainedLimit
+                ? "The first \(explainedLimit) of \(Digits.grouped(value.tokens.count)) are shown." : nil,
+            forms: forms(value, only: only, isKnown: finding?.explanation != nil), archive: archive(value),
+            comparison: comparison,
+            comparisonProblem: problem,
+            lesson: try await TokenLesson(visit, isOpen: value.isEmpty && recognised == nil),
+            examples: value.isEmpty && recognised == nil ? try await examples(visit) : [],
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
@@ -89,7 +102,9 @@ extension TokenView {
     }
 
     /// The kind of credential that the address names in place of one.
-    private static func named(_ visit: Visit) -> PastedKind.Credential? { visit.fields[PastedKind.parameterName].flatMap { PastedKind.Credential(rawValue: $0) } }
+    private static func named(_ visit: Visit) -> PastedKind.Credential? {
+        visit.fields[PastedKind.parameterName].flatMap { PastedKind.Credential(rawValue: $0) }
+    }
 
     /// True if a single token is part of a larger value, which names its origin.
     private static func isInside(_ value: PastedValue) -> Bool { value.tokens.contains { !$0.path.isEmpty } }
@@ -101,9 +116,12 @@ extension TokenView {
         if case .json = value.reading { pastedForms = [.json] }
         if let bytes = only?.bytes {
             let isWhole = !value.isArchive
-            forms.append(TokenForms("The token in every form", bytes: bytes, pasted: isWhole ? pastedForms : [], isOpen: !isKnown))
+            forms.append(
+                TokenForms(
+                    "The token in every form", bytes: bytes, pasted: isWhole ? pastedForms : [], isOpen: !isKnown))
         }
-        if case .bytes(let pasted) = value.reading, pasted.gap == nil, only == nil || value.isArchive, value.kind == nil {
+        if case .bytes(let pasted) = value.reading, pasted.gap == nil, only == nil || value.isArchive, value.kind == nil
+        {
             let title = value.isArchive ? "The archive in every form" : "The bytes in every form"
             forms.append(TokenForms(title, bytes: pasted.bytes, pasted: pastedForms, isOpen: false))
         }
@@ -133,7 +151,9 @@ extension TokenView {
         func link(_ name: String, _ token: ChangeToken) -> Frame.Link {
             Frame.Link(text: "The current token of \(name)", href: visit.place.link("token", [("token", token.text)]))
         }
-        let zones = visit.customZones.prefix(5).compactMap { zone in zone.syncToken.map { link(visit.zoneName(zone.zoneID), $0) } }
+        let zones = visit.customZones.prefix(5).compactMap { zone in
+            zone.syncToken.map { link(visit.zoneName(zone.zoneID), $0) }
+        }
         guard visit.database.can(.tellCurrentToken) else { return zones }
         return zones + [link("the database", try await visit.measure { try await visit.database.currentToken() })]
     }
@@ -184,7 +204,9 @@ struct TokenRow: ViewModel {
             if found.zoneName != nil { mistake = "a database token where a zone token belongs" }
         case .zone(let zoneID):
             kind = zoneID.map { "zone token of \(visit.zoneName($0))" } ?? "zone token"
-            if let beside = found.zoneName, let zoneID, zoneID.zoneName != beside { mistake = "belongs to another zone than the named one" }
+            if let beside = found.zoneName, let zoneID, zoneID.zoneName != beside {
+                mistake = "belongs to another zone than the named one"
+            }
         }
         switch explanation.standing {
         case .good: (tone, standing) = mistake.map { ("bad", $0) } ?? ("good", "valid")
@@ -196,7 +218,8 @@ struct TokenRow: ViewModel {
     /// What a token is that no store explains.
     private static func words(_ kind: PastedKind) -> String {
         switch kind {
-        case .damagedToken(let count, let whole): count < whole ? "cut short: \(count) of \(whole) bytes" : "\(count) bytes, a whole one has \(whole)"
+        case .damagedToken(let count, let whole):
+            count < whole ? "cut short: \(count) of \(whole) bytes" : "\(count) bytes, a whole one has \(whole)"
         case .iCloudToken: "iCloud’s, only iCloud can read it"
         case .continuationMarker: "a continuation marker where a change token belongs"
         default: "not from this environment"
@@ -234,35 +257,50 @@ struct TokenLesson: ViewModel {
         self.isOpen = isOpen
         let zoneID = visit.place.zoneID.flatMap { visit.hasFeed($0) ? $0 : nil } ?? visit.customZones.first?.zoneID
         zone = zoneID.map(visit.zoneName) ?? "Notes"
-        let counts = if let zoneID { try await visit.measure { try await visit.counts(in: zoneID) } } else { ZoneCounts?.none }
-        let type = counts?.records.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key ?? visit.types.first?.name ?? "Note"
+        let counts =
+            if let zoneID { try await visit.measure { try await visit.counts(in: zoneID) } } else { ZoneCounts?.none }
+        let type =
+            counts?.records.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key ?? visit.types.first?.name ?? "Note"
         let total = counts?.total ?? 0
         count = counts.map { Digits.count($0.total, "record") }
         requests = Digits.count(max(1, (total + Self.pageSize - 1) / Self.pageSize), "request")
         let address = visit.place.address
         let scope: DatabaseScope = address.scope == .public ? .private : address.scope
         let database = "\(address.container)/\(address.environment.rawValue)/\(scope.rawValue)"
-        let start = "curl -s \(SignedIn.curlOption)" + (visit.place.user.map { "-H 'X-Skylight-User: \($0.shellEscaped)' " } ?? "") + "'"
+        let start =
+            "curl -s \(SignedIn.curlOption)"
+            + (visit.place.user.map { "-H 'X-Skylight-User: \($0.shellEscaped)' " } ?? "") + "'"
         let identity = Self.identity(zoneID ?? ZoneID(zoneName: "Notes"), scope: scope)
         func post(_ service: String, _ label: String, _ members: [(Name, JSONValue)]) -> CurlLine {
-            let body = JSONWriter.bytes(of: .object(JSONObject(members.map { JSONObject.Member(name: $0.0, value: $0.1) })))
+            let body = JSONWriter.bytes(
+                of: .object(JSONObject(members.map { JSONObject.Member(name: $0.0, value: $0.1) })))
             return CurlLine(
-                label: label, start: start, rest: "/database/1/\(database)/\(service)' -d '\(String(decoding: body, as: UTF8.self).shellEscaped)'")
+                label: label, start: start,
+                rest: "/database/1/\(database)/\(service)' -d '\(String(decoding: body, as: UTF8.self).shellEscaped)'")
         }
         query = post(
             "records/query", "Recent records",
             [
                 ("zoneID", identity),
-                ("query", ["recordType": .string(type.string), "sortBy": [["systemFieldName": "modifiedTimestamp", "ascending": false]]]),
+                (
+                    "query",
+                    [
+                        "recordType": .string(type.string),
+                        "sortBy": [["systemFieldName": "modifiedTimestamp", "ascending": false]],
+                    ]
+                ),
                 ("resultsLimit", 50),
             ])
-        playback = post("changes/zone", "A pull without fields", [("zones", [["zoneID": identity, "desiredKeys": []]])])
-        pull = post("changes/zone", "A pull since the token", [("zones", [["zoneID": identity, "syncToken": "TOKEN"]])])
+        playback = post(
+            "changes/zone", "A pull without fields", [("zones", [["zoneID": identity, "desiredKeys": []]])])
+        pull = post(
+            "changes/zone", "A pull since the token", [("zones", [["zoneID": identity, "syncToken": "TOKEN"]])])
         lookup = post("zones/lookup", "The zone and its current token", [("zones", [identity])])
         var parameters = [(name: "zone", value: zone)]
         if scope == .shared, let owner = zoneID?.ownerRecordName { parameters.append(("owner", owner.string)) }
         current = CurlLine(
-            label: "The current token alone", start: start, rest: FormFields.url("/skylight/1/\(database)/token/current", parameters) + "'")
+            label: "The current token alone", start: start,
+            rest: FormFields.url("/skylight/1/\(database)/token/current", parameters) + "'")
     }
 
     private static func identity(_ zoneID: ZoneID, scope: DatabaseScope) -> JSONValue {

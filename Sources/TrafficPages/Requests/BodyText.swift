@@ -27,12 +27,18 @@ struct BodyText: ViewModel {
         }
         guard let body, !body.bytes.isEmpty else {
             text = nil
-            notes = ["The body of \(Digits.bytes(Int64(size))) is not kept. Files are never kept, and older requests keep only their heads."]
+            notes = [
+                "The body of \(Digits.bytes(Int64(size))) is not kept. Files are never kept, and older requests keep only their heads."
+            ]
             hidesValues = false
             return
         }
         var notes: [String] = []
-        if body.isCut { notes.append("Only the first \(Digits.bytes(Int64(body.bytes.count))) of \(Digits.bytes(Int64(body.total))) are kept.") }
+        if body.isCut {
+            notes.append(
+                "Only the first \(Digits.bytes(Int64(body.bytes.count))) of \(Digits.bytes(Int64(body.total))) are kept."
+            )
+        }
         let end = body.isCut ? "\n…" : ""
         if let value = Self.value(of: body) {
             var hidden = HiddenValues()
@@ -73,7 +79,9 @@ struct HiddenValues {
                 JSONObject(
                     object.map { member in
                         let isValue = member.name == "value" && Self.holdsValue(object, member.value)
-                        return JSONObject.Member(name: member.name, value: isValue ? hidden(member.value) : hide(in: member.value, of: member.name))
+                        return JSONObject.Member(
+                            name: member.name,
+                            value: isValue ? hidden(member.value) : hide(in: member.value, of: member.name))
                     }))
         case .array(let elements): .array(elements.map { hide(in: $0) })
         default: value
@@ -101,7 +109,8 @@ struct HiddenValues {
     private mutating func hidden(field: JSONValue) -> JSONValue {
         guard case .object(let object) = field, object["value"] != nil else { return hidden(field) }
         return .object(
-            JSONObject(object.map { $0.name == "value" ? JSONObject.Member(name: $0.name, value: hidden($0.value)) : $0 }))
+            JSONObject(
+                object.map { $0.name == "value" ? JSONObject.Member(name: $0.name, value: hidden($0.value)) : $0 }))
     }
 
     private mutating func hidden(_ value: JSONValue) -> JSONValue {
@@ -128,7 +137,13 @@ enum TruncatedJSON {
         var isEscaped = false
         for (offset, byte) in text.enumerated() {
             if isInString {
-                if isEscaped { isEscaped = false } else if byte == UInt8(ascii: "\\") { isEscaped = true } else if byte == UInt8(ascii: "\"") { isInString = false }
+                if isEscaped {
+                    isEscaped = false
+                } else if byte == UInt8(ascii: "\\") {
+                    isEscaped = true
+                } else if byte == UInt8(ascii: "\"") {
+                    isInString = false
+                }
                 continue
             }
             switch byte {

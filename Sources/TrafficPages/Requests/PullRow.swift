@@ -35,10 +35,14 @@ struct PullRow: ViewModel {
             rows.append(
                 PullRow(
                     zone: pull.zoneID?.zoneName.string ?? "the list of zones",
-                    zoneHref: pull.zoneID.flatMap { zoneID in Self.place(request, address, visit)?.inZone(zoneID).link("changes") },
-                    from: try await Self.stand(pull.sent, request, address, tokens, visit) ?? Stand(text: "the start", href: nil, note: "no token"),
+                    zoneHref: pull.zoneID.flatMap { zoneID in
+                        Self.place(request, address, visit)?.inZone(zoneID).link("changes")
+                    },
+                    from: try await Self.stand(pull.sent, request, address, tokens, visit)
+                        ?? Stand(text: "the start", href: nil, note: "no token"),
                     to: try await Self.stand(pull.given, request, address, tokens, visit),
-                    error: pull.error.map { "\($0.code.rawValue): \($0.reason)" }, changes: Digits.grouped(pull.changes), moreComing: pull.moreComing,
+                    error: pull.error.map { "\($0.code.rawValue): \($0.reason)" },
+                    changes: Digits.grouped(pull.changes), moreComing: pull.moreComing,
                     left: Self.left(pull)))
         }
         return rows
@@ -46,7 +50,8 @@ struct PullRow: ViewModel {
 
     /// The position of a token, or a note that it can't be read.
     static func stand(
-        _ token: ChangeToken?, _ request: ServedRequest, _ address: DatabaseAddress, _ tokens: TokenReader, _ visit: Visit
+        _ token: ChangeToken?, _ request: ServedRequest, _ address: DatabaseAddress, _ tokens: TokenReader,
+        _ visit: Visit
     ) async throws -> Stand? {
         guard let token else { return nil }
         guard let user = request.userRecordName else { return Stand(text: "a token", href: nil, note: nil) }
@@ -64,7 +69,11 @@ struct PullRow: ViewModel {
     private static func left(_ pull: ServedRequest.Pull) -> String? {
         var parts: [String] = []
         if let types = pull.recordTypes { parts.append("only \(types.sorted().map(\.string).joined(separator: ", "))") }
-        if let keys = pull.keys { parts.append(keys.isEmpty ? "system fields only" : "only the fields \(keys.sorted().map(\.string).joined(separator: ", "))") }
+        if let keys = pull.keys {
+            parts.append(
+                keys.isEmpty
+                    ? "system fields only" : "only the fields \(keys.sorted().map(\.string).joined(separator: ", "))")
+        }
         if pull.reverse { parts.append("newest first") }
         return parts.isEmpty ? nil : parts.joined(separator: "; ")
     }
@@ -72,8 +81,12 @@ struct PullRow: ViewModel {
 
 extension TokenReader {
     /// A token by its position, with a link that explains it in its own database.
-    func stand(of token: ChangeToken, in address: DatabaseAddress, of user: Name, _ visit: Visit) async throws -> PullRow.Stand {
-        guard visit.containers.contains(address.container) else { return PullRow.Stand(text: "a token", href: nil, note: "the container was deleted") }
+    func stand(of token: ChangeToken, in address: DatabaseAddress, of user: Name, _ visit: Visit) async throws
+        -> PullRow.Stand
+    {
+        guard visit.containers.contains(address.container) else {
+            return PullRow.Stand(text: "a token", href: nil, note: "the container was deleted")
+        }
         let there = visit.place.with {
             $0.address = address
             $0.user = visit.people.user(user)?.handle

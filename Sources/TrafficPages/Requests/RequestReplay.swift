@@ -14,18 +14,23 @@ struct RequestReplay {
 
         /// Operations that use POST and change nothing.
         private static let reading: Set<String> = [
-            "records/query", "records/lookup", "records/changes", "changes/database", "changes/zone", "zones/list", "zones/lookup", "zones/changes",
+            "records/query", "records/lookup", "records/changes", "changes/database", "changes/zone", "zones/list",
+            "zones/lookup", "zones/changes",
             "users/caller", "users/current",
-            "skylight/assets/uses", "skylight/changes/page", "skylight/changes/zones", "skylight/keyvalues/changes", "skylight/query/statistics",
-            "skylight/records/counts", "skylight/records/explain", "skylight/records/journal", "skylight/records/list", "skylight/records/query", "skylight/records/referrers",
-            "skylight/schema", "skylight/schema/builds", "skylight/schema/counts", "skylight/schema/diff", "skylight/schema/history",
+            "skylight/assets/uses", "skylight/changes/page", "skylight/changes/zones", "skylight/keyvalues/changes",
+            "skylight/query/statistics",
+            "skylight/records/counts", "skylight/records/explain", "skylight/records/journal", "skylight/records/list",
+            "skylight/records/query", "skylight/records/referrers",
+            "skylight/schema", "skylight/schema/builds", "skylight/schema/counts", "skylight/schema/diff",
+            "skylight/schema/history",
             "skylight/schema/usage", "skylight/schema/validate", "skylight/zones/participants",
         ]
 
         /// - Returns: `nil` if the request can't be replayed: it is truncated, its answer is a stream or concerns
         ///   a file, or its credentials were refused. A replay is always authorized, so its answer would differ.
         init?(_ request: ServedRequest, body: RequestBodies.Body?) {
-            guard !request.isStream, !request.hasUnreadBody, !request.operation.hasPrefix("assets/"), request.method == "GET" || request.method == "POST",
+            guard !request.isStream, !request.hasUnreadBody, !request.operation.hasPrefix("assets/"),
+                request.method == "GET" || request.method == "POST",
                 (body?.bytes.count ?? 0) == request.bytesIn, ![401, 421].contains(request.status)
             else { return nil }
             let isSkylightRead = request.operation.hasPrefix("skylight/") && request.method == "GET"
@@ -50,7 +55,9 @@ struct RequestReplay {
         let body = log.bodies(of: request.id)?.request
         guard let kind = Kind(request, body: body) else {
             throw RecordError(
-                .badRequest, "This request can't be replayed: its body is not fully kept, its response is a stream or a file, or it was not authenticated")
+                .badRequest,
+                "This request can't be replayed: its body is not fully kept, its response is a stream or a file, or it was not authenticated"
+            )
         }
         served = request
         self.body = request.hasWaited ? Self.withoutWait(body?.bytes ?? []) : body?.bytes ?? []
@@ -66,7 +73,8 @@ struct RequestReplay {
     private var target: String {
         let parts = served.target.split(separator: "?", maxSplits: 1)
         guard served.hasWaited, let path = parts.first, parts.count == 2 else { return served.target }
-        let query = parts[1].split(separator: "&").filter { !$0.hasPrefix("\(Self.waitParameter)=") }.joined(separator: "&")
+        let query = parts[1].split(separator: "&").filter { !$0.hasPrefix("\(Self.waitParameter)=") }.joined(
+            separator: "&")
         return query.isEmpty ? String(path) : "\(path)?\(query)"
     }
 
@@ -74,11 +82,15 @@ struct RequestReplay {
     func confirmation(_ visit: Visit) -> ConfirmationView {
         let user = served.userRecordName.map(visit.people.name) ?? "nobody"
         let place = served.address.map { " in \($0.container), \($0.words)" } ?? ""
-        var lines = ["\(served.operation) as \(user)\(place), first sent \(served.started.utcText.prefix(19)) UTC, changes stored data again."]
+        var lines = [
+            "\(served.operation) as \(user)\(place), first sent \(served.started.utcText.prefix(19)) UTC, changes stored data again."
+        ]
         if served.address?.environment == .production { lines.append("This is production.") }
         return ConfirmationView(
-            on: .requests, title: "Replay \(served.operation)?", lines: lines, action: visit.place.link("requests/replay"),
-            fields: [Frame.Hidden(name: "id", value: served.id)], button: "Replay", cancel: visit.place.link("requests", [("id", served.id)]))
+            on: .requests, title: "Replay \(served.operation)?", lines: lines,
+            action: visit.place.link("requests/replay"),
+            fields: [Frame.Hidden(name: "id", value: served.id)], button: "Replay",
+            cancel: visit.place.link("requests", [("id", served.id)]))
     }
 
     /// Sends the request to the web services in this process.
@@ -92,17 +104,21 @@ struct RequestReplay {
         headers[.userAgent] = SkylightVersion.userAgent
         if !body.isEmpty { headers[.contentType] = "application/json" }
         let named: [(String, String?)] = [
-            ("X-Skylight-Client", ClientIdentity.replayName), ("X-Skylight-User", served.userRecordName?.string), ("X-Skylight-Device", served.client.deviceID),
+            ("X-Skylight-Client", ClientIdentity.replayName), ("X-Skylight-User", served.userRecordName?.string),
+            ("X-Skylight-Device", served.client.deviceID),
             ("X-Skylight-Access", served.accessOfReplay),
         ]
         for (name, value) in named {
             if let value, let field = HTTPField.Name(name) { headers[field] = value }
         }
         let head = HTTPRequest(
-            method: served.method == "GET" ? .get : .post, scheme: original.head.scheme, authority: original.head.authority, path: target, headerFields: headers)
-        let fresh = ServingRequestContext(source: ApplicationRequestContextSource(channel: context.channel, logger: context.logger))
+            method: served.method == "GET" ? .get : .post, scheme: original.head.scheme,
+            authority: original.head.authority, path: target, headerFields: headers)
+        let fresh = ServingRequestContext(
+            source: ApplicationRequestContextSource(channel: context.channel, logger: context.logger))
         do {
-            _ = try await services.respond(to: Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: body))), context: fresh)
+            _ = try await services.respond(
+                to: Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: body))), context: fresh)
         } catch is any HTTPResponseError {
             // The log records refusals too.
         }
@@ -147,13 +163,15 @@ struct ReplayComparison: ViewModel {
         if bodies?.response == nil, request.bytesOut > 0 {
             verdict = "The first response is no longer kept."
         } else if isAlike {
-            verdict = bodies?.response?.isCut ?? false ? "The same response, as far as it is kept." : "The same response."
+            verdict =
+                bodies?.response?.isCut ?? false ? "The same response, as far as it is kept." : "The same response."
         } else if request.status != replay.status {
             verdict = "Different response: \(replay.statusWords) instead of \(request.statusWords)."
         } else if comparison.differences == 0 {
             verdict = "Different response: hidden values differ."
         } else {
-            verdict = "Different response: \(Digits.count(comparison.differences, "line")) differ\(comparison.differences == 1 ? "s" : "")."
+            verdict =
+                "Different response: \(Digits.count(comparison.differences, "line")) differ\(comparison.differences == 1 ? "s" : "")."
         }
         replayHref = visit.place.link("requests", [("id", replay.id)])
         replayMilliseconds = Duration.milliseconds(replay.milliseconds).millisecondsText
@@ -190,7 +208,9 @@ struct ReplayComparison: ViewModel {
         /// An error's uuid is the id of its request, so it always differs.
         private static func withoutUUID(_ value: JSONValue) -> JSONValue {
             guard case .object(let object) = value, object["serverErrorCode"] != nil else { return value }
-            return .object(JSONObject(object.map { $0.name == "uuid" ? JSONObject.Member(name: "uuid", value: "‹the request's›") : $0 }))
+            return .object(
+                JSONObject(
+                    object.map { $0.name == "uuid" ? JSONObject.Member(name: "uuid", value: "‹the request's›") : $0 }))
         }
 
         static func == (left: Answer, right: Answer) -> Bool { left.value == right.value && left.bytes == right.bytes }
@@ -222,7 +242,8 @@ struct AnswerComparison: ViewModel {
 
     /// The number of equal lines to show around differences.
     private static let context = 12
-    /// The maximum number of lines per side for the common subsequence search. Longer stretches are paired line by line.
+    /// The maximum number of lines per side for the common subsequence search. Longer stretches are paired line by
+    /// line.
     private static let limit = 1500
     /// The maximum number of lines to show.
     private static let shown = 2000
@@ -233,7 +254,9 @@ struct AnswerComparison: ViewModel {
         var prefix = 0
         while prefix < min(left.count, right.count), left[prefix] == right[prefix] { prefix += 1 }
         var suffix = 0
-        while suffix < min(left.count, right.count) - prefix, left[left.count - 1 - suffix] == right[right.count - 1 - suffix] { suffix += 1 }
+        while suffix < min(left.count, right.count) - prefix,
+            left[left.count - 1 - suffix] == right[right.count - 1 - suffix]
+        { suffix += 1 }
         let middle = Self.lines(Array(left[prefix..<left.count - suffix]), Array(right[prefix..<right.count - suffix]))
         differences = middle.count { $0.kind != "same" }
         let hasDifferences = differences > 0
@@ -241,7 +264,9 @@ struct AnswerComparison: ViewModel {
         let last = hasDifferences ? min(suffix, Self.context) : suffix
         let all =
             left[first..<prefix].map { Line(before: $0.string, after: $0.string, kind: "same") } + middle
-            + left[(left.count - suffix)...].prefix(last).map { Line(before: $0.string, after: $0.string, kind: "same") }
+            + left[(left.count - suffix)...].prefix(last).map {
+                Line(before: $0.string, after: $0.string, kind: "same")
+            }
         lines = Array(all.prefix(Self.shown))
         isShortened = first > 0 || last < suffix || all.count > Self.shown
     }
@@ -277,7 +302,9 @@ struct AnswerComparison: ViewModel {
                 (removed, added) = ([], [])
                 lines.append(Line(before: left[row].string, after: right[column].string, kind: "same"))
                 (row, column) = (row + 1, column + 1)
-            } else if column == right.count || row < left.count && lengths[(row + 1) * width + column] >= lengths[row * width + column + 1] {
+            } else if column == right.count
+                || row < left.count && lengths[(row + 1) * width + column] >= lengths[row * width + column + 1]
+            {
                 removed.append(left[row])
                 row += 1
             } else {
@@ -293,7 +320,9 @@ struct AnswerComparison: ViewModel {
         (0..<max(left.count, right.count)).map { index in
             let before = index < left.count ? left[index].string : nil
             let after = index < right.count ? right[index].string : nil
-            return Line(before: before ?? "", after: after ?? "", kind: before == nil ? "added" : after == nil ? "removed" : "changed")
+            return Line(
+                before: before ?? "", after: after ?? "",
+                kind: before == nil ? "added" : after == nil ? "removed" : "changed")
         }
     }
 }

@@ -61,7 +61,8 @@ struct RequestView: Page {
     let previous: String?
     let next: String?
     let replay: ReplayButton?
-    /// The address of the form that explains the query. It is a form because the address of the explanation contains the query's values.
+    /// The address of the form that explains the query. It is a form because the address of the explanation contains
+    /// the query's values.
     let explain: String?
     let error: Failure?
     let warnings: [WarningView]
@@ -88,10 +89,13 @@ extension RequestView {
         let bodies = visit.log.bodies(of: request.id)
         let with = visit.fields.text("with")
         func page(values: Bool) -> String {
-            let parameters = [("id", request.id)] + (with.map { [("with", $0)] } ?? []) + [("values", values ? "1" : "0")]
+            let parameters =
+                [("id", request.id)] + (with.map { [("with", $0)] } ?? []) + [("values", values ? "1" : "0")]
             return visit.place.link("requests", parameters.map { (name: $0.0, value: $0.1) })
         }
-        let requestBody = BodyText("The request", bodies?.request, size: request.bytesIn, isUnread: request.hasUnreadBody, showsValues: showsValues)
+        let requestBody = BodyText(
+            "The request", bodies?.request, size: request.bytesIn, isUnread: request.hasUnreadBody,
+            showsValues: showsValues)
         let responseBody = BodyText("The answer", bodies?.response, size: request.bytesOut, showsValues: showsValues)
         let hides = requestBody?.hidesValues ?? false || responseBody?.hidesValues ?? false
         let hidesSent = requestBody?.hidesValues ?? false
@@ -101,9 +105,12 @@ extension RequestView {
         let created = try await SchemaGrowth(of: [request], visit).mark(of: request, in: visit.place.address.container)
         let neighbours = visit.log.page(after: request.number, limit: 1).requests.first
         return RequestView(
-            title: "\(request.operation) · Requests", id: request.id, operation: request.operation, status: request.statusWords, tone: request.tone,
+            title: "\(request.operation) · Requests", id: request.id, operation: request.operation,
+            status: request.statusWords, tone: request.tone,
             requests: visit.place.link("requests"),
-            previous: visit.log.latest(1, before: request.id).first.map { visit.place.link("requests", [("id", $0.id)]) },
+            previous: visit.log.latest(1, before: request.id).first.map {
+                visit.place.link("requests", [("id", $0.id)])
+            },
             next: neighbours.map { visit.place.link("requests", [("id", $0.id)]) },
             replay: replay.map {
                 // A replay that changes data needs a confirmation.
@@ -113,56 +120,88 @@ extension RequestView {
             },
             explain: RequestedQuery(request, body: bodies?.request).map { _ in "\(visit.place.path)/requests/explain" },
             error: request.error.map { Failure(name: nil, href: nil, code: $0.code.rawValue, reason: $0.reason) },
-            warnings: request.warnings.map { WarningView($0, names: request.mistakes[$0]) } + [created].compactMap(\.self), diagnosis: authentication?.diagnosis,
+            warnings: request.warnings.map { WarningView($0, names: request.mistakes[$0]) }
+                + [created].compactMap(\.self), diagnosis: authentication?.diagnosis,
             comparison: with.flatMap { ReplayComparison(request, bodies, with: $0, visit, showsValues: showsValues) },
-            facts: facts(request, authentication, visit), itemErrors: request.itemErrors.map { Failure($0, of: request, visit) },
-            itemErrorsNote: request.status == 200 ? "The response has status 200: a failed item does not fail the request." : nil,
-            pulls: try await PullRow.rows(request, visit), curl: curl, curlNote: curlNote(request, bodies, curl: curl, hidesSent: hidesSent),
+            facts: facts(request, authentication, visit),
+            itemErrors: request.itemErrors.map { Failure($0, of: request, visit) },
+            itemErrorsNote: request.status == 200
+                ? "The response has status 200: a failed item does not fail the request." : nil,
+            pulls: try await PullRow.rows(request, visit), curl: curl,
+            curlNote: curlNote(request, bodies, curl: curl, hidesSent: hidesSent),
             valuesToggle: showsValues
                 ? Toggle(note: "Values of records are shown.", text: "Hide values", href: page(values: false))
-                : hides ? Toggle(note: "Values of records are hidden.", text: "Show values", href: page(values: true)) : nil,
-            requestBody: requestBody, responseBody: responseBody, milliseconds: visit.stopwatch.elapsed.millisecondsText)
+                : hides
+                    ? Toggle(note: "Values of records are hidden.", text: "Show values", href: page(values: true))
+                    : nil,
+            requestBody: requestBody, responseBody: responseBody, milliseconds: visit.stopwatch.elapsed.millisecondsText
+        )
     }
 
-    private static func curlNote(_ request: ServedRequest, _ bodies: RequestBodies?, curl: CurlCommand?, hidesSent: Bool) -> String? {
+    private static func curlNote(
+        _ request: ServedRequest, _ bodies: RequestBodies?, curl: CurlCommand?, hidesSent: Bool
+    ) -> String? {
         if curl != nil { return nil }
-        if bodies?.request?.isCut ?? false { return "Not all of the body is kept, so the request can't be written as a command." }
+        if bodies?.request?.isCut ?? false {
+            return "Not all of the body is kept, so the request can't be written as a command."
+        }
         if hidesSent { return "Show the values to see the request as a command." }
         return "The body is not kept, so the request can't be written as a command."
     }
 
-    private static func facts(_ request: ServedRequest, _ authentication: AuthenticationView?, _ visit: Visit) -> [Fact] {
+    private static func facts(_ request: ServedRequest, _ authentication: AuthenticationView?, _ visit: Visit) -> [Fact]
+    {
         let place = visit.place
         var facts = [
             Fact("time", value: ValueView(.time(request.started))),
             Fact(
                 "took", "\(Duration.milliseconds(request.milliseconds).millisecondsText) ms",
-                note: request.isStream ? "until the stream ended" : request.hasWaited ? "with the time that it waited for a change" : nil),
+                note: request.isStream
+                    ? "until the stream ended" : request.hasWaited ? "with the time that it waited for a change" : nil),
         ]
         if let user = request.userRecordName {
-            facts.append(Fact("user", visit.people.name(of: user), link: place.link("requests", [("by", visit.people.user(user)?.handle ?? user.string)])))
+            facts.append(
+                Fact(
+                    "user", visit.people.name(of: user),
+                    link: place.link("requests", [("by", visit.people.user(user)?.handle ?? user.string)])))
         } else {
             facts.append(Fact("user", "unknown", note: "the request was refused before authentication"))
         }
-        if let authentication { facts.append(Fact(authentication.diagnosis == nil ? "authenticated by" : "credentials", authentication.words, link: authentication.href, note: authentication.note)) }
+        if let authentication {
+            facts.append(
+                Fact(
+                    authentication.diagnosis == nil ? "authenticated by" : "credentials", authentication.words,
+                    link: authentication.href, note: authentication.note))
+        }
         facts.append(
-            Fact("client", request.client.label, link: place.link("requests", [("client", request.client.id)]), note: request.client.details))
+            Fact(
+                "client", request.client.label, link: place.link("requests", [("client", request.client.id)]),
+                note: request.client.details))
         if let device = request.client.deviceID { facts.append(Fact("device", device)) }
         facts.append(Fact("sent to", "\(request.method) \(request.target)"))
         if let address = request.address {
             let there = place.with {
                 $0.address = address
-                $0.user = request.userRecordName.flatMap { visit.people.user($0)?.handle }.flatMap { $0 == User.developerHandle ? nil : $0 }
+                $0.user = request.userRecordName.flatMap { visit.people.user($0)?.handle }.flatMap {
+                    $0 == User.developerHandle ? nil : $0
+                }
                 $0.zone = .unspecified
             }
             facts.append(
-                Fact("database", "\(address.container), \(address.words)", link: visit.containers.contains(address.container) ? there.link("query") : nil))
+                Fact(
+                    "database", "\(address.container), \(address.words)",
+                    link: visit.containers.contains(address.container) ? there.link("query") : nil))
         }
-        if !request.zoneIDs.isEmpty { facts.append(Fact("zones", request.zoneIDs.map { $0.zoneName.string }.joined(separator: ", "))) }
+        if !request.zoneIDs.isEmpty {
+            facts.append(Fact("zones", request.zoneIDs.map { $0.zoneName.string }.joined(separator: ", ")))
+        }
         if let type = request.recordType { facts.append(Fact("record type", type.string)) }
         if let plan = request.plan { facts.append(Fact("index", plan.index ?? "none", note: plan.sentence)) }
         facts.append(Fact("returned", Digits.count(request.records, "record")))
-        facts.append(Fact("bytes", "\(Digits.bytes(Int64(request.bytesIn))) in, \(Digits.bytes(Int64(request.bytesOut))) out", note: "before compression"))
+        facts.append(
+            Fact(
+                "bytes", "\(Digits.bytes(Int64(request.bytesIn))) in, \(Digits.bytes(Int64(request.bytesOut))) out",
+                note: "before compression"))
         if let faults = request.rehearsals { facts.append(Fact("rehearsed", faults)) }
         return facts
     }
@@ -175,7 +214,8 @@ extension RequestView.Failure {
         reason = error.reason
         // An item of a records request is a record. If the request named one zone, the record is in that zone.
         let isRecord = request.operation.hasPrefix("records/") && request.operation != "records/changes"
-        guard isRecord, let recordName = error.name, let address = request.address, visit.containers.contains(address.container),
+        guard isRecord, let recordName = error.name, let address = request.address,
+            visit.containers.contains(address.container),
             request.zoneIDs.count <= 1
         else {
             href = nil
@@ -222,7 +262,9 @@ struct AuthenticationView: ViewModel {
         let accounts = visit.accounts
         let session = authentication.session.flatMap { id in accounts.webAuthSessions().first { $0.id == id } }
         let key = authentication.way == .serverKey ? authentication.credential.flatMap { accounts.serverKey($0) } : nil
-        let token = authentication.way == .serverKey ? nil : authentication.credential.flatMap { id in accounts.apiTokens().first { $0.id == id } }
+        let token =
+            authentication.way == .serverKey
+            ? nil : authentication.credential.flatMap { id in accounts.apiTokens().first { $0.id == id } }
         let credential = authentication.credential
         switch authentication.way {
         case .open: (words, note) = ("no credentials", "this server requires none")
@@ -233,7 +275,8 @@ struct AuthenticationView: ViewModel {
         case .webAuth:
             words = "web auth token" + (session.map { " of \(visit.people.name(of: $0.user))" } ?? "")
             let parts = [
-                token.map { "under the API token ‘\($0.name)’" } ?? credential.map { "under the API token \($0)" }, authentication.session.map { "sign-in \($0)" },
+                token.map { "under the API token ‘\($0.name)’" } ?? credential.map { "under the API token \($0)" },
+                authentication.session.map { "sign-in \($0)" },
             ]
             note = parts.compactMap(\.self).joined(separator: ", ")
         case .serverKey:
@@ -245,14 +288,18 @@ struct AuthenticationView: ViewModel {
         }
         // For unregistered credentials, the link leads to the page that registers them.
         let isKnown = ![.open, .administrator, .owner].contains(authentication.way)
-        href = if isKnown, let container = request.container, let environment = request.environment, visit.containers.contains(container) {
-            visit.place.with {
-                $0.address = DatabaseAddress(container: container, environment: environment, scope: visit.place.address.scope)
-                $0.zone = .unspecified
-            }.link(Tab.keys.rawValue)
-        } else {
-            nil
-        }
+        href =
+            if isKnown, let container = request.container, let environment = request.environment,
+                visit.containers.contains(container)
+            {
+                visit.place.with {
+                    $0.address = DatabaseAddress(
+                        container: container, environment: environment, scope: visit.place.address.scope)
+                    $0.zone = .unspecified
+                }.link(Tab.keys.rawValue)
+            } else {
+                nil
+            }
         diagnosis = authentication.problem.map { Diagnosis($0, isSignature: authentication.way == .serverKey) }
     }
 }
@@ -277,12 +324,18 @@ struct CurlCommand: ViewModel {
     /// - Returns: `nil` if the body is truncated or is not text.
     init?(_ request: ServedRequest, body: RequestBodies.Body?) {
         let bytes = body?.bytes ?? []
-        guard !request.hasUnreadBody, bytes.count == request.bytesIn, let text = String(validating: bytes, as: UTF8.self), !text.utf8.contains(0) else { return nil }
+        guard !request.hasUnreadBody, bytes.count == request.bytesIn,
+            let text = String(validating: bytes, as: UTF8.self), !text.utf8.contains(0)
+        else { return nil }
         start = request.method == "GET" || request.method == "POST" ? "curl " : "curl -X \(request.method) "
         var rest = request.target.shellQuoted
         if let user = request.userRecordName { rest += " \\\n  -H \("X-Skylight-User: \(user)".shellQuoted)" }
-        if let device = request.client.deviceID, !request.target.contains("clientId=") { rest += " \\\n  -H \("X-Skylight-Device: \(device)".shellQuoted)" }
-        if request.method != "GET" { rest += " \\\n  -H 'Content-Type: application/json' \\\n  --data-raw \(text.shellQuoted)" }
+        if let device = request.client.deviceID, !request.target.contains("clientId=") {
+            rest += " \\\n  -H \("X-Skylight-Device: \(device)".shellQuoted)"
+        }
+        if request.method != "GET" {
+            rest += " \\\n  -H 'Content-Type: application/json' \\\n  --data-raw \(text.shellQuoted)"
+        }
         self.rest = rest
     }
 }
@@ -306,7 +359,8 @@ struct WarningView: ViewModel {
 
     init(_ warning: RequestWarning, count: Int? = nil, names: String? = nil) {
         self.init(
-            word: warning.title, sentence: warning.sentence, count: count.map { $0 == 1 ? "once on this page" : "\(Digits.grouped($0)) times on this page" },
+            word: warning.title, sentence: warning.sentence,
+            count: count.map { $0 == 1 ? "once on this page" : "\(Digits.grouped($0)) times on this page" },
             names: names, reference: warning.reference)
     }
 
@@ -319,8 +373,8 @@ struct WarningView: ViewModel {
     }
 }
 
-/// The types and fields that requests created in development by naming them in a save. The schema history knows the moment of each, and the log
-/// the request that was being answered then.
+/// The types and fields that requests created in development by naming them in a save. The schema history knows the
+/// moment of each, and the log the request that was being answered then.
 struct SchemaGrowth {
     private let entries: [SchemaHistoryEntry]
     private let log: RequestLog
@@ -332,7 +386,9 @@ struct SchemaGrowth {
         log = visit.log
         var address = visit.place.address
         address.environment = .development
-        guard visit.connection == nil, visit.database.can(.showSchema), requests.contains(where: { $0.isSave(in: address.container) }) else {
+        guard visit.connection == nil, visit.database.can(.showSchema),
+            requests.contains(where: { $0.isSave(in: address.container) })
+        else {
             entries = []
             return
         }
@@ -347,7 +403,8 @@ struct SchemaGrowth {
         guard !entries.isEmpty, request.isSave(in: container) else { return nil }
         let end = request.started.milliseconds + Int64(request.milliseconds.rounded(.up))
         let lines = entries.filter { entry in
-            entry.timestamp >= request.started && entry.timestamp.milliseconds <= end && entry.userRecordName == request.userRecordName
+            entry.timestamp >= request.started && entry.timestamp.milliseconds <= end
+                && entry.userRecordName == request.userRecordName
         }.flatMap(\.changes).filter { $0.hasSuffix(" added") || $0.contains(": type added") }
         // Another request of the same user may have been answered at the same time, so the answer has to name the type.
         let answer = lines.isEmpty ? nil : log.bodies(of: request.id)?.response
@@ -364,7 +421,8 @@ struct SchemaGrowth {
 extension ServedRequest {
     /// True if the request saved records in development.
     fileprivate func isSave(in container: ContainerID) -> Bool {
-        self.container == container && environment == .development && status == 200 && operation.hasSuffix("records/modify")
+        self.container == container && environment == .development && status == 200
+            && operation.hasSuffix("records/modify")
     }
 }
 
@@ -373,13 +431,19 @@ extension WarningView {
     fileprivate init(created lines: [String]) {
         let types = lines.filter { $0.contains(": type added") }
         let names = types.map { String($0.prefix { $0 != ":" }) }
-        let inside = types.reduce(0) { sum, line in sum + (line.firstRange(of: " with ").flatMap { Int(line[$0.upperBound...].prefix { $0.isNumber }) } ?? 0) }
+        let inside = types.reduce(0) { sum, line in
+            sum + (line.firstRange(of: " with ").flatMap { Int(line[$0.upperBound...].prefix { $0.isNumber }) } ?? 0)
+        }
         let fields = lines.count - types.count + inside
         let shown = names.prefix(2).joined(separator: ", ") + (names.count > 2 ? " and \(names.count - 2) more" : "")
-        let parts = [names.isEmpty ? nil : "\(names.count == 1 ? "record type" : "record types") \(shown)", fields == 0 ? nil : Digits.count(fields, "field")]
+        let parts = [
+            names.isEmpty ? nil : "\(names.count == 1 ? "record type" : "record types") \(shown)",
+            fields == 0 ? nil : Digits.count(fields, "field"),
+        ]
         self.init(
             word: "created \(parts.compactMap(\.self).joined(separator: " and "))",
-            sentence: "The save named what the schema did not have, and development created it: \(lines.joined(separator: "; ")). "
+            sentence:
+                "The save named what the schema did not have, and development created it: \(lines.joined(separator: "; ")). "
                 + "A misspelt name creates a type or field, too. Delete it on the page Types before you deploy the schema.",
             count: nil)
     }

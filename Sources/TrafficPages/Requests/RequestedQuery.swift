@@ -33,11 +33,14 @@ struct RequestedQuery {
     /// - Parameter form: the fields of the query's form; `nil` if the form can't express the query.
     /// - Throws: `RecordError` BAD_REQUEST if the form can't express the query; NOT_FOUND if the user no longer exists.
     func address(on page: String, _ visit: Visit, form: Form) throws -> String {
-        // Uses the schema of the page if the query is from the same environment, because the text of values depends on the field types.
-        let isHere = address.container == visit.place.address.container && address.environment == visit.place.address.environment
+        // Uses the schema of the page if the query is from the same environment, because the text of values depends on
+        // the field types.
+        let isHere =
+            address.container == visit.place.address.container && address.environment == visit.place.address.environment
         let type = isHere ? visit.schema?.types[query.recordType] : nil
         guard let parameters = form(query, type) else {
-            throw RecordError(.badRequest, "The query form can't show this query: it has too many clauses, or compares with no value")
+            throw RecordError(
+                .badRequest, "The query form can't show this query: it has too many clauses, or compares with no value")
         }
         let user = try handle(visit)
         let there = visit.place.with {
@@ -50,7 +53,8 @@ struct RequestedQuery {
 
     /// The user of the explanation; `nil` for the developer.
     private func handle(_ visit: Visit) throws -> String? {
-        // A request that was refused before authentication used no database. In the public database, all users see the same records.
+        // A request that was refused before authentication used no database. In the public database, all users see the
+        // same records.
         guard let userRecordName else { return visit.place.user }
         guard let user = visit.people.user(userRecordName) else {
             if address.scope == .public { return nil }
@@ -66,14 +70,17 @@ extension Query {
     fileprivate init?(_ object: JSONObject, of recordType: Name) {
         self.init(recordType: recordType)
         for case .object(let clause) in object.objects("filterBy") {
-            guard let field = clause.fieldName, case .string(let word)? = clause["comparator"], let comparator = Comparator(rawValue: word),
+            guard let field = clause.fieldName, case .string(let word)? = clause["comparator"],
+                let comparator = Comparator(rawValue: word),
                 let value = clause["fieldValue"].flatMap({ try? FieldInput($0, field: field) })
             else { return nil }
             filters.append(Query.Filter(field, comparator, value, distance: clause.number("distance")))
         }
         for case .object(let clause) in object.objects("sortBy") {
             guard let field = clause.fieldName else { return nil }
-            let origin = clause["relativeLocation"].flatMap { try? FieldInput($0, field: field).value(declared: .location) }
+            let origin = clause["relativeLocation"].flatMap {
+                try? FieldInput($0, field: field).value(declared: .location)
+            }
             let location: Location? = if case .location(let location)? = origin { location } else { nil }
             sorts.append(Query.Sort(field, ascending: clause["ascending"] != .bool(false), relativeLocation: location))
         }

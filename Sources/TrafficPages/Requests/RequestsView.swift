@@ -70,9 +70,11 @@ extension RequestsView {
         let shown = Array(found.prefix(limit))
         let isFirst = before == nil
         return try await RequestsView(
-            shown, form, visit, live: isFirst && visit.log.isOn ? live(form, after: cursor, visit) : nil, newest: cursor, missed: 0, isAnotherRun: false, hasNewer: false,
+            shown, form, visit, live: isFirst && visit.log.isOn ? live(form, after: cursor, visit) : nil,
+            newest: cursor, missed: 0, isAnotherRun: false, hasNewer: false,
             newer: isFirst ? nil : visit.place.link("requests", form.parameters),
-            older: found.count > limit ? shown.last.map { visit.place.link("requests", form.parameters + [("before", $0.id)]) } : nil)
+            older: found.count > limit
+                ? shown.last.map { visit.place.link("requests", form.parameters + [("before", $0.id)]) } : nil)
     }
 
     /// The requests after a position in the log, for a live page.
@@ -92,7 +94,9 @@ extension RequestsView {
 
     /// - Returns: `nil` for a position of another run.
     private static func place(_ text: String, in log: RequestLog) -> Int64? {
-        guard text.hasPrefix(log.run + "."), let place = Int64(text.dropFirst(log.run.count + 1)), (-1...log.cursor).contains(place) else { return nil }
+        guard text.hasPrefix(log.run + "."), let place = Int64(text.dropFirst(log.run.count + 1)),
+            (-1...log.cursor).contains(place)
+        else { return nil }
         return place
     }
 
@@ -128,11 +132,14 @@ extension RequestsView {
     }
 
     private static func live(_ form: RequestsForm, after cursor: Int64, _ visit: Visit) -> Live {
-        Live(address: visit.place.link("requests", form.parameters + [("after", "")]), after: text(of: cursor, in: visit.log))
+        Live(
+            address: visit.place.link("requests", form.parameters + [("after", "")]),
+            after: text(of: cursor, in: visit.log))
     }
 
     private init(
-        _ requests: [ServedRequest], _ form: RequestsForm, _ visit: Visit, live: Live?, newest: Int64, missed: Int64, isAnotherRun: Bool, hasNewer: Bool,
+        _ requests: [ServedRequest], _ form: RequestsForm, _ visit: Visit, live: Live?, newest: Int64, missed: Int64,
+        isAnotherRun: Bool, hasNewer: Bool,
         newer: String?, older: String?
     ) async throws {
         let place = visit.place
@@ -140,13 +147,18 @@ extension RequestsView {
         hidden = place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }
         areas = [
             Choice("", "to this server", isSelected: form.area == .server),
-            Choice("container", "to \(place.address.container), \(place.address.environment.rawValue)", isSelected: form.area == .container),
+            Choice(
+                "container", "to \(place.address.container), \(place.address.environment.rawValue)",
+                isSelected: form.area == .container),
             Choice("database", "to its \(place.address.scope.rawValue) database", isSelected: form.area == .database),
         ]
         operations = Self.choices("all operations", Self.operationNames.map { ($0, $0) }, form.operation)
-        user = UserField(visit.people, name: "by", label: "User", mark: "data-submit", none: "all users", selected: form.by)
+        user = UserField(
+            visit.people, name: "by", label: "User", mark: "data-submit", none: "all users", selected: form.by)
         var known: Set<String> = []
-        let identities = visit.log.clients.clients.map { ($0.id.client, $0.identity.label) }.filter { known.insert($0.0).inserted }
+        let identities = visit.log.clients.clients.map { ($0.id.client, $0.identity.label) }.filter {
+            known.insert($0.0).inserted
+        }
         clients = Self.choices("all clients", identities, form.client)
         text = form.text
         onlyErrors = form.onlyErrors
@@ -171,14 +183,21 @@ extension RequestsView {
 
     /// The most common operations. The form also offers the one that the URL names.
     private static let operationNames = [
-        "records/query", "records/lookup", "records/modify", "records/changes", "changes/database", "changes/zone", "zones/list", "zones/lookup",
+        "records/query", "records/lookup", "records/modify", "records/changes", "changes/database", "changes/zone",
+        "zones/list", "zones/lookup",
         "zones/modify", "zones/changes", "assets/upload", "users/caller",
     ]
 
-    private static func choices(_ all: String, _ values: [(value: String, text: String)], _ selected: String?) -> [Choice] {
+    private static func choices(_ all: String, _ values: [(value: String, text: String)], _ selected: String?)
+        -> [Choice]
+    {
         var choices = [Choice("", all, isSelected: selected == nil)]
-        choices += values.map { value, text in Choice(value, text, isSelected: selected.map { Name($0) == Name(value) } ?? false) }
-        if let selected, !choices.contains(where: \.isSelected) { choices.append(Choice(selected, selected, isSelected: true)) }
+        choices += values.map { value, text in
+            Choice(value, text, isSelected: selected.map { Name($0) == Name(value) } ?? false)
+        }
+        if let selected, !choices.contains(where: \.isSelected) {
+            choices.append(Choice(selected, selected, isSelected: true))
+        }
         return choices
     }
 }
@@ -190,9 +209,11 @@ extension RequestsView.Nothing {
         } else if form.isEmpty {
             let address = visit.place.address
             heading = "No request yet"
-            text = "This page lists every request to the web services: the client, the operation, its errors and its time. "
+            text =
+                "This page lists every request to the web services: the client, the operation, its errors and its time. "
                 + "Pages of the console are not listed, except the files and records that they send. Try a request:"
-            example = "/database/1/\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)/zones/list"
+            example =
+                "/database/1/\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)/zones/list"
         } else {
             (heading, text, example) = ("No request found", "No kept request matches the form.", nil)
         }
@@ -257,13 +278,15 @@ struct RequestsForm: Sendable {
 
     var parameters: [(name: String, value: String)] {
         let all: [(String, String?)] = [
-            ("in", area == .server ? nil : area.rawValue), ("operation", operation), ("by", by), ("client", client), ("text", text.isEmpty ? nil : text),
+            ("in", area == .server ? nil : area.rawValue), ("operation", operation), ("by", by), ("client", client),
+            ("text", text.isEmpty ? nil : text),
             ("errors", onlyErrors ? "1" : nil), ("warnings", onlyWarnings ? "1" : nil),
         ]
         return all.compactMap { name, value in value.map { (name: name, value: $0) } }
     }
 
-    /// True if a request passes the filters. A page of the console that followed changes is listed only if one asks for the console. The search text matches the row of the request or the raw bytes of its bodies.
+    /// True if a request passes the filters. A page of the console that followed changes is listed only if one asks for
+    /// the console. The search text matches the row of the request or the raw bytes of its bodies.
     func wants(_ request: ServedRequest, _ bodies: RequestBodies?) -> Bool {
         guard !isOfNobody, filter.matches(request) else { return false }
         if client == nil, request.isStream, request.client.isOfSkylight { return false }
@@ -334,7 +357,9 @@ struct RequestRow: ViewModel {
         status = request.statusWords
         tone = request.tone
         errors = request.errorWords
-        warnings = request.warnings.map { WarningView($0) } + [growth.mark(of: request, in: visit.place.address.container)].compactMap(\.self)
+        warnings =
+            request.warnings.map { WarningView($0) }
+            + [growth.mark(of: request, in: visit.place.address.container)].compactMap(\.self)
         refusedFor = request.authentication?.problemWords
         refusal = request.authentication?.problem?.sentence
         isFailed = request.hasErrors

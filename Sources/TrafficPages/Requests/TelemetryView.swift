@@ -80,10 +80,14 @@ extension TelemetryView {
         let rows = stored.map { storage($0, visit) } ?? []
         let total = stored.map { $0.zones.reduce($0.othersTotal) { $0 + $1.total } }
         return TelemetryView(
-            isOff: !visit.log.isOn, figures: figures(telemetry), requests: requests(telemetry, now), latency: latency(telemetry, now),
-            operations: telemetry.operations.sorted { ($1.value.count, Name($0.key)) < ($0.value.count, Name($1.key)) }.map { OperationRow($0.key, $0.value, visit) },
-            storage: Array(rows.prefix(rowLimit)), storageTitle: "Stored by \(visit.people.actor.displayName), \(visit.place.address.words)",
-            storageSum: total.map { StorageSum($0) }, storageNote: stored.flatMap { storageNote($0, rows: rows.count) }, hasStorage: stored != nil,
+            isOff: !visit.log.isOn, figures: figures(telemetry), requests: requests(telemetry, now),
+            latency: latency(telemetry, now),
+            operations: telemetry.operations.sorted { ($1.value.count, Name($0.key)) < ($0.value.count, Name($1.key)) }
+                .map { OperationRow($0.key, $0.value, visit) },
+            storage: Array(rows.prefix(rowLimit)),
+            storageTitle: "Stored by \(visit.people.actor.displayName), \(visit.place.address.words)",
+            storageSum: total.map { StorageSum($0) }, storageNote: stored.flatMap { storageNote($0, rows: rows.count) },
+            hasStorage: stored != nil,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
@@ -97,7 +101,9 @@ extension TelemetryView {
             Figure(name: "failed", value: Digits.grouped(errors), note: share(errors, of: count)),
             Figure(name: "items that failed", value: Digits.grouped(items), note: "also in responses with status 200"),
             Figure(name: "in", value: Digits.bytes(all.reduce(0) { $0.addingSaturated($1.bytesIn) }), note: nil),
-            Figure(name: "out", value: Digits.bytes(all.reduce(0) { $0.addingSaturated($1.bytesOut) }), note: "before compression"),
+            Figure(
+                name: "out", value: Digits.bytes(all.reduce(0) { $0.addingSaturated($1.bytesOut) }),
+                note: "before compression"),
         ]
     }
 
@@ -108,7 +114,8 @@ extension TelemetryView {
     /// The minutes of the last hour, including those without requests.
     private static func lastHour(_ telemetry: Telemetry, _ now: Timestamp) -> [Telemetry.Minute?] {
         let current = now.milliseconds - now.milliseconds % 60_000
-        let known = Dictionary(telemetry.minutes.map { ($0.start.milliseconds, $0) }, uniquingKeysWith: { first, _ in first })
+        let known = Dictionary(
+            telemetry.minutes.map { ($0.start.milliseconds, $0) }, uniquingKeysWith: { first, _ in first })
         return (0..<Int64(minutes)).map { known[current - (Int64(minutes) - 1 - $0) * 60_000] }
     }
 
@@ -118,16 +125,20 @@ extension TelemetryView {
         let errors = hour.reduce(0) { $0 + ($1.map { $0.errors } ?? 0) }
         return BarChart(
             hour.map { (Double($0?.requests ?? 0), Double($0?.errors ?? 0)) },
-            label: "Requests in each minute of the last hour: \(Digits.count(highest, "request")) at most, \(Digits.grouped(errors)) failed in total",
+            label:
+                "Requests in each minute of the last hour: \(Digits.count(highest, "request")) at most, \(Digits.grouped(errors)) failed in total",
             top: "\(Digits.grouped(highest)) a minute", start: "an hour ago", end: "now")
     }
 
     private static func latency(_ telemetry: Telemetry, _ now: Timestamp) -> BarChart? {
-        let means = lastHour(telemetry, now).map { minute in minute.map { $0.milliseconds / Double(max(1, $0.requests)) } ?? 0 }
+        let means = lastHour(telemetry, now).map { minute in
+            minute.map { $0.milliseconds / Double(max(1, $0.requests)) } ?? 0
+        }
         guard let highest = means.max(), highest > 0 else { return nil }
         let text = "\(Duration.milliseconds(highest).millisecondsText) ms"
         return BarChart(
-            means.map { ($0, 0) }, label: "Mean response time in each minute of the last hour: \(text) at most", top: text, start: "an hour ago",
+            means.map { ($0, 0) }, label: "Mean response time in each minute of the last hour: \(text) at most",
+            top: text, start: "an hour ago",
             end: "now")
     }
 
@@ -139,22 +150,33 @@ extension TelemetryView {
 
     /// The storage by zone and type, the largest first.
     private static func storage(_ stored: DatabaseStorage, _ visit: Visit) -> [StorageRow] {
-        let parts = stored.zones.flatMap { zone in zone.types.map { (zoneID: zone.zoneID, type: $0.key, amount: $0.value) } }
+        let parts = stored.zones.flatMap { zone in
+            zone.types.map { (zoneID: zone.zoneID, type: $0.key, amount: $0.value) }
+        }
         let highest = max(1, parts.map(\.amount.allBytes).max() ?? 1)
-        return parts.sorted { ($1.amount.allBytes, $0.zoneID.zoneName, $0.type) < ($0.amount.allBytes, $1.zoneID.zoneName, $1.type) }
-            .map { zoneID, type, amount in
-                StorageRow(
-                    zone: visit.zoneName(zoneID), href: visit.place.inZone(zoneID).link("query", [("type", type.string)]), type: type.string, amount,
-                    highest: highest)
-            }
+        return parts.sorted {
+            ($1.amount.allBytes, $0.zoneID.zoneName, $0.type) < ($0.amount.allBytes, $1.zoneID.zoneName, $1.type)
+        }
+        .map { zoneID, type, amount in
+            StorageRow(
+                zone: visit.zoneName(zoneID), href: visit.place.inZone(zoneID).link("query", [("type", type.string)]),
+                type: type.string, amount,
+                highest: highest)
+        }
     }
 
     private static func storageNote(_ stored: DatabaseStorage, rows: Int) -> String? {
         var notes: [String] = []
-        if rows > rowLimit { notes.append("\(Digits.count(rows - rowLimit, "more row")) with less \(rows == rowLimit + 1 ? "is" : "are") left out.") }
+        if rows > rowLimit {
+            notes.append(
+                "\(Digits.count(rows - rowLimit, "more row")) with less \(rows == rowLimit + 1 ? "is" : "are") left out."
+            )
+        }
         if stored.others > 0 {
             let (count, total) = (Digits.count(stored.others, "more zone"), stored.othersTotal)
-            notes.append("\(count) with less: \(Digits.count(total.records, "record")), \(Digits.bytes(total.allBytes)) together.")
+            notes.append(
+                "\(count) with less: \(Digits.count(total.records, "record")), \(Digits.bytes(total.allBytes)) together."
+            )
         }
         return notes.isEmpty ? nil : notes.joined(separator: " ")
     }
@@ -167,7 +189,9 @@ extension TelemetryView.StorageRow {
         count = Digits.grouped(amount.records)
         bytes = Digits.bytes(amount.bytes)
         assetBytes = amount.assetBytes == 0 ? nil : Digits.bytes(amount.assetBytes)
-        words = "\(Digits.bytes(amount.bytes)) of fields" + (amount.assetBytes == 0 ? "" : ", \(Digits.bytes(amount.assetBytes)) of files")
+        words =
+            "\(Digits.bytes(amount.bytes)) of fields"
+            + (amount.assetBytes == 0 ? "" : ", \(Digits.bytes(amount.assetBytes)) of files")
         (self.share, assetShare) = (share(amount.bytes), share(amount.assetBytes))
     }
 }
@@ -190,7 +214,9 @@ extension TelemetryView.OperationRow {
         count = Digits.grouped(numbers.count)
         errors = numbers.errors == 0 ? nil : Digits.grouped(numbers.errors)
         // The log has unknown operations under their paths, so there is no common filter.
-        errorsHref = operation == Telemetry.unknown ? nil : visit.place.link("requests", [("operation", operation), ("errors", "1")])
+        errorsHref =
+            operation == Telemetry.unknown
+            ? nil : visit.place.link("requests", [("operation", operation), ("errors", "1")])
         let failedItems = numbers.itemErrors.values.reduce(0, +)
         itemErrors = failedItems == 0 ? nil : Digits.grouped(failedItems)
         median = milliseconds(0.5)
@@ -202,7 +228,8 @@ extension TelemetryView.OperationRow {
         let bounds = LatencyHistogram.bounds
         steps = BarChart(
             numbers.latency.counts.map { (Double($0), 0) },
-            label: "Distribution of response times, in steps from \(bounds.first?.description ?? "0") to \(bounds.last?.description ?? "0") ms: median \(milliseconds(0.5)) ms",
+            label:
+                "Distribution of response times, in steps from \(bounds.first?.description ?? "0") to \(bounds.last?.description ?? "0") ms: median \(milliseconds(0.5)) ms",
             top: "", start: "", end: "")
     }
 }
@@ -256,7 +283,9 @@ struct BarChart: ViewModel {
         bars = values.enumerated().compactMap { index, value in
             guard value.all > 0 else { return nil }
             let (height, badHeight) = (scaled(value.all), min(scaled(value.bad), scaled(value.all)))
-            return Bar(x: index * Self.step, y: Self.height - height, height: height, badY: Self.height - badHeight, badHeight: badHeight, hasBad: badHeight > 0)
+            return Bar(
+                x: index * Self.step, y: Self.height - height, height: height, badY: Self.height - badHeight,
+                badHeight: badHeight, hasBad: badHeight > 0)
         }
         width = values.count * Self.step
         self.label = label

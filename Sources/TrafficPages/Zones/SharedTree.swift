@@ -25,15 +25,21 @@ struct SharedTree {
         self.nodes = nodes
         below = Array(repeating: 0, count: nodes.count)
         living = Set(shares.compactMap { $0.rootName == nil ? nil : $0.hierarchy })
-        let indexes = Dictionary(nodes.indices.map { (nodes[$0].recordName, $0) }, uniquingKeysWith: { first, _ in first })
+        let indexes = Dictionary(
+            nodes.indices.map { (nodes[$0].recordName, $0) }, uniquingKeysWith: { first, _ in first })
         self.indexes = indexes
         roots = Dictionary(
-            shares.compactMap { share in share.rootName.flatMap { indexes[$0] }.map { ($0, share.hierarchy) } }, uniquingKeysWith: { first, _ in first })
+            shares.compactMap { share in share.rootName.flatMap { indexes[$0] }.map { ($0, share.hierarchy) } },
+            uniquingKeysWith: { first, _ in first })
         var linked: [Index: [Index]] = [:]
         var tops: [Index] = []
         for (index, node) in nodes.enumerated() {
             let parent = node.parent.flatMap { indexes[$0] }
-            if let parent, parent != index { linked[parent, default: []].append(index) } else if roots[index] == nil { tops.append(index) }
+            if let parent, parent != index {
+                linked[parent, default: []].append(index)
+            } else if roots[index] == nil {
+                tops.append(index)
+            }
         }
         arrange(tops: Array(roots.keys) + tops, linked)
     }

@@ -46,27 +46,37 @@ extension SharingView {
 
     static func load(_ visit: Visit) async throws -> SharingView {
         let zoneID = visit.place.zoneID
-        if visit.place.address.scope == .public { throw RecordError(.badRequest, "The public database has no shares; everybody sees its records") }
+        if visit.place.address.scope == .public {
+            throw RecordError(.badRequest, "The public database has no shares; everybody sees its records")
+        }
         let after = visit.fields.number(afterField, in: 0...Int64.max)
         let database = visit.database
-        let shares = try await visit.measure { try await database.shares(in: zoneID, after: after, limit: pageSize + 1) }
+        let shares = try await visit.measure {
+            try await database.shares(in: zoneID, after: after, limit: pageSize + 1)
+        }
         let readers = ShareReaders(visit)
         let titles = try await ReferencedTitles(shares.prefix(pageSize).compactMap(\.rootID), known: [], visit)
         var panels: [Panel] = []
-        for share in shares.prefix(pageSize) { panels.append(try await Panel(share, readers: readers, titles: titles, visit: visit)) }
+        for share in shares.prefix(pageSize) {
+            panels.append(try await Panel(share, readers: readers, titles: titles, visit: visit))
+        }
         let last = shares.count > pageSize ? shares[pageSize - 1].hierarchy : nil
         let place = visit.place
         return SharingView(
-            scope: zoneID.map { "zone \(visit.zoneName($0))" } ?? "all zones of the \(place.address.scope.rawValue) database",
-            zoneHref: zoneID == nil ? place.link(Tab.zones.rawValue) : place.link("zone"), sees: zoneID == nil ? nil : place.link("sees"), panels: panels,
-            nothing: panels.isEmpty ? nothing(visit, after) : nil, next: last.map { place.link("sharing", [(afterField, String($0))]) },
+            scope: zoneID.map { "zone \(visit.zoneName($0))" }
+                ?? "all zones of the \(place.address.scope.rawValue) database",
+            zoneHref: zoneID == nil ? place.link(Tab.zones.rawValue) : place.link("zone"),
+            sees: zoneID == nil ? nil : place.link("sees"), panels: panels,
+            nothing: panels.isEmpty ? nothing(visit, after) : nil,
+            next: last.map { place.link("sharing", [(afterField, String($0))]) },
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
     private static func nothing(_ visit: Visit, _ after: Int64?) -> String {
         if after != nil { return "There are no later shares." }
         return visit.place.address.scope == .shared
-            ? "Nobody shares anything with this user, or this user has not accepted yet." : "A share appears here when an app saves one, or when you share a record on its page."
+            ? "Nobody shares anything with this user, or this user has not accepted yet."
+            : "A share appears here when an app saves one, or when you share a record on its page."
     }
 }
 
@@ -79,7 +89,9 @@ extension SharingView.Panel {
         title = share.title(visit)
         record = share.href(visit)
         root = share.rootID.map {
-            RecordLink(href: place.link(toRecord: $0.recordName, in: $0.zoneID), recordName: $0.recordName.string, title: titles[$0])
+            RecordLink(
+                href: place.link(toRecord: $0.recordName, in: $0.zoneID), recordName: $0.recordName.string,
+                title: titles[$0])
         }
         zone = Frame.Link(text: visit.zoneName(share.zoneID), href: place.link("zone"))
         owner = visit.ownerName(share.zoneID)
@@ -89,9 +101,12 @@ extension SharingView.Panel {
         made = ValueView(.time(creator.timestamp), note: "by \(people.name(of: creator.userRecordName))")
         sees = place.link("sees") + "#share-\(share.hierarchy)"
         var rows: [ParticipantRow] = []
-        for participant in share.share.participants { rows.append(try await ParticipantRow(participant, of: share, readers: readers, visit: visit)) }
+        for participant in share.share.participants {
+            rows.append(try await ParticipantRow(participant, of: share, readers: readers, visit: visit))
+        }
         participants = rows
-        warnings = try await ShareCheck.findings(in: share.record, at: .now()) { people.user(invitedBy: $0) != nil }.map { $0.explanation + "." }
+        warnings = try await ShareCheck.findings(in: share.record, at: .now()) { people.user(invitedBy: $0) != nil }.map
+        { $0.explanation + "." }
     }
 }
 
@@ -140,7 +155,9 @@ extension ParticipantRow {
         role = participant.role.words
         right = participant.role == .owner ? "owns the records" : share.share.right(of: participant)
         let isLost = participant.status == .invited && user == nil
-        (status, tone) = isLost ? ("invited, but no user has this address", "bad") : (participant.status.words, participant.status.tone)
+        (status, tone) =
+            isLost
+            ? ("invited, but no user has this address", "bad") : (participant.status.words, participant.status.tone)
         accepted = participant.role == .owner ? nil : participant.accepted.map { ValueView(.time($0)) }
         guard participant.status == .accepted, let reader = participant.userRecordName else {
             (readings, unread) = ([], nil)
@@ -168,7 +185,9 @@ struct ShareReaders {
     }
 
     /// The clients of a user that read the zone, the latest first.
-    func readings(of zoneID: ZoneID, by user: Name, isOwner: Bool, _ visit: Visit) async throws -> [ParticipantRow.Reading] {
+    func readings(of zoneID: ZoneID, by user: Name, isOwner: Bool, _ visit: Visit) async throws -> [ParticipantRow
+        .Reading]
+    {
         var address = visit.place.address
         address.scope = isOwner ? .private : .shared
         let seen = ZoneID(zoneName: zoneID.zoneName, ownerRecordName: isOwner ? user : visit.owner(of: zoneID))
@@ -179,7 +198,8 @@ struct ShareReaders {
             let (text, tone, when) = try await reading(of: seen, from: client, user, in: address)
             readings.append(
                 ParticipantRow.Reading(
-                    client: history.identity.label, href: visit.place.link("clients") + "#" + history.anchor, text: text, tone: tone,
+                    client: history.identity.label, href: visit.place.link("clients") + "#" + history.anchor,
+                    text: text, tone: tone,
                     when: when.map { ValueView(.time($0)) }))
         }
         return readings
@@ -188,9 +208,13 @@ struct ShareReaders {
     private func reading(
         of zoneID: ZoneID, from client: KnownClient, _ user: Name, in address: DatabaseAddress
     ) async throws -> (text: String, tone: String, when: Timestamp?) {
-        guard let feed = client.feed(of: zoneID) else { return ("fetched records, but never the zone’s changes", "warn", client.lastSeen) }
+        guard let feed = client.feed(of: zoneID) else {
+            return ("fetched records, but never the zone’s changes", "warn", client.lastSeen)
+        }
         let (words, tone) = try await ClientPanel.Row.distance(feed, in: address, user: user, tokens: tokens)
-        guard let token = feed.lastGiven, let explanation = try await tokens.explanation(of: token, in: address, of: user), explanation.standing == .good
+        guard let token = feed.lastGiven,
+            let explanation = try await tokens.explanation(of: token, in: address, of: user),
+            explanation.standing == .good
         else { return (words, tone, feed.lastPulled) }
         let behind = tone == "warn" ? "\(words) behind" : words
         return ("has read up to \(Digits.grouped(explanation.position)), \(behind)", tone, feed.lastPulled)
@@ -200,7 +224,8 @@ struct ShareReaders {
     func nothing(_ visit: Visit) -> String {
         if !visit.log.isOn { return "not known, the request log is off" }
         return clientCount < ClientBook.clientLimit
-            ? "no request since the server started" : "not one of the \(Digits.grouped(clientCount)) clients that the server remembers"
+            ? "no request since the server started"
+            : "not one of the \(Digits.grouped(clientCount)) clients that the server remembers"
     }
 }
 
@@ -254,7 +279,9 @@ extension Visit {
 
     /// The owner of a zone of this database.
     func owner(of zoneID: ZoneID) -> Name {
-        guard place.address.scope == .shared, let owner = zoneID.ownerRecordName else { return people.actor.userRecordName }
+        guard place.address.scope == .shared, let owner = zoneID.ownerRecordName else {
+            return people.actor.userRecordName
+        }
         return owner
     }
 }

@@ -7,7 +7,8 @@ internal import Records
 struct VisibilityView: Page {
     static let template = "who_sees"
     static let tab = Tab.sharing
-    /// The parameters of the page: the user whose view is shown, the record at the top, and the last one of the previous page of a list.
+    /// The parameters of the page: the user whose view is shown, the record at the top, and the last one of the
+    /// previous page of a list.
     static let viewerField = "viewer"
     static let topField = "under"
     static let afterField = "after"
@@ -60,39 +61,62 @@ extension VisibilityView {
     private static let shareLimit = 50
 
     static func load(_ visit: Visit) async throws -> VisibilityView {
-        guard let zoneID = visit.place.zoneID ?? visit.usualZoneID else { throw RecordError(.badRequest, "The address needs the zone: sees?zone=…") }
+        guard let zoneID = visit.place.zoneID ?? visit.usualZoneID else {
+            throw RecordError(.badRequest, "The address needs the zone: sees?zone=…")
+        }
         let place = visit.place.inZone(zoneID)
         let database = visit.database
         let (found, tree) = try await visit.measure {
-            (try await database.shares(in: zoneID, after: nil, limit: shareLimit + 1), try await database.tree(of: zoneID, limit: treeLimit))
+            (
+                try await database.shares(in: zoneID, after: nil, limit: shareLimit + 1),
+                try await database.tree(of: zoneID, limit: treeLimit)
+            )
         }
         let shares = Array(found.prefix(shareLimit))
         let owner = visit.owner(of: zoneID)
         let viewer = try viewer(visit)
         let scene = SharedTree(tree, shares: shares)
-        let marks = Dictionary(shares.enumerated().map { ($1.hierarchy, VisibilityMark($0)) }, uniquingKeysWith: { first, _ in first })
+        let marks = Dictionary(
+            shares.enumerated().map { ($1.hierarchy, VisibilityMark($0)) }, uniquingKeysWith: { first, _ in first })
         func page(_ parameters: [(name: String, value: String)]) -> String {
             place.link("sees", (viewer.map { [(viewerField, $0.handle)] } ?? []) + parameters)
         }
         let nodes = VisibilityNodes(scene, marks: marks, in: place) { under, after in
             page([(topField, under.string)] + (after.map { [(afterField, $0.string)] } ?? []))
         }
-        var maker = PartMaker(tree: scene, nodes: nodes, shares: shares, marks: marks, owner: owner, viewer: viewer?.userRecordName, visit: visit)
-        let (top, after) = (visit.fields.text(topField).map { Name($0) }, visit.fields.text(afterField).map { Name($0) })
-        if let top { try maker.choose(under: top, after: after) } else { maker.choose(after: after) { page([(afterField, $0.string)]) } }
+        var maker = PartMaker(
+            tree: scene, nodes: nodes, shares: shares, marks: marks, owner: owner, viewer: viewer?.userRecordName,
+            visit: visit)
+        let (top, after) = (
+            visit.fields.text(topField).map { Name($0) }, visit.fields.text(afterField).map { Name($0) }
+        )
+        if let top {
+            try maker.choose(under: top, after: after)
+        } else {
+            maker.choose(after: after) { page([(afterField, $0.string)]) }
+        }
         maker.nodes.titles = try await titles(of: maker.nodes.names, in: zoneID, visit)
         let parts = try maker.parts()
         let seen = viewer.map { maker.count(seenBy: $0.userRecordName, owner: owner) }
         let all = scene.nodes.count
         return VisibilityView(
-            zone: visit.zoneName(zoneID), zoneHref: place.link("zone"), owner: visit.ownerName(zoneID), action: "\(place.path)/sees",
-            hidden: (place.parameters + (top.map { [(topField, $0.string)] } ?? [])).map { Frame.Hidden(name: $0.name, value: $0.value) },
+            zone: visit.zoneName(zoneID), zoneHref: place.link("zone"), owner: visit.ownerName(zoneID),
+            action: "\(place.path)/sees",
+            hidden: (place.parameters + (top.map { [(topField, $0.string)] } ?? [])).map {
+                Frame.Hidden(name: $0.name, value: $0.value)
+            },
             viewers: viewers(of: shares, owner: owner, chosen: viewer, visit),
             summary: viewer.flatMap { viewer in
-                seen.map { "\(viewer.displayName) sees \($0 == all && all > 0 ? "all" : Digits.grouped($0)) of \(Digits.count(all, "record"))." }
+                seen.map {
+                    "\(viewer.displayName) sees \($0 == all && all > 0 ? "all" : Digits.grouped($0)) of \(Digits.count(all, "record"))."
+                }
             },
             act: viewer.flatMap { viewer in
-                seen == 0 ? nil : Frame.Link(text: "Act as \(viewer.displayName)", href: place.seen(by: viewer, zoneID, of: owner).link("sees"))
+                seen == 0
+                    ? nil
+                    : Frame.Link(
+                        text: "Act as \(viewer.displayName)",
+                        href: place.seen(by: viewer, zoneID, of: owner).link("sees"))
             },
             path: top.flatMap { scene.index(of: $0) }.map { index in
                 scene.ancestors(of: index).reversed().map { above in
@@ -102,9 +126,12 @@ extension VisibilityView {
             } ?? [],
             whole: top != nil || after != nil ? page([]) : nil, parts: parts,
             incomplete: [
-                tree.isComplete ? nil : "The zone has more records. The page shows the \(Digits.grouped(tree.nodes.count)) least recently changed.",
+                tree.isComplete
+                    ? nil
+                    : "The zone has more records. The page shows the \(Digits.grouped(tree.nodes.count)) least recently changed.",
                 found.count > shareLimit
-                    ? "The zone has more than \(shareLimit) shares. Records of the others are listed as if only the owner saw them." : nil,
+                    ? "The zone has more than \(shareLimit) shares. Records of the others are listed as if only the owner saw them."
+                    : nil,
             ].compactMap(\.self),
             count: Digits.count(all, "record"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
@@ -116,7 +143,8 @@ extension VisibilityView {
         let database = visit.database
         let all = visit.titles
         let results = try await visit.measure {
-            try await database.fetch(names.map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: all.fields, bytesLimit: titleBytes)
+            try await database.fetch(
+                names.map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: all.fields, bytesLimit: titleBytes)
         }
         var titles: [Name: String] = [:]
         for case .success(let record) in results {
@@ -128,7 +156,9 @@ extension VisibilityView {
     /// - Throws: `RecordError` NOT_FOUND for a user who does not exist.
     private static func viewer(_ visit: Visit) throws -> User? {
         guard let name = visit.fields.text(viewerField) else { return nil }
-        guard let user = visit.people.user(named: name) else { throw RecordError(.notFound, "There is no user '\(name)'") }
+        guard let user = visit.people.user(named: name) else {
+            throw RecordError(.notFound, "There is no user '\(name)'")
+        }
         return user
     }
 
@@ -138,9 +168,13 @@ extension VisibilityView {
     /// The users who take part in any of the shares, the owner first.
     private static func viewers(of shares: [ZoneShare], owner: Name, chosen: User?, _ visit: Visit) -> [Choice] {
         var known: Set<Name> = []
-        let names = ([owner, chosen?.userRecordName].compactMap(\.self) + shares.flatMap(\.share.guests)).filter { known.insert($0).inserted }
+        let names = ([owner, chosen?.userRecordName].compactMap(\.self) + shares.flatMap(\.share.guests)).filter {
+            known.insert($0).inserted
+        }
         return [Choice("", "everybody", isSelected: chosen == nil)]
-            + names.prefix(viewerLimit).compactMap { visit.people.user($0) }.map { Choice($0.handle, $0.displayName, isSelected: $0 == chosen) }
+            + names.prefix(viewerLimit).compactMap { visit.people.user($0) }.map {
+                Choice($0.handle, $0.displayName, isSelected: $0 == chosen)
+            }
     }
 }
 
@@ -156,7 +190,10 @@ private struct PartMaker {
     /// The share of each part, `nil` for records without one, with the tops of its trees and the link to more of them.
     private var chosen: [(share: ZoneShare?, tops: [SharedTree.Index], more: Frame.Link?)] = []
 
-    init(tree: SharedTree, nodes: VisibilityNodes, shares: [ZoneShare], marks: [Int64: VisibilityMark], owner: Name, viewer: Name?, visit: Visit) {
+    init(
+        tree: SharedTree, nodes: VisibilityNodes, shares: [ZoneShare], marks: [Int64: VisibilityMark], owner: Name,
+        viewer: Name?, visit: Visit
+    ) {
         (self.tree, self.nodes, self.shares, self.marks) = (tree, nodes, shares, marks)
         (self.owner, self.viewer, self.visit) = (owner, viewer, visit)
     }
@@ -170,9 +207,15 @@ private struct PartMaker {
         var loose = tree.sorted(tree.tops[nil] ?? [])
         if let after { loose.removeAll { tree.nodes[$0].recordName <= after } }
         let last = Array(loose.prefix(VisibilityNodes.listLimit))
-        chosen = shared.map { ($0, Array(tree.sorted(tree.tops[$0.hierarchy] ?? []).prefix(VisibilityNodes.listLimit)), nil) }
+        chosen = shared.map {
+            ($0, Array(tree.sorted(tree.tops[$0.hierarchy] ?? []).prefix(VisibilityNodes.listLimit)), nil)
+        }
         let left = loose.count - last.count
-        let more = left > 0 ? last.last.map { Frame.Link(text: "\(Digits.grouped(left)) more in this list", href: page(tree.nodes[$0].recordName)) } : nil
+        let more =
+            left > 0
+            ? last.last.map {
+                Frame.Link(text: "\(Digits.grouped(left)) more in this list", href: page(tree.nodes[$0].recordName))
+            } : nil
         if whole != nil || !loose.isEmpty || chosen.isEmpty { chosen.append((whole, last, more)) }
         nodes.choose(below: chosen.flatMap(\.tops))
     }
@@ -203,21 +246,29 @@ private struct PartMaker {
             id: share.map { "share-\($0.hierarchy)" } ?? "loose", mark: share.flatMap { marks[$0.hierarchy] } ?? .none,
             title: share?.title(visit) ?? "In no share", share: share?.href(visit),
             count: Digits.count(tree.count(in: share?.rootName == nil ? nil : share?.hierarchy), "record"),
-            seenBy: share.map { $0.share.guests.isEmpty ? "only \(ownerName); nobody has accepted yet" : $0.seenBy(visit) } ?? "only \(ownerName)",
-            verdict: isSeen.map { $0 ? "\(viewerName) sees this" : "\(viewerName) does not see this" }, verdictTone: isSeen.map { $0 ? "good" : "warn" },
+            seenBy: share.map {
+                $0.share.guests.isEmpty ? "only \(ownerName); nobody has accepted yet" : $0.seenBy(visit)
+            } ?? "only \(ownerName)",
+            verdict: isSeen.map { $0 ? "\(viewerName) sees this" : "\(viewerName) does not see this" },
+            verdictTone: isSeen.map { $0 ? "good" : "warn" },
             isOpen: isSeen ?? true, isUnseen: isSeen == false,
-            remark: [remark(share), moving(share)].compactMap(\.self).joined(separator: " "), nodes: tops.map { nodes.node($0) }, more: more)
+            remark: [remark(share), moving(share)].compactMap(\.self).joined(separator: " "),
+            nodes: tops.map { nodes.node($0) }, more: more)
     }
 
     private func moving(_ share: ZoneShare?) -> String? {
         let count = tree.moving[share?.rootName == nil ? nil : share?.hierarchy] ?? 0
-        return count == 0 ? nil : "\(Digits.count(count, "record")) of them \(count == 1 ? "is" : "are") still being moved: the store moves large trees in steps."
+        return count == 0
+            ? nil
+            : "\(Digits.count(count, "record")) of them \(count == 1 ? "is" : "are") still being moved: the store moves large trees in steps."
     }
 
     private func remark(_ share: ZoneShare?) -> String? {
         if share != nil { return share?.rootName == nil ? "The whole zone is shared, with all records." : nil }
         if shares.isEmpty { return "Nothing in this zone is shared." }
-        return tree.tops[nil] == nil ? nil : "These records have no parent in a share, so guests do not see them, even if shared records refer to them."
+        return tree.tops[nil] == nil
+            ? nil
+            : "These records have no parent in a share, so guests do not see them, even if shared records refer to them."
     }
 }
 
@@ -298,7 +349,10 @@ struct VisibilityNodes {
     private let page: (_ under: Name, _ after: Name?) -> String
     private let record: String
 
-    init(_ tree: SharedTree, marks: [Int64: VisibilityMark], in place: Place, page: @escaping (_ under: Name, _ after: Name?) -> String) {
+    init(
+        _ tree: SharedTree, marks: [Int64: VisibilityMark], in place: Place,
+        page: @escaping (_ under: Name, _ after: Name?) -> String
+    ) {
         self.tree = tree
         self.marks = marks
         self.page = page
@@ -341,10 +395,13 @@ struct VisibilityNodes {
         if mark == nil, let left = left[index], left > 0 {
             let after = children.last.map { tree.nodes[$0].recordName }
             more = Frame.Link(
-                text: after == nil ? "Show \(Digits.grouped(below)) below" : "\(Digits.grouped(left)) more in this list", href: page(node.recordName, after))
+                text: after == nil
+                    ? "Show \(Digits.grouped(below)) below" : "\(Digits.grouped(left)) more in this list",
+                href: page(node.recordName, after))
         }
         return VisibilityNode(
-            recordName: node.recordName.string, title: titles[node.recordName], href: record + PercentEncoding.encoded(node.recordName.string),
+            recordName: node.recordName.string, title: titles[node.recordName],
+            href: record + PercentEncoding.encoded(node.recordName.string),
             type: node.recordType.string, other: mark,
             below: below == 0 ? nil : "\(Digits.grouped(below)) below", isOpen: isTop || count <= Self.openLimit,
             children: children.map { self.node($0, isTop: false) }, more: more)

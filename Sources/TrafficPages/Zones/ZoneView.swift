@@ -55,27 +55,37 @@ struct ZoneView: Page {
     let milliseconds: String
 
     static func load(_ visit: Visit) async throws -> ZoneView {
-        guard let asked = visit.place.zoneID else { throw RecordError(.badRequest, "The address of a zone needs its name: zone?zone=…") }
-        guard let zone = visit.zones.first(where: { visit.place.isSame($0.zoneID, asked) }) else { throw RecordError.zoneNotFound }
+        guard let asked = visit.place.zoneID else {
+            throw RecordError(.badRequest, "The address of a zone needs its name: zone?zone=…")
+        }
+        guard let zone = visit.zones.first(where: { visit.place.isSame($0.zoneID, asked) }) else {
+            throw RecordError.zoneNotFound
+        }
         let place = visit.place
         let counts = try await visit.counts(in: asked)
         let isOwned = place.address.scope == .private && visit.hasFeed(asked)
         return ZoneView(
-            title: visit.zoneName(asked), name: visit.zoneName(asked), owner: visit.ownerName(asked), notice: Notice.text(visit.fields["notice"]),
+            title: visit.zoneName(asked), name: visit.zoneName(asked), owner: visit.ownerName(asked),
+            notice: Notice.text(visit.fields["notice"]),
             sees: visit.mayShare(asked) ? place.link("sees") : nil,
             types: (counts?.records ?? [:]).filter { $0.value > 0 }.sorted { $0.key < $1.key }.map { type, count in
-                TypeRow(name: type.string, count: Digits.grouped(count), query: place.link("query", [("type", type.string)]))
+                TypeRow(
+                    name: type.string, count: Digits.grouped(count), query: place.link("query", [("type", type.string)])
+                )
             },
-            records: counts.map { Digits.count($0.total, "record") }, deletions: counts.map { Digits.count($0.deletions, "deletion") },
+            records: counts.map { Digits.count($0.total, "record") },
+            deletions: counts.map { Digits.count($0.deletions, "deletion") },
             token: zone.syncToken.map { token in
                 TokenOutput(
                     text: token.text, again: place.link("changes", [("since", "1"), ("token", token.text)]),
                     explain: place.link("token", [("token", token.text)]))
             },
-            query: place.link("query"), fetch: place.link("fetch"), changes: visit.hasFeed(asked) ? place.link("changes") : nil,
+            query: place.link("query"), fetch: place.link("fetch"),
+            changes: visit.hasFeed(asked) ? place.link("changes") : nil,
             sharing: isOwned ? try await Sharing(asked, visit: visit) : nil,
             share: isOwned && visit.database.can(.listShares) ? place.link("share") : nil,
-            copy: visit.database.can(.listRecords) ? place.link("zone/copy") : nil, delete: isOwned ? place.link("zone/delete") : nil,
+            copy: visit.database.can(.listRecords) ? place.link("zone/copy") : nil,
+            delete: isOwned ? place.link("zone/delete") : nil,
             purge: isOwned && visit.database.can(.purgeZones) ? place.link("zone/purge") : nil,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
@@ -90,14 +100,16 @@ extension ZoneView.Sharing {
             let user = visit.people.user(participant.userRecordName)
             let theirs = user.map { user in
                 Place(
-                    address: DatabaseAddress(container: place.address.container, environment: place.address.environment, scope: .shared),
+                    address: DatabaseAddress(
+                        container: place.address.container, environment: place.address.environment, scope: .shared),
                     user: user.handle == User.developerHandle ? nil : user.handle,
                     zone: .one(ZoneID(zoneName: zoneID.zoneName, ownerRecordName: visit.people.actor.userRecordName)))
             }
             return ZoneView.Participant(
                 name: visit.people.name(of: participant.userRecordName), handle: user?.handle,
                 permission: participant.permission == .readOnly ? "may read" : "may read and write",
-                stop: place.link("zone/unshare", [("with", participant.userRecordName.string)]), view: theirs?.link("changes"))
+                stop: place.link("zone/unshare", [("with", participant.userRecordName.string)]),
+                view: theirs?.link("changes"))
         }
         action = place.link("zone/share")
         let actor = visit.people.actor
@@ -137,13 +149,17 @@ enum ZoneActions {
     static func confirmDeletion(_ visit: Visit) async throws -> ConfirmationView {
         try await confirmation(
             visit, title: "Delete the zone", page: "zone/delete", button: "Delete the zone",
-            then: "Users it is shared with lose access. The database's changes list it as deleted, and its tokens expire.")
+            then:
+                "Users it is shared with lose access. The database's changes list it as deleted, and its tokens expire."
+        )
     }
 
     static func confirmPurge(_ visit: Visit) async throws -> ConfirmationView {
         try await confirmation(
             visit, title: "Purge the zone", page: "zone/purge", button: "Purge the zone",
-            then: "CloudKit does this when a user deletes an app's data in the system settings. Clients must not upload it again.")
+            then:
+                "CloudKit does this when a user deletes an app's data in the system settings. Clients must not upload it again."
+        )
     }
 
     static func delete(_ visit: Visit) async throws -> String {
@@ -164,7 +180,10 @@ enum ZoneActions {
             throw RecordError(.badRequest, "Choose a user to share the zone with")
         }
         guard !user.isServerKey else {
-            throw RecordError(.badRequest, "'\(user.handle)' is the user of a server-to-server key, which has no shared database; choose another user")
+            throw RecordError(
+                .badRequest,
+                "'\(user.handle)' is the user of a server-to-server key, which has no shared database; choose another user"
+            )
         }
         guard let permission = visit.fields["permission"].flatMap({ ZoneParticipant.Permission(rawValue: $0) }) else {
             throw RecordError(.badRequest, "The permission is READ_ONLY or READ_WRITE")
@@ -178,12 +197,17 @@ enum ZoneActions {
     static func confirmEndOfSharing(_ visit: Visit) async throws -> ConfirmationView {
         let zoneID = try zoneID(visit)
         let name = Name(visit.fields["with"] ?? "")
-        guard try await visit.database.participants(of: zoneID).contains(where: { $0.userRecordName == name }) else { throw ZoneRules.notShared }
+        guard try await visit.database.participants(of: zoneID).contains(where: { $0.userRecordName == name }) else {
+            throw ZoneRules.notShared
+        }
         let userName = visit.people.name(of: name)
         return ConfirmationView(
             on: .zones, title: "Stop sharing \(visit.zoneName(zoneID)) with \(userName)?",
-            lines: ["The shared database of \(userName) reports the zone as deleted, and clients delete their copy. The zone itself stays."],
-            action: visit.place.link("zone/unshare"), fields: [Frame.Hidden(name: "with", value: name.string)], button: "Stop sharing",
+            lines: [
+                "The shared database of \(userName) reports the zone as deleted, and clients delete their copy. The zone itself stays."
+            ],
+            action: visit.place.link("zone/unshare"), fields: [Frame.Hidden(name: "with", value: name.string)],
+            button: "Stop sharing",
             cancel: visit.place.link("zone"))
     }
 
@@ -196,15 +220,20 @@ enum ZoneActions {
 
     // MARK: Parts
 
-    private static func confirmation(_ visit: Visit, title: String, page: String, button: String, then: String) async throws -> ConfirmationView {
+    private static func confirmation(_ visit: Visit, title: String, page: String, button: String, then: String)
+        async throws -> ConfirmationView
+    {
         let zoneID = try zoneID(visit)
         let found = try await visit.measure { try await visit.database.fetchZones([zoneID]) }
         guard let zone = found.first else { throw RecordError.zoneNotFound }
         _ = try zone.get()
         let counts = try await visit.counts(in: zoneID)
-        let content = counts.map { $0.total == 0 ? "It is empty." : "This permanently deletes \(Digits.count($0.total, "record"))." }
+        let content = counts.map {
+            $0.total == 0 ? "It is empty." : "This permanently deletes \(Digits.count($0.total, "record"))."
+        }
         return ConfirmationView(
-            on: .zones, title: "\(title) \(visit.zoneName(zoneID))?", lines: [content ?? "Its records are permanently deleted.", then],
+            on: .zones, title: "\(title) \(visit.zoneName(zoneID))?",
+            lines: [content ?? "Its records are permanently deleted.", then],
             action: visit.place.link(page), fields: [], button: button, cancel: visit.place.link("zone"))
     }
 
@@ -214,7 +243,9 @@ enum ZoneActions {
     }
 
     private static func zoneID(_ visit: Visit) throws -> ZoneID {
-        guard let zoneID = visit.place.zoneID else { throw RecordError(.badRequest, "The address needs the zone: zone=…") }
+        guard let zoneID = visit.place.zoneID else {
+            throw RecordError(.badRequest, "The address needs the zone: zone=…")
+        }
         return zoneID
     }
 }

@@ -68,16 +68,22 @@ struct ZonesView: Page {
             switch visit.place.address.scope {
             case .private: nil
             case .public: "The public database has one zone, the default one."
-            case .shared: "Zones of other users appear here when their owners share them. Only the owner creates and deletes a zone."
+            case .shared:
+                "Zones of other users appear here when their owners share them. Only the owner creates and deletes a zone."
             }
         return ZonesView(
-            rows: rows, find: visit.zones.count > Frame.zoneLimit || !found.isEmpty ? Frame.Find(on: .zones, at: visit.place, label: "Find a zone", for: page) : nil,
-            found: found, chosenFor: page?.title, nothing: zones.isEmpty && !found.isEmpty ? "No zone’s name contains ‘\(found)’." : nil,
+            rows: rows,
+            find: visit.zones.count > Frame.zoneLimit || !found.isEmpty
+                ? Frame.Find(on: .zones, at: visit.place, label: "Find a zone", for: page) : nil,
+            found: found, chosenFor: page?.title,
+            nothing: zones.isEmpty && !found.isEmpty ? "No zone’s name contains ‘\(found)’." : nil,
             notice: Notice.text(visit.fields["notice"]), create: rule == nil ? visit.place.link("zones/create") : nil,
             refused: refused, rule: rule,
             others: visit.customZones.isEmpty ? try await visit.othersWithData() : [],
-            more: zones.count > limit ? "\(Digits.grouped(zones.count - limit)) more zones are not listed; search for them by name." : nil,
-            gone: gone, meanings: ZoneMark.meanings(of: marks.union(gone?.marks ?? [])), count: Digits.count(visit.zones.count, "zone"),
+            more: zones.count > limit
+                ? "\(Digits.grouped(zones.count - limit)) more zones are not listed; search for them by name." : nil,
+            gone: gone, meanings: ZoneMark.meanings(of: marks.union(gone?.marks ?? [])),
+            count: Digits.count(visit.zones.count, "zone"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
@@ -96,7 +102,8 @@ extension ZonesView.Row {
         var participants: String?
         if visit.place.address.scope == .private, visit.hasFeed(zoneID), visit.database.can(.shareRecords) {
             let found = try await visit.measure { try await visit.database.participants(of: zoneID) }
-            participants = found.isEmpty ? nil : found.map { visit.people.name(of: $0.userRecordName) }.joined(separator: ", ")
+            participants =
+                found.isEmpty ? nil : found.map { visit.people.name(of: $0.userRecordName) }.joined(separator: ", ")
         }
         self.participants = participants
         changes = visit.hasFeed(zoneID) ? place.link("changes") : nil
@@ -214,7 +221,8 @@ struct DeletedZones: ViewModel {
 
     /// The maximum number of zones to show, the most recently deleted first.
     private static let limit = 100
-    /// The maximum number of zones to read at once. Zones are in the order of their latest change, so the most recently deleted ones come last.
+    /// The maximum number of zones to read at once. Zones are in the order of their latest change, so the most recently
+    /// deleted ones come last.
     private static let lookedThroughLimit = 100_000
 
     /// - Returns: `nil` if there are none.
@@ -224,14 +232,21 @@ struct DeletedZones: ViewModel {
         let page = try await visit.measure { try await visit.database.databaseChanges(request) }
         let gone = page.changes.filter { $0.kind != .changed }
         if gone.isEmpty { return nil }
-        let shown = gone.suffix(Self.limit).reversed().compactMap { change in ZoneMark(change.kind, in: visit.place).map { (change, $0) } }
+        let shown = gone.suffix(Self.limit).reversed().compactMap { change in
+            ZoneMark(change.kind, in: visit.place).map { (change, $0) }
+        }
         rows = shown.map { change, mark in
             Row(
                 name: visit.zoneName(change.zoneID), owner: visit.ownerName(change.zoneID), mark: mark.pill,
                 when: change.timestamp.map { ValueView(.time($0)) } ?? .missing)
         }
-        let earlier = gone.count > shown.count ? "\(Digits.count(gone.count - shown.count, "more zone")) were deleted earlier." : nil
-        let later = page.moreComing ? "Only \(Digits.grouped(Self.lookedThroughLimit)) zones were checked; others may have been deleted later." : nil
+        let earlier =
+            gone.count > shown.count
+            ? "\(Digits.count(gone.count - shown.count, "more zone")) were deleted earlier." : nil
+        let later =
+            page.moreComing
+            ? "Only \(Digits.grouped(Self.lookedThroughLimit)) zones were checked; others may have been deleted later."
+            : nil
         let remarks = [earlier, later].compactMap { $0 }
         more = remarks.isEmpty ? nil : remarks.joined(separator: " ")
         marks = Set(shown.map { $0.1 })

@@ -44,16 +44,20 @@ enum AccessTable {
 
     static let table: [Asker: [Ask: Answer]] = [
         .nobody: [
-            .publicReading: .authenticationFailed, .publicChange: .authenticationFailed, .ownData: .authenticationRequired,
+            .publicReading: .authenticationFailed, .publicChange: .authenticationFailed,
+            .ownData: .authenticationRequired,
             .caller: .authenticationRequired, .people: .authenticationRequired,
         ],
         .app: [
             .publicReading: .granted, .publicChange: .authenticationRequired, .ownData: .authenticationRequired,
             .caller: .authenticationRequired, .people: .authenticationRequired,
         ],
-        .user: [.publicReading: .granted, .publicChange: .granted, .ownData: .granted, .caller: .granted, .people: .granted],
+        .user: [
+            .publicReading: .granted, .publicChange: .granted, .ownData: .granted, .caller: .granted, .people: .granted,
+        ],
         .serverKey: [
-            .publicReading: .granted, .publicChange: .granted, .ownData: .privateDenied, .caller: .granted, .people: .peopleDenied,
+            .publicReading: .granted, .publicChange: .granted, .ownData: .privateDenied, .caller: .granted,
+            .people: .peopleDenied,
         ],
     ]
 
@@ -101,7 +105,8 @@ struct AdministratorGate: Sendable {
         // A script's request must not make the browser prompt for a password.
         let isOfScript = request.headers[.secFetchMode].map { $0 != "navigate" } ?? false
         let refusal = Refusal(
-            .unauthorized, Self.refusal.code, Self.refusal.reason, headers: isOfScript ? [:] : [.wwwAuthenticate: Self.challenge])
+            .unauthorized, Self.refusal.code, Self.refusal.reason,
+            headers: isOfScript ? [:] : [.wwwAuthenticate: Self.challenge])
         RequestRecorder.current?.failed(refusal, context)
         return refusal.response(from: request, context: context)
     }

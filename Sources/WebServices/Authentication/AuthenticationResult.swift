@@ -21,20 +21,24 @@ struct AuthenticationResult: Sendable {
     /// - Parameters:
     ///   - credentials: tokens without a signature, or a mix of both, which is refused.
     ///   - origin: the origin of the page that sent the request; `nil` if no page sent it.
-    init(_ credentials: Credentials, at path: WebServicePath, from origin: String?, by accounts: Accounts, at now: Date) {
+    init(_ credentials: Credentials, at path: WebServicePath, from origin: String?, by accounts: Accounts, at now: Date)
+    {
         if credentials.isMixed {
             authentication.way = .mixed
             refuse(
                 RecordError(
                     .badRequest,
                     "The request has two kinds of credentials, and only one is allowed: \(credentials.tokenNames) in the query, and a "
-                        + "signature in the headers \(Credentials.signatureHeaders.map(\.rawName).joined(separator: ", "))"),
+                        + "signature in the headers \(Credentials.signatureHeaders.map(\.rawName).joined(separator: ", "))"
+                ),
                 "mixed", "The request has tokens in the query and a signature",
                 remedy: "For a user, omit the signature headers. For a server-to-server key, omit the tokens")
         } else {
             check(apiToken: credentials.apiToken, at: path, from: origin, by: accounts)
             if refusal == nil, let token = credentials.webAuthToken {
-                check(webAuthToken: token, besideUnknownToken: credentials.hadUnknownToken, at: path, by: accounts, at: now)
+                check(
+                    webAuthToken: token, besideUnknownToken: credentials.hadUnknownToken, at: path, by: accounts,
+                    at: now)
             }
         }
     }
@@ -42,7 +46,9 @@ struct AuthenticationResult: Sendable {
     /// - Parameters:
     ///   - signed: the request with the parts that its signature covers.
     ///   - secrets: texts that must not appear in the explanation.
-    init(_ signed: SignedRequest, hiding secrets: [String], at path: WebServicePath, by accounts: Accounts, at now: Date) {
+    init(
+        _ signed: SignedRequest, hiding secrets: [String], at path: WebServicePath, by accounts: Accounts, at now: Date
+    ) {
         check(signed, hiding: secrets, at: path, by: accounts, at: now)
     }
 
@@ -53,15 +59,19 @@ struct AuthenticationResult: Sendable {
     }
 
     private mutating func refuse(
-        _ error: RecordError, _ kind: String, _ sentence: String, remedy: String? = nil, expected: String? = nil, received: String? = nil
+        _ error: RecordError, _ kind: String, _ sentence: String, remedy: String? = nil, expected: String? = nil,
+        received: String? = nil
     ) {
         refusal = error
-        authentication.problem = Authentication.Problem(kind: kind, sentence: sentence, remedy: remedy, expected: expected, received: received)
+        authentication.problem = Authentication.Problem(
+            kind: kind, sentence: sentence, remedy: remedy, expected: expected, received: received)
     }
 
     // MARK: Server-to-server keys
 
-    private mutating func check(_ signed: SignedRequest, hiding secrets: [String], at path: WebServicePath, by accounts: Accounts, at now: Date) {
+    private mutating func check(
+        _ signed: SignedRequest, hiding secrets: [String], at path: WebServicePath, by accounts: Accounts, at now: Date
+    ) {
         authentication.way = .serverKey
         authentication.credential = signed.keyID.isEmpty ? nil : signed.keyID
         switch accounts.verify(signed, knownTargets: EndpointTable.targets(near: path), now: now) {
@@ -74,27 +84,38 @@ struct AuthenticationResult: Sendable {
 
     // MARK: API tokens
 
-    private mutating func check(apiToken secret: String?, at path: WebServicePath, from origin: String?, by accounts: Accounts) {
+    private mutating func check(
+        apiToken secret: String?, at path: WebServicePath, from origin: String?, by accounts: Accounts
+    ) {
         guard let secret else { return }
         authentication.way = .apiToken
         guard let token = accounts.apiToken(secret: secret) else {
             return refuse(
-                AuthenticationFailure.noMethod, "unknownToken", "The value of ckAPIToken is not an API token of this server",
-                remedy: "Create one: skylight token create-api --container \(path.container) --environment \(path.environment.rawValue)")
+                AuthenticationFailure.noMethod, "unknownToken",
+                "The value of ckAPIToken is not an API token of this server",
+                remedy:
+                    "Create one: skylight token create-api --container \(path.container) --environment \(path.environment.rawValue)"
+            )
         }
         authentication.credential = token.id
         if token.revoked != nil {
-            return refuse(AuthenticationFailure.noMethod, "revokedToken", "The API token \(token.id) was revoked", remedy: "Create another one")
+            return refuse(
+                AuthenticationFailure.noMethod, "revokedToken", "The API token \(token.id) was revoked",
+                remedy: "Create another one")
         }
-        let (expected, received) = (Self.place(token.container, token.environment), Self.place(path.container, path.environment))
+        let (expected, received) = (
+            Self.place(token.container, token.environment), Self.place(path.container, path.environment)
+        )
         guard token.container == path.container, token.environment == path.environment else {
             return refuse(
-                AuthenticationFailure.noMethod, "otherPlace", "The API token \(token.id) belongs to another container or environment",
+                AuthenticationFailure.noMethod, "otherPlace",
+                "The API token \(token.id) belongs to another container or environment",
                 remedy: "Use it for \(expected), or create one for \(received)", expected: expected, received: received)
         }
         guard token.allows(origin: origin) else {
             return refuse(
-                AuthenticationFailure.noMethod, "foreignOrigin", "The API token \(token.id) does not allow the origin of the page",
+                AuthenticationFailure.noMethod, "foreignOrigin",
+                "The API token \(token.id) does not allow the origin of the page",
                 remedy: "Add the page's origin to a new token, or send the header Origin as the page would",
                 expected: token.allowedOrigins.joined(separator: ", "), received: origin ?? "no Origin")
         }
@@ -105,7 +126,8 @@ struct AuthenticationResult: Sendable {
     // MARK: Web auth tokens
 
     private mutating func check(
-        webAuthToken token: String, besideUnknownToken: Bool, at path: WebServicePath, by accounts: Accounts, at now: Date
+        webAuthToken token: String, besideUnknownToken: Bool, at path: WebServicePath, by accounts: Accounts,
+        at now: Date
     ) {
         authentication.way = .webAuth
         let needsUser = AuthenticationFailure.needsUser
@@ -126,7 +148,8 @@ struct AuthenticationResult: Sendable {
             (asker, self.session, userRecordName) = (.user, session, session.user)
         case .unknown:
             refuse(
-                needsUser, "unknownSession", "The value of ckWebAuthToken is not a token of this server, or was changed",
+                needsUser, "unknownSession",
+                "The value of ckWebAuthToken is not a token of this server, or was changed",
                 remedy: "Percent-encode it (+ / = as %2B %2F %3D), or sign in again at the redirectURL of the response")
         case .expired(let session):
             authentication.session = session.id
@@ -134,7 +157,9 @@ struct AuthenticationResult: Sendable {
                 needsUser, "expiredSession",
                 "The web auth token is too old: it is valid for \(session.keepsSignedIn ? "two weeks" : "30 minutes"), and for "
                     + "\(WebAuthSession.grace / 60) minutes after a newer one was used",
-                remedy: "Take the next token from the header \(HTTPField.Name.cloudKitWebAuthToken) of each response, or sign in again")
+                remedy:
+                    "Take the next token from the header \(HTTPField.Name.cloudKitWebAuthToken) of each response, or sign in again"
+            )
         case .revoked(let session):
             authentication.session = session.id
             refuse(needsUser, "revokedSession", "The session of the web auth token was revoked", remedy: again)
@@ -142,7 +167,8 @@ struct AuthenticationResult: Sendable {
             authentication.session = session.id
             refuse(
                 needsUser, "otherPlace", "The user signed in for another container or environment", remedy: again,
-                expected: Self.place(session.container, session.environment), received: Self.place(path.container, path.environment))
+                expected: Self.place(session.container, session.environment),
+                received: Self.place(path.container, path.environment))
         }
     }
 
@@ -154,14 +180,19 @@ struct AuthenticationResult: Sendable {
 extension Credentials {
     /// The names of the tokens in the request.
     fileprivate var tokenNames: String {
-        [apiToken.map { _ in "ckAPIToken" }, webAuthToken.map { _ in "ckWebAuthToken" }].compactMap(\.self).joined(separator: " and ")
+        [apiToken.map { _ in "ckAPIToken" }, webAuthToken.map { _ in "ckWebAuthToken" }].compactMap(\.self).joined(
+            separator: " and ")
     }
 
     /// A copy without the credentials that this server does not know.
     func known(to accounts: Accounts, at path: WebServicePath, now: Date) -> Credentials {
         var known = self
-        if let secret = apiToken, accounts.apiToken(secret: secret) == nil { (known.apiToken, known.hadUnknownToken) = (nil, true) }
-        if let token = webAuthToken, case .unknown = accounts.webAuth(token, container: path.container, environment: path.environment, now: now) {
+        if let secret = apiToken, accounts.apiToken(secret: secret) == nil {
+            (known.apiToken, known.hadUnknownToken) = (nil, true)
+        }
+        if let token = webAuthToken,
+            case .unknown = accounts.webAuth(token, container: path.container, environment: path.environment, now: now)
+        {
             known.webAuthToken = nil
         }
         if let signature, accounts.serverKey(signature.keyID) == nil { known.signature = nil }
@@ -170,11 +201,17 @@ extension Credentials {
 }
 
 extension Authentication.Problem {
-    /// - Parameter secrets: texts that must not appear, besides the tokens in request targets. A diagnosis may show earlier requests too.
+    /// - Parameter secrets: texts that must not appear, besides the tokens in request targets. A diagnosis may show
+    ///   earlier requests too.
     fileprivate init(_ problem: SignatureProblem, hiding secrets: [String]) {
-        func shown(_ text: String) -> String { secrets.reduce(LoggedTarget.hidingSecrets(in: text)) { $0.replacingBytes(of: $1, with: LoggedTarget.hidden) } }
+        func shown(_ text: String) -> String {
+            secrets.reduce(LoggedTarget.hidingSecrets(in: text)) {
+                $0.replacingBytes(of: $1, with: LoggedTarget.hidden)
+            }
+        }
         self.init(
-            kind: problem.kind.rawValue, sentence: shown(problem.sentence), remedy: shown(problem.remedy), expected: shown(problem.expected),
+            kind: problem.kind.rawValue, sentence: shown(problem.sentence), remedy: shown(problem.remedy),
+            expected: shown(problem.expected),
             received: shown(problem.received), isCertain: problem.isCertain,
             parts: problem.parts.map { part in
                 Authentication.Part(
@@ -197,5 +234,6 @@ struct AuthenticationFailure: Error {
     static let needsUser = RecordError(known: .signInRequired)
     static let privateDenied = RecordError(known: .privateDenied)
     static let peopleDenied = RecordError(
-        .accessDenied, "Discovering users needs a signed-in user, with ckWebAuthToken; a server-to-server key is not enough")
+        .accessDenied,
+        "Discovering users needs a signed-in user, with ckWebAuthToken; a server-to-server key is not enough")
 }

@@ -38,11 +38,14 @@ struct Authenticator: Sendable {
 
     /// - Parameters:
     ///   - request: the body of a signed request is read. It stays readable for the service.
-    ///   - session: set to the session of a valid web auth token. Its next token belongs in the answer, even if this method throws.
-    /// - Throws: ``AuthenticationFailure`` if access is denied; `RecordError` BAD_REQUEST for an invalid user or device,
-    ///   THROTTLED after too many requests or too many wrong administrator passwords; ``Refusal`` for a body that is refused.
+    ///   - session: set to the session of a valid web auth token. Its next token belongs in the answer, even if this
+    ///     method throws.
+    /// - Throws: ``AuthenticationFailure`` if access is denied; `RecordError` BAD_REQUEST for an invalid user or
+    ///   device, THROTTLED after too many requests or too many wrong administrator passwords; ``Refusal`` for a body
+    ///   that is refused.
     func authenticate(
-        _ request: inout Request, at path: WebServicePath, for purpose: EndpointPurpose, of session: inout WebAuthSession?,
+        _ request: inout Request, at path: WebServicePath, for purpose: EndpointPurpose,
+        of session: inout WebAuthSession?,
         _ context: ServingRequestContext
     ) async throws -> AuthenticatedCaller {
         var credentials = Credentials(request)
@@ -92,9 +95,11 @@ struct Authenticator: Sendable {
 
     // MARK: The administrator
 
-    /// The client if it sends Skylight's access header or is the administrator. `nil` if the protocol's own credentials decide.
+    /// The client if it sends Skylight's access header or is the administrator. `nil` if the protocol's own credentials
+    /// decide.
     private func administrator(
-        _ request: Request, _ credentials: Credentials, at path: WebServicePath, for purpose: EndpointPurpose, _ context: ServingRequestContext
+        _ request: Request, _ credentials: Credentials, at path: WebServicePath, for purpose: EndpointPurpose,
+        _ context: ServingRequestContext
     ) async throws -> AuthenticatedCaller? {
         let wanted = try Self.wantedAccess(request)
         if access.mode == .open, wanted == nil { return nil }
@@ -104,9 +109,13 @@ struct Authenticator: Sendable {
                 let failed = AccessControl.noteFailedProof(of: request, context)
                 if wanted == nil { return nil }
                 let problem = Authentication.Problem(
-                    kind: "administrator", sentence: "Only the administrator may send X-Skylight-Access, and the request has no administrator credentials",
+                    kind: "administrator",
+                    sentence:
+                        "Only the administrator may send X-Skylight-Access, and the request has no administrator credentials",
                     remedy: AdministratorGate.remedy)
-                note(failed.map { Authentication(failed: $0) } ?? Authentication(way: .administrator, problem: problem), request, context)
+                note(
+                    failed.map { Authentication(failed: $0) } ?? Authentication(way: .administrator, problem: problem),
+                    request, context)
                 throw AuthenticationFailure(error: AdministratorGate.refusal)
             }
         }
@@ -140,7 +149,8 @@ struct Authenticator: Sendable {
     private static func wantedAccess(_ request: Request) throws -> Access? {
         guard let value = request.headers[.skylightAccess], !value.isEmpty else { return nil }
         guard let access = accesses[value] else {
-            throw RecordError(.badRequest, "Expected X-Skylight-Access to be owner or anonymous, found '\(value.prefix(100))'")
+            throw RecordError(
+                .badRequest, "Expected X-Skylight-Access to be owner or anonymous, found '\(value.prefix(100))'")
         }
         return access
     }
@@ -148,14 +158,17 @@ struct Authenticator: Sendable {
     // MARK: The protocol's credentials
 
     /// The request with the parts that its signature covers.
-    private func signed(_ signature: Credentials.Signature, _ request: inout Request, at path: WebServicePath) async throws -> SignedRequest {
+    private func signed(_ signature: Credentials.Signature, _ request: inout Request, at path: WebServicePath)
+        async throws -> SignedRequest
+    {
         var body: [UInt8] = []
         if isWorthReading(signature, at: path) {
             body = try await ConnectionLost.reading { try await request.readSentBody() }
             if !request.headers.contains(.contentEncoding) { RequestRecorder.current?.received(body) }
         }
         return SignedRequest(
-            keyID: signature.keyID, date: signature.date, signature: signature.signature, body: body, target: request.head.path ?? "",
+            keyID: signature.keyID, date: signature.date, signature: signature.signature, body: body,
+            target: request.head.path ?? "",
             container: path.container, environment: path.environment, origin: access.origin(of: request))
     }
 
@@ -163,10 +176,12 @@ struct Authenticator: Sendable {
     /// place, or if a part is missing, the request is refused without reading the body.
     private func isWorthReading(_ signature: Credentials.Signature, at path: WebServicePath) -> Bool {
         guard let key = accounts.serverKey(signature.keyID), key.isLive else { return false }
-        return key.container == path.container && key.environment == path.environment && !signature.date.isEmpty && !signature.signature.isEmpty
+        return key.container == path.container && key.environment == path.environment && !signature.date.isEmpty
+            && !signature.signature.isEmpty
     }
 
-    /// The authentication result for the log. On an open server, a request without credentials is an authentication method of its own.
+    /// The authentication result for the log. On an open server, a request without credentials is an authentication
+    /// method of its own.
     private func authentication(of result: AuthenticationResult) -> Authentication {
         var authentication = result.authentication
         if access.mode == .open, result.refusal == nil, result.asker == .nobody { authentication.way = .open }
@@ -176,13 +191,17 @@ struct Authenticator: Sendable {
     /// The client of a request with these credentials, if it has access to the service.
     /// - Throws: ``AuthenticationFailure`` if not; `RecordError` BAD_REQUEST for an invalid user or device.
     private func caller(
-        _ result: AuthenticationResult, _ request: Request, at path: WebServicePath, for purpose: EndpointPurpose, _ context: ServingRequestContext
+        _ result: AuthenticationResult, _ request: Request, at path: WebServicePath, for purpose: EndpointPurpose,
+        _ context: ServingRequestContext
     ) throws -> AuthenticatedCaller {
         let authentication = authentication(of: result)
         func refused(_ error: RecordError) -> AuthenticationFailure {
             note(authentication, request, context)
-            // A failed password of a client without other credentials is noted in the request log. The server log already has it.
-            if result.asker == .nobody, authentication.problem == nil, let failed = AccessControl.FailedProof(of: request) {
+            // A failed password of a client without other credentials is noted in the request log. The server log
+            // already has it.
+            if result.asker == .nobody, authentication.problem == nil,
+                let failed = AccessControl.FailedProof(of: request)
+            {
                 RequestRecorder.current?.update { $0.authentication = Authentication(failed: failed) }
             }
             return failure(error, result.apiToken, request, at: path)
@@ -207,9 +226,12 @@ struct Authenticator: Sendable {
         return AuthenticatedCaller(caller: caller, authentication: authentication, apiToken: result.apiToken)
     }
 
-    /// True if the request would be refused without the sign-in of a user. Requests with a server-to-server key, which never expires, and those of
-    /// Skylight's own commands have none.
-    func needsSignIn(_ client: AuthenticatedCaller, of session: WebAuthSession?, at path: WebServicePath, for purpose: EndpointPurpose) -> Bool {
+    /// True if the request would be refused without the sign-in of a user. Requests with a server-to-server key, which
+    /// never expires, and those of Skylight's own commands have none.
+    func needsSignIn(
+        _ client: AuthenticatedCaller, of session: WebAuthSession?, at path: WebServicePath,
+        for purpose: EndpointPurpose
+    ) -> Bool {
         if session != nil { return true }
         return client.caller.access == .signedIn && client.authentication.way != .serverKey
             && AccessTable.answer(.app, AccessTable.Ask(purpose, at: path)) != .granted
@@ -226,12 +248,17 @@ struct Authenticator: Sendable {
     }
 
     /// - Parameter apiToken: the API token that the user's sign-in is bound to.
-    private func failure(_ error: RecordError, _ apiToken: APIToken?, _ request: Request, at path: WebServicePath) -> AuthenticationFailure {
+    private func failure(_ error: RecordError, _ apiToken: APIToken?, _ request: Request, at path: WebServicePath)
+        -> AuthenticationFailure
+    {
         guard error.code == .authenticationRequired else { return AuthenticationFailure(error: error) }
         let origin = request.headers[.origin].flatMap { $0 == "null" ? nil : $0 }
         let ticket = accounts.signInTicket(
-            for: SignInRequest(container: path.container, environment: path.environment, apiTokenID: apiToken?.id, origin: origin), now: date)
-        return AuthenticationFailure(error: error, redirectURL: "\(access.origin(of: request))/sign-in?ticket=\(ticket)")
+            for: SignInRequest(
+                container: path.container, environment: path.environment, apiTokenID: apiToken?.id, origin: origin),
+            now: date)
+        return AuthenticationFailure(
+            error: error, redirectURL: "\(access.origin(of: request))/sign-in?ticket=\(ticket)")
     }
 
     // MARK: Notes
@@ -241,7 +268,8 @@ struct Authenticator: Sendable {
         RequestRecorder.current?.update { $0.authentication = authentication }
         guard let problem = authentication.problem else { return }
         var metadata: Logger.Metadata = [
-            "request": "\(context.requestID)", "method": "\(request.method)", "path": "\(request.path)", "way": "\(authentication.way.rawValue)",
+            "request": "\(context.requestID)", "method": "\(request.method)", "path": "\(request.path)",
+            "way": "\(authentication.way.rawValue)",
             "problem": "\(problem.kind)", "explanation": "\(problem.sentence)",
         ]
         if let credential = authentication.credential { metadata["credential"] = "\(credential.prefix(64))" }

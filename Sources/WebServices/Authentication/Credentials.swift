@@ -34,8 +34,12 @@ struct Credentials: Sendable {
         let keyID = Self.header(.cloudKitKeyID, of: request)
         let date = Self.header(.cloudKitDate, of: request)
         let sent = Self.header(.cloudKitSignature, of: request)
-        if keyID != nil || date != nil || sent != nil { signature = Signature(keyID: keyID ?? "", date: date ?? "", signature: sent ?? "") }
-        secrets = query.isEmpty ? [] : (["ckAPIToken"] + Self.webAuthParameters).compactMap { query[$0] }.flatMap { [$0.sent, $0.value] }
+        if keyID != nil || date != nil || sent != nil {
+            signature = Signature(keyID: keyID ?? "", date: date ?? "", signature: sent ?? "")
+        }
+        secrets =
+            query.isEmpty
+            ? [] : (["ckAPIToken"] + Self.webAuthParameters).compactMap { query[$0] }.flatMap { [$0.sent, $0.value] }
     }
 
     /// True if the request has no credentials.
@@ -46,7 +50,9 @@ struct Credentials: Sendable {
     /// The headers for the next web auth token. Clients that use the older names get it under the older name as well.
     static func answerHeaders(to request: Request) -> [HTTPField.Name] {
         let query = SentQuery(request)
-        let isOld = query[webAuthParameters[0]] == nil && (query[webAuthParameters[1]] != nil || header(.cloudKitSession, of: request) != nil)
+        let isOld =
+            query[webAuthParameters[0]] == nil
+            && (query[webAuthParameters[1]] != nil || header(.cloudKitSession, of: request) != nil)
         return isOld ? [.cloudKitWebAuthToken, .cloudKitSession] : [.cloudKitWebAuthToken]
     }
 
@@ -59,10 +65,11 @@ struct Credentials: Sendable {
 // MARK: - Callers
 
 /// Reads the user that a request acts for: from the header `X-Skylight-User`, else the query
-/// parameter `skylightUser`, else the developer. The header `X-Skylight-Device` names the device, else the query parameter `clientId`, which
-/// CloudKit JS sends.
+/// parameter `skylightUser`, else the developer. The header `X-Skylight-Device` names the device, else the query
+/// parameter `clientId`, which CloudKit JS sends.
 ///
-/// Skylight's own services use it. Protocol services use it only if they need no credentials, as ``Authenticator`` decides.
+/// Skylight's own services use it. Protocol services use it only if they need no credentials, as ``Authenticator``
+/// decides.
 struct CallerResolver: Sendable {
     static let parameterName = "skylightUser"
     /// The device identifier of callers without a device, see `Caller`. It identifies nobody.
@@ -96,7 +103,10 @@ struct CallerResolver: Sendable {
             return device(request.queryParameter("clientId"))
         }
         guard Self.isDevice(deviceID) else {
-            throw RecordError(.badRequest, "The device in X-Skylight-Device contains a control character, or is longer than \(Self.deviceLimit) bytes")
+            throw RecordError(
+                .badRequest,
+                "The device in X-Skylight-Device contains a control character, or is longer than \(Self.deviceLimit) bytes"
+            )
         }
         return deviceID
     }
@@ -107,6 +117,7 @@ struct CallerResolver: Sendable {
     }
 
     private static func isDevice(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.count <= deviceLimit && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+        !text.isEmpty && text.utf8.count <= deviceLimit
+            && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 }

@@ -4,7 +4,8 @@ internal import Hummingbird
 internal import Records
 internal import Synchronization
 
-/// Limits the rate of protocol requests per client. Requests above the limit are answered THROTTLED (Apple's reference page "Error Codes").
+/// Limits the rate of protocol requests per client. Requests above the limit are answered THROTTLED (Apple's reference
+/// page "Error Codes").
 ///
 /// A token bucket: each client has a bucket that holds one second's worth of requests and refills steadily,
 /// so bursts are possible. Refused requests cost nothing, so a client that waits as told gets through.
@@ -78,7 +79,8 @@ public final class Throttle: Sendable {
         guard let (spender, wait) = refused else { return }
         let (seconds, rest) = wait.components
         throw RecordError(
-            .throttled, "Request was throttled: more than \(limit) requests a second \(spender.words) (skylight serve --throttle)",
+            .throttled,
+            "Request was throttled: more than \(limit) requests a second \(spender.words) (skylight serve --throttle)",
             retryAfter: max(1, Int(seconds) + (rest > 0 ? 1 : 0)))
     }
 
@@ -103,7 +105,8 @@ extension Throttle.State {
 // MARK: - Clients
 
 extension Authenticator {
-    /// The client that a signed request counts for, as far as it is known before the body is read: the key, or the address if the key is unknown.
+    /// The client that a signed request counts for, as far as it is known before the body is read: the key, or the
+    /// address if the key is unknown.
     func spender(of signature: Credentials.Signature, _ context: ServingRequestContext) -> Throttle.Spender {
         guard let key = access.accounts.serverKey(signature.keyID), key.isLive else { return .address(context.peer) }
         return .serverKey(key.keyID, peer: context.peer)
@@ -111,7 +114,9 @@ extension Authenticator {
 
     /// The client that another request counts for: the user of a web auth token, else the API token. Requests
     /// without valid credentials count for their address. On an open server, they count for the user they name.
-    func spender(of request: Request, _ result: AuthenticationResult, _ context: ServingRequestContext) -> Throttle.Spender {
+    func spender(of request: Request, _ result: AuthenticationResult, _ context: ServingRequestContext)
+        -> Throttle.Spender
+    {
         if result.refusal != nil { return .address(context.peer) }
         if let session = result.session { return .user(session.user) }
         if let token = result.apiToken { return .apiToken(token.id) }

@@ -60,7 +60,8 @@ final class Courier: Sendable {
     private struct State {
         var waiting: [Waiting] = []
         var lastNumber = 0
-        /// Calls that wait, latest last. The latest one gets the next notification: the connection of an earlier one may be dead.
+        /// Calls that wait, latest last. The latest one gets the next notification: the connection of an earlier one
+        /// may be dead.
         var takers: [Int] = []
         var badge = 0
         /// The time of the latest call.
@@ -71,12 +72,17 @@ final class Courier: Sendable {
 
         /// The position up to which the device has been told of all changes; `nil` for a place that it does not follow.
         func told(at place: Notifier.Place) -> Int64? {
-            read[place].map { read in min(read, waiting.lazy.filter { $0.parcel.place == place }.map { $0.parcel.position - 1 }.min() ?? read) }
+            read[place].map { read in
+                min(read, waiting.lazy.filter { $0.parcel.place == place }.map { $0.parcel.position - 1 }.min() ?? read)
+            }
         }
 
         /// - Parameter fates: receives what became of notifications in the log.
         /// - Returns: the growth of what waits, in bytes.
-        mutating func add(_ notification: Notification, of position: Int64, at place: Notifier.Place, isFull: Bool, _ fates: inout Fates) -> Int {
+        mutating func add(
+            _ notification: Notification, of position: Int64, at place: Notifier.Place, isFull: Bool,
+            _ fates: inout Fates
+        ) -> Int {
             if let key = notification.key, let index = waiting.firstIndex(where: { $0.key == key && !$0.isHanded }) {
                 let parcel = waiting[index].parcel
                 guard case .collapseID = key else {
@@ -85,15 +91,21 @@ final class Courier: Sendable {
                 }
                 if let other = notification.logID { fates.note(.replaced(by: other), of: parcel.logID) }
                 waiting[index].parcel = Parcel(
-                    number: parcel.number, bytes: notification.bytes, place: place, position: parcel.position, logID: notification.logID)
+                    number: parcel.number, bytes: notification.bytes, place: place, position: parcel.position,
+                    logID: notification.logID)
                 return notification.bytes.count - parcel.bytes.count
             }
             lastNumber += 1
-            let parcel = Parcel(number: lastNumber, bytes: notification.bytes, place: place, position: position, logID: notification.logID)
+            let parcel = Parcel(
+                number: lastNumber, bytes: notification.bytes, place: place, position: position,
+                logID: notification.logID)
             waiting.insert(
-                Waiting(parcel: parcel, key: notification.key, ready: notification.delay.map { .now + $0 }), at: notification.isFirst ? 0 : waiting.count)
+                Waiting(parcel: parcel, key: notification.key, ready: notification.delay.map { .now + $0 }),
+                at: notification.isFirst ? 0 : waiting.count)
             var growth = notification.bytes.count
-            while waiting.count > 1, waiting.count > Courier.limit || isFull && growth > 0, let oldest = waiting.firstIndex(where: { !$0.isHanded }) {
+            while waiting.count > 1, waiting.count > Courier.limit || isFull && growth > 0,
+                let oldest = waiting.firstIndex(where: { !$0.isHanded })
+            {
                 let gone = waiting.remove(at: oldest).parcel
                 growth -= gone.bytes.count
                 fates.note(.dropped, of: gone.logID)
@@ -161,7 +173,8 @@ final class Courier: Sendable {
     func read(at place: Notifier.Place) -> Int64? { state.withLock { $0.read[place] } }
 
     /// Notes that all changes up to a position were looked at.
-    /// - Parameter isPresent: true if there are no later ones. A store that was restored from a copy has earlier positions than it had.
+    /// - Parameter isPresent: true if there are no later ones. A store that was restored from a copy has earlier
+    ///   positions than it had.
     func noteRead(_ position: Int64, isPresent: Bool, at place: Notifier.Place) {
         state.withLock { state in
             // A stream that has ended was not told of later ones.
@@ -193,7 +206,9 @@ final class Courier: Sendable {
         let (growth, fates) = state.withLock { state in
             if let read = state.read[place], position > read { state.read[place] = position }
             var fates = Fates()
-            let growth = notifications.reduce(0) { $0 + state.add($1, of: position, at: place, isFull: room.isFull, &fates) }
+            let growth = notifications.reduce(0) {
+                $0 + state.add($1, of: position, at: place, isFull: room.isFull, &fates)
+            }
             return (growth, fates)
         }
         for note in fates.notes { log?.note(note.fate, of: note.id) }
@@ -202,7 +217,8 @@ final class Courier: Sendable {
         for delay in Set(notifications.compactMap(\.delay)) { wake(after: delay) }
     }
 
-    /// Signals the waiting requests when notifications with this delay are ready. Each delay has its own task, because a later one may end earlier.
+    /// Signals the waiting requests when notifications with this delay are ready. Each delay has its own task, because
+    /// a later one may end earlier.
     private func wake(after delay: Duration) {
         Task { [weak self] in
             try? await Task.sleep(for: delay, clock: .continuous)

@@ -8,15 +8,18 @@ internal import Synchronization
 
 /// Hands committed changes to the couriers of the devices whose users subscribe to them.
 ///
-/// It follows the commits of an environment while a device takes notifications of it. Saves never wait for it: it reads the changes from the store,
-/// page after page. A token keeps the position up to which its device was told, so that a server that starts again goes on from there.
+/// It follows the commits of an environment while a device takes notifications of it. Saves never wait for it: it reads
+/// the changes from the store, page after page. A token keeps the position up to which its device was told, so that a
+/// server that starts again goes on from there.
 public final class Notifier: Sendable {
     /// The environment of a container.
     struct Place: Sendable, Hashable {
         let container: ContainerID
         let environment: Records.Environment
 
-        func address(_ scope: DatabaseScope) -> DatabaseAddress { DatabaseAddress(container: container, environment: environment, scope: scope) }
+        func address(_ scope: DatabaseScope) -> DatabaseAddress {
+            DatabaseAddress(container: container, environment: environment, scope: scope)
+        }
     }
 
     private struct Device {
@@ -46,8 +49,8 @@ public final class Notifier: Sendable {
 
     /// Time for which a request waits for a notification. Less than the minute after which many clients give up.
     let patience: Duration
-    /// The pause between two looks for changes, as a multiple of the time that a look takes. A third of a processor for looks cost a saver a fifth
-    /// of the saves, and clients are still told within a few hundredths of a second.
+    /// The pause between two looks for changes, as a multiple of the time that a look takes. A third of a processor for
+    /// looks cost a saver a fifth of the saves, and clients are still told within a few hundredths of a second.
     private static let rest = 29
     /// The longest pause between two looks for changes.
     private static let longestPause = Duration.milliseconds(50)
@@ -64,13 +67,16 @@ public final class Notifier: Sendable {
     /// - Parameters:
     ///   - engine: the engine whose changes are told.
     ///   - accounts: keeps the tokens of devices.
-    ///   - access: the access of those who take notifications. Unless it is unrestricted, nobody is told of public records that roles keep from him.
+    ///   - access: the access of those who take notifications. Unless it is unrestricted, nobody is told of public
+    ///     records that roles keep from him.
     ///   - faults: the active fault injection (docs/rehearsals.md).
     ///   - log: keeps the notifications for the console; `nil` for none.
     ///   - patience: time for which a request to the web courier waits.
     public init(
-        engine: any RecordEngine, accounts: Accounts, access: Access = .unrestricted, faults: FaultInjection = FaultInjection(), log: NotificationLog? = nil, patience: Duration = .seconds(55),
-        logger: Logger = Logger(label: "skylight.notifications"), now: @escaping @Sendable () -> Timestamp = Timestamp.now
+        engine: any RecordEngine, accounts: Accounts, access: Access = .unrestricted,
+        faults: FaultInjection = FaultInjection(), log: NotificationLog? = nil, patience: Duration = .seconds(55),
+        logger: Logger = Logger(label: "skylight.notifications"),
+        now: @escaping @Sendable () -> Timestamp = Timestamp.now
     ) {
         self.patience = patience
         self.engine = engine
@@ -92,13 +98,15 @@ public final class Notifier: Sendable {
         let position = try await present(at: place, for: user)
         let now = now()
         let secret = try await accounts.makeNotificationToken(
-            for: user, clientID: clientID, container: place.container, environment: place.environment, at: position, now: now,
+            for: user, clientID: clientID, container: place.container, environment: place.environment, at: position,
+            now: now,
             expires: Timestamp(milliseconds: now.milliseconds + SubscriptionRules.tokenLifetime * 1000))
         _ = courier(of: secret)
         return secret
     }
 
-    /// Registers a token for changes that are committed after this call, in the environment where it was made or in another one.
+    /// Registers a token for changes that are committed after this call, in the environment where it was made or in
+    /// another one.
     /// - Returns: `false` if the user has no such token.
     /// - Throws: as ``makeToken(for:clientID:at:)``; `RecordError` BAD_REQUEST for a token with too many registrations.
     func register(_ secret: String, of user: Name, at place: Place) async throws -> Bool {
@@ -125,7 +133,9 @@ public final class Notifier: Sendable {
             if state.isClosed { return nil }
             let device =
                 state.devices[token.key.id]
-                ?? Device(courier: Courier(user: token.user, clientID: token.clientID, room: room, log: log), tokenID: token.key.id)
+                ?? Device(
+                    courier: Courier(user: token.user, clientID: token.clientID, room: room, log: log),
+                    tokenID: token.key.id)
             state.devices[token.key.id] = device
             for token in tokens { device.courier.follow(Place(token.key), after: token.told) }
             // A renamed container is another place.
@@ -196,7 +206,8 @@ public final class Notifier: Sendable {
         waker.yield()
         let task = Task { [weak self, engine, access, logger] in
             do {
-                let database = try await engine.database(place.address(.public), as: Caller(userRecordName: user, access: access))
+                let database = try await engine.database(
+                    place.address(.public), as: Caller(userRecordName: user, access: access))
                 let commits = try database.commits()
                 let forwarding = Task {
                     for await _ in commits { waker.yield() }
@@ -214,7 +225,9 @@ public final class Notifier: Sendable {
                 }
             } catch is CancellationError {
             } catch {
-                logger.warning("Changes of \(place.container) (\(place.environment.rawValue)) are not told until a device asks again: \(error)")
+                logger.warning(
+                    "Changes of \(place.container) (\(place.environment.rawValue)) are not told until a device asks again: \(error)"
+                )
             }
             self?.end(place, number)
         }
@@ -226,7 +239,8 @@ public final class Notifier: Sendable {
     }
 
     /// Tells what was committed until now.
-    /// - Returns: `false` if nobody takes notifications of the environment any more. The next device begins to follow it again.
+    /// - Returns: `false` if nobody takes notifications of the environment any more. The next device begins to follow
+    ///   it again.
     private func tellAll(in database: any RecordDatabase, at place: Place, _ number: Int) async throws -> Bool {
         var isForLate = false
         while let round = round(of: place, number, isForLate: isForLate) {
@@ -245,7 +259,8 @@ public final class Notifier: Sendable {
             for device in round.devices {
                 device.courier.noteRead(page.position, isPresent: !page.moreComing, at: place)
                 guard let id = device.tokenID, let told = device.courier.told(at: place) else { continue }
-                accounts.noteTold(told, to: NotificationToken.Key(id: id, container: place.container, environment: place.environment))
+                accounts.noteTold(
+                    told, to: NotificationToken.Key(id: id, container: place.container, environment: place.environment))
             }
             // However many commits come, looking for them takes little of a processor from those who save.
             try await Task.sleep(for: min((.now - start) * Self.rest, Self.longestPause))
@@ -255,7 +270,8 @@ public final class Notifier: Sendable {
         return false
     }
 
-    /// The devices for which a page of changes is read. One that comes meanwhile may need earlier changes, and has the next round.
+    /// The devices for which a page of changes is read. One that comes meanwhile may need earlier changes, and has the
+    /// next round.
     private struct Round {
         let since: Int64
         let devices: [Device]
@@ -263,14 +279,16 @@ public final class Notifier: Sendable {
         let leavesLate: Bool
     }
 
-    /// - Parameter isForLate: true to begin with the device that was told least; false to leave those out that are more than a page behind, so that
-    ///   nobody waits for them.
+    /// - Parameter isForLate: true to begin with the device that was told least; false to leave those out that are more
+    ///   than a page behind, so that nobody waits for them.
     /// - Returns: `nil` if there is no device, and the follower ends.
     private func round(of place: Place, _ number: Int, isForLate: Bool) -> Round? {
         let now = now()
         return state.withLock { state in
             for (id, device) in state.devices {
-                guard let tokenID = device.tokenID, accounts.notificationTokens(id: tokenID, now: now).isEmpty else { continue }
+                guard let tokenID = device.tokenID, accounts.notificationTokens(id: tokenID, now: now).isEmpty else {
+                    continue
+                }
                 state.devices[id] = nil
                 device.courier.close()
             }
@@ -280,7 +298,9 @@ public final class Notifier: Sendable {
             }
             if let latest = devices.map(\.read).max() {
                 let timely = devices.filter { isForLate || $0.read > latest - Int64(FiringPage.recordLimit) }
-                return Round(since: timely.map(\.read).min() ?? latest, devices: timely.map(\.0), leavesLate: timely.count < devices.count)
+                return Round(
+                    since: timely.map(\.read).min() ?? latest, devices: timely.map(\.0),
+                    leavesLate: timely.count < devices.count)
             }
             if state.followers[place]?.number == number { state.followers[place] = nil }
             return nil
@@ -298,7 +318,8 @@ public final class Notifier: Sendable {
     }
 
     private func tell(
-        _ firings: ArraySlice<Firing>, of position: Int64, to devices: [Name: [Device]], at place: Place, in database: any RecordDatabase,
+        _ firings: ArraySlice<Firing>, of position: Int64, to devices: [Name: [Device]], at place: Place,
+        in database: any RecordDatabase,
         except ended: inout Set<OwnedSubscription>
     ) async throws {
         var told: [Name: [Occasion]] = [:]
@@ -306,8 +327,12 @@ public final class Notifier: Sendable {
         for firing in firings {
             let id = UUID().uuidString
             for standing in firing.subscriptions where !ended.contains(standing) {
-                if devices[standing.user] != nil { told[standing.user, default: []].append(Occasion(change: firing.change, id: id, standing: standing)) }
-                guard case .query(let subject) = standing.subscription.subject, subject.firesOnce, standing.lastPosition == nil else { continue }
+                if devices[standing.user] != nil {
+                    told[standing.user, default: []].append(Occasion(change: firing.change, id: id, standing: standing))
+                }
+                guard case .query(let subject) = standing.subscription.subject, subject.firesOnce,
+                    standing.lastPosition == nil
+                else { continue }
                 ended.insert(standing)
                 last.append(standing)
             }
@@ -347,7 +372,9 @@ public final class Notifier: Sendable {
     }
 
     /// The notification as the faults that are on leave it.
-    private func rehearsed(_ notification: Courier.Notification, _ occasion: Occasion, at place: Place) -> [Courier.Notification] {
+    private func rehearsed(_ notification: Courier.Notification, _ occasion: Occasion, at place: Place) -> [Courier
+        .Notification]
+    {
         func isOn(_ fault: InjectedFault) -> Bool { self.isOn(fault, occasion, at: place) }
         if isOn(.lostNotifications) { return [] }
         var notification = notification
@@ -363,7 +390,8 @@ public final class Notifier: Sendable {
     private func isOn(_ fault: InjectedFault, _ occasion: Occasion, at place: Place) -> Bool {
         if faults.isIdle { return false }
         return faults.isOn(fault) { area in
-            area.covers(place.container, place.environment, occasion.standing.scope) && area.covers(.zones([occasion.change.zoneID]))
+            area.covers(place.container, place.environment, occasion.standing.scope)
+                && area.covers(.zones([occasion.change.zoneID]))
                 && area.user.map { $0 == occasion.standing.user } ?? true
         }
     }
@@ -389,11 +417,14 @@ public final class Notifier: Sendable {
         }
 
         func logged(
-            _ fate: LoggedNotification.Fate, _ payload: [UInt8], delay: Duration?, to tokenID: String, _ courier: Courier, at place: Place, _ now: Timestamp
+            _ fate: LoggedNotification.Fate, _ payload: [UInt8], delay: Duration?, to tokenID: String,
+            _ courier: Courier, at place: Place, _ now: Timestamp
         ) -> LoggedNotification {
             var logged = LoggedNotification(
-                at: now, in: place.address(standing.scope), of: standing.user, subscriptionID: standing.subscription.subscriptionID,
-                position: change.position, zoneID: change.zoneID, recordName: change.record?.record.recordID.recordName, event: change.record?.event,
+                at: now, in: place.address(standing.scope), of: standing.user,
+                subscriptionID: standing.subscription.subscriptionID,
+                position: change.position, zoneID: change.zoneID, recordName: change.record?.record.recordID.recordName,
+                event: change.record?.event,
                 tokenID: tokenID, clientID: courier.clientID, fate: fate)
             (logged.payload, logged.delay) = (payload, delay)
             return logged
@@ -402,7 +433,8 @@ public final class Notifier: Sendable {
         private func key(at place: Place) -> Courier.CoalescingKey? {
             switch standing.subscription.subject {
             case .query: standing.subscription.notificationInfo?.collapseIDKey.map { .collapseID(place, $0) }
-            case .zone, .database: .zone(place, standing.scope, subscriptionID: standing.subscription.subscriptionID, change.zoneID)
+            case .zone, .database:
+                .zone(place, standing.scope, subscriptionID: standing.subscription.subscriptionID, change.zoneID)
             }
         }
     }
@@ -410,13 +442,19 @@ public final class Notifier: Sendable {
 
 extension Notifier: NotificationSender {
     public func sendAgain(_ id: Int64) throws -> Int64 {
-        guard let original = log?.notification(id) else { throw RecordError(.notFound, "The log has this notification no longer") }
-        if original.payload.isEmpty { throw RecordError(.badRequest, "The notification was not sent, so it can't be sent again") }
+        guard let original = log?.notification(id) else {
+            throw RecordError(.notFound, "The log has this notification no longer")
+        }
+        if original.payload.isEmpty {
+            throw RecordError(.badRequest, "The notification was not sent, so it can't be sent again")
+        }
         let place = Place(container: original.address.container, environment: original.address.environment)
         guard !accounts.notificationTokens(id: original.tokenID, now: now()).isEmpty,
             let courier = state.withLock({ $0.devices[original.tokenID]?.courier }), let read = courier.read(at: place)
         else { throw RecordError(.notFound, "The device's token has expired, so the notification can't be sent again") }
-        guard let number = log?.add(original.again(at: now())) else { throw RecordError(.notFound, "The log keeps no notifications") }
+        guard let number = log?.add(original.again(at: now())) else {
+            throw RecordError(.notFound, "The log keeps no notifications")
+        }
         courier.add([Courier.Notification(bytes: original.payload, logID: number)], of: read, at: place)
         return number
     }
@@ -426,7 +464,8 @@ extension LoggedNotification {
     /// A copy that waits.
     fileprivate func again(at moment: Timestamp) -> LoggedNotification {
         var copy = LoggedNotification(
-            at: moment, in: address, of: user, subscriptionID: subscriptionID, position: position, zoneID: zoneID, recordName: recordName, event: event,
+            at: moment, in: address, of: user, subscriptionID: subscriptionID, position: position, zoneID: zoneID,
+            recordName: recordName, event: event,
             tokenID: tokenID, clientID: clientID, fate: .waiting)
         (copy.payload, copy.original) = (payload, id)
         return copy

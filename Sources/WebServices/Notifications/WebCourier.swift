@@ -16,11 +16,15 @@ struct WebCourier {
     func answer(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
         guard let token = request.queryParameter("tok"), let courier = notifier.courier(of: token) else {
             // CloudKit JS hands every answer in JSON to the app. It tries again after one that is not.
-            return .text("This token is not known, or has expired. Ask tokens/create for another one.\n", status: .notFound)
+            return .text(
+                "This token is not known, or has expired. Ask tokens/create for another one.\n", status: .notFound)
         }
         RequestRecorder.current?.update { $0.userRecordName = courier.user }
         // Nothing is handed out without a body.
-        let parcel = context.isHead ? nil : try await context.whileConnected { [notifier] in await courier.next(within: notifier.patience) } ?? nil
+        let parcel =
+            context.isHead
+            ? nil
+            : try await context.whileConnected { [notifier] in await courier.next(within: notifier.patience) } ?? nil
         let handover = parcel.map { UnconfirmedNotification(of: $0, by: courier) }
         let bytes = parcel?.bytes ?? Array("null".utf8)
         RequestRecorder.current?.answered(bytes)
@@ -58,19 +62,21 @@ private final class UnconfirmedNotification: Sendable {
 
 // MARK: - Device tokens
 
-/// `tokens/create`: makes a token for the web courier and registers it for this container and environment (Apple's reference page "Creating APNs
-/// Tokens").
+/// `tokens/create`: makes a token for the web courier and registers it for this container and environment (Apple's
+/// reference page "Creating APNs Tokens").
 struct TokensCreate: Endpoint {
     static let purpose = EndpointPurpose.changing
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let request = try DeviceRequest(call)
-        let token = try await call.notifier.makeToken(for: call.caller.userRecordName, clientID: request.clientID, at: request.place)
+        let token = try await call.notifier.makeToken(
+            for: call.caller.userRecordName, clientID: request.clientID, at: request.place)
         request.write(token, call, into: &writer)
     }
 }
 
-/// `tokens/register`: registers a token for one more container or environment (Apple's reference page "Registering Tokens").
+/// `tokens/register`: registers a token for one more container or environment (Apple's reference page "Registering
+/// Tokens").
 ///
 /// It answers like `tokens/create`, because CloudKit JS begins to poll with either answer.
 struct TokensRegister: Endpoint {
@@ -80,7 +86,8 @@ struct TokensRegister: Endpoint {
         let request = try DeviceRequest(call)
         let token = try call.body.required("apnsToken", "a string", call.body.string("apnsToken"))
         guard try await call.notifier.register(token, of: call.caller.userRecordName, at: request.place) else {
-            throw RecordError(.notFound, "The user has no such apnsToken here, or it has expired; ask tokens/create for another one")
+            throw RecordError(
+                .notFound, "The user has no such apnsToken here, or it has expired; ask tokens/create for another one")
         }
         request.write(token, call, into: &writer)
     }
@@ -96,13 +103,15 @@ private struct DeviceRequest {
         place = Notifier.Place(container: call.path.container, environment: call.path.environment)
         if let name = try call.body.string("apnsEnvironment") {
             guard let environment = Records.Environment(rawValue: name) else {
-                throw RecordError.unexpectedInput("Expected 'apnsEnvironment' to be development or production, found '\(name)'")
+                throw RecordError.unexpectedInput(
+                    "Expected 'apnsEnvironment' to be development or production, found '\(name)'")
             }
             apnsEnvironment = environment
         } else {
             apnsEnvironment = call.path.environment
         }
-        // Clients spell the member in two ways. The deviceID of the client's saves comes first, because changes with it are the client's own.
+        // Clients spell the member in two ways. The deviceID of the client's saves comes first, because changes with it
+        // are the client's own.
         let named = try CallerResolver.device(call.body.string("clientId") ?? call.body.string("clientID"))
         clientID = CallerResolver.device(call.caller.deviceID) ?? named
         call.note?.noteDevice(clientID)
@@ -112,7 +121,9 @@ private struct DeviceRequest {
         writer.object { writer in
             writer.member("apnsEnvironment", apnsEnvironment.rawValue)
             writer.member("apnsToken", token)
-            writer.member("webcourierURL", "\(call.origin())\(WebCourier.path)?tok=\(token)&ttl=\(SubscriptionRules.tokenLifetime)")
+            writer.member(
+                "webcourierURL",
+                "\(call.origin())\(WebCourier.path)?tok=\(token)&ttl=\(SubscriptionRules.tokenLifetime)")
         }
     }
 }

@@ -2,7 +2,8 @@ internal import AssetStore
 internal import RecordStore
 internal import Records
 
-/// `assets/upload`: returns an upload address for each asset field. An address is valid for 15 minutes (Apple's reference page "Uploading Assets").
+/// `assets/upload`: returns an upload address for each asset field. An address is valid for 15 minutes (Apple's
+/// reference page "Uploading Assets").
 struct AssetsUpload: Endpoint {
     static let purpose = EndpointPurpose.changing
 
@@ -12,7 +13,8 @@ struct AssetsUpload: Endpoint {
         let slots = try body.items("tokens").map { token in
             AssetSlot(
                 recordType: try token.required("recordType", "a string", token.name("recordType")),
-                fieldName: try token.required("fieldName", "a string", token.name("fieldName")), recordName: try token.name("recordName"))
+                fieldName: try token.required("fieldName", "a string", token.name("fieldName")),
+                recordName: try token.name("recordName"))
         }
         let database = try await call.database()
         let grants = try await database.grantUploads(slots, in: zoneID)
@@ -45,11 +47,13 @@ struct AssetsUpload: Endpoint {
 extension Array {
     /// Fails a request as a whole if access is denied to all of its items.
     ///
-    /// For services with items that CloudKit JS does not look through for errors: `assets/upload` and `assets/rereference`. Records, zones,
-    /// subscriptions and shares carry theirs each, as in iCloud.
+    /// For services with items that CloudKit JS does not look through for errors: `assets/upload` and
+    /// `assets/rereference`. Records, zones, subscriptions and shares carry theirs each, as in iCloud.
     /// - Throws: `RecordError` ACCESS_DENIED, the first item's.
     func checkAccess<Value>() throws where Element == Result<Value, RecordError> {
-        let denials = compactMap { item in if case .failure(let error) = item, error.code == .accessDenied { error } else { nil } }
+        let denials = compactMap { item in
+            if case .failure(let error) = item, error.code == .accessDenied { error } else { nil }
+        }
         if denials.count == count, let denial = denials.first { throw denial }
     }
 }
@@ -68,7 +72,8 @@ struct AssetsRereference: Endpoint {
         let sources = try body.items("assets").map { asset in
             AssetSource(
                 recordName: try asset.required("recordName", "a string", asset.name("recordName")),
-                fieldName: try asset.required("fieldName", "a string", asset.name("fieldName")), index: try asset.wholeNumber("index", from: 0))
+                fieldName: try asset.required("fieldName", "a string", asset.name("fieldName")),
+                index: try asset.wholeNumber("index", from: 0))
         }
         let database = try await call.database()
         let assets = try await database.rereference(sources, from: zoneID, to: targetZoneID)

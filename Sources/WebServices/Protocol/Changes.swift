@@ -4,10 +4,12 @@ internal import RequestLog
 
 // MARK: - Zones of a database
 
-/// `changes/database`: returns the zones that changed since a token (Apple's reference page "Fetching Database Changes").
+/// `changes/database`: returns the zones that changed since a token (Apple's reference page "Fetching Database
+/// Changes").
 struct DatabaseChanges: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let request = DatabaseChangesRequest(since: try call.body.token(), limit: try call.body.resultsLimit() ?? RequestObject.pageLimit)
+        let request = DatabaseChangesRequest(
+            since: try call.body.token(), limit: try call.body.resultsLimit() ?? RequestObject.pageLimit)
         let page = try await call.database().databaseChanges(request, noting: call.note)
         writer.object { $0.members(of: page, tokenName: "syncToken") }
     }
@@ -52,7 +54,8 @@ extension JSONWriter {
 /// `changes/zone`: returns the changes to the records of custom zones, each since its own token. An
 /// error in one zone does not affect the others (Apple's reference page "Fetching Record Zone Changes").
 struct ZoneChanges: Endpoint {
-    /// The maximum size in bytes of the fields in one answer, over all zones. After that, each remaining zone gets one record and continues later.
+    /// The maximum size in bytes of the fields in one answer, over all zones. After that, each remaining zone gets one
+    /// record and continues later.
     private static let answerLimit = 16 << 20
 
     fileprivate struct Pull {
@@ -79,11 +82,14 @@ struct ZoneChanges: Endpoint {
         // The records were already counted per pull.
         call.note?.items(pages, areRecords: false) { pulls[$0].request.zoneID.zoneName }
         // Failed pulls have no assets; their errors are written below.
-        let downloadURL = try await call.assets.addresses(in: pages.lazy.compactMap { try? $0.get() }.flatMap { $0.changes.lazy.compactMap(\.record) })
+        let downloadURL = try await call.assets.addresses(
+            in: pages.lazy.compactMap { try? $0.get() }.flatMap { $0.changes.lazy.compactMap(\.record) })
         try writer.object { writer in
             writer.name("zones")
             try writer.array { writer in
-                for (pull, page) in zip(pulls, pages) { try writer.value(page, of: pull, downloadURL: downloadURL, for: call.caller.userRecordName) }
+                for (pull, page) in zip(pulls, pages) {
+                    try writer.value(page, of: pull, downloadURL: downloadURL, for: call.caller.userRecordName)
+                }
             }
         }
     }
@@ -103,14 +109,16 @@ struct ZoneChanges: Endpoint {
 
 extension JSONWriter {
     fileprivate mutating func value(
-        _ page: Result<ZoneChangesPage, RecordError>, of pull: ZoneChanges.Pull, downloadURL: AssetAddress?, for viewer: Name
+        _ page: Result<ZoneChangesPage, RecordError>, of pull: ZoneChanges.Pull, downloadURL: AssetAddress?,
+        for viewer: Name
     ) throws {
         switch page {
         case .success(let page):
             try object { writer in
                 writer.name("zoneID")
                 writer.value(page.zoneID)
-                try writer.members(of: page, numbersAsStrings: pull.numbersAsStrings, downloadURL: downloadURL, for: viewer)
+                try writer.members(
+                    of: page, numbersAsStrings: pull.numbersAsStrings, downloadURL: downloadURL, for: viewer)
             }
         case .failure(let error): value(error, zoneID: pull.request.zoneID)
         }
@@ -126,12 +134,16 @@ struct RecordsChanges: Endpoint {
         let body = call.body
         let request = ZoneChangesRequest(
             try body.zoneID() ?? .default, since: try body.token(),
-            limit: PageLimit(records: try body.resultsLimit() ?? RequestObject.pageLimit), desiredKeys: try body.desiredKeys(),
+            limit: PageLimit(records: try body.resultsLimit() ?? RequestObject.pageLimit),
+            desiredKeys: try body.desiredKeys(),
             desiredRecordTypes: try body.desiredRecordTypes(), reverse: try body.bool("reverse") ?? false)
         let numbersAsStrings = try body.numbersAsStrings() ?? false
         let page = try await call.database().zoneChanges(request, noting: call.note)
         try call.makeRoom(for: page.changes.lazy.compactMap(\.record))
         let downloadURL = try await call.assets.addresses(in: page.changes.lazy.compactMap(\.record))
-        try writer.object { try $0.members(of: page, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL, for: call.caller.userRecordName) }
+        try writer.object {
+            try $0.members(
+                of: page, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL, for: call.caller.userRecordName)
+        }
     }
 }

@@ -31,16 +31,23 @@ enum EndpointTable {
     ]
 
     /// The services under `/device/1`, which have no database.
-    static let device: [String: any Endpoint.Type] = ["tokens/create": TokensCreate.self, "tokens/register": TokensRegister.self]
+    static let device: [String: any Endpoint.Type] = [
+        "tokens/create": TokensCreate.self, "tokens/register": TokensRegister.self,
+    ]
 
-    /// The addresses of all services of a container, the closest to the path first. Used to guess the target that a wrong signature was made for.
+    /// The addresses of all services of a container, the closest to the path first. Used to guess the target that a
+    /// wrong signature was made for.
     static func targets(near path: WebServicePath) -> [String] {
         let environments = [path.environment] + Environment.allCases.filter { $0 != path.environment }
-        let scopes = DatabaseScope.allCases.filter { path.root == .database($0) } + DatabaseScope.allCases.filter { path.root != .database($0) }
+        let scopes =
+            DatabaseScope.allCases.filter { path.root == .database($0) }
+            + DatabaseScope.allCases.filter { path.root != .database($0) }
         let actions = [path.action] + database.keys.filter { $0 != path.action }.sorted()
         return environments.flatMap { environment in
             device.keys.filter { $0 == path.action }.map { "/device/1/\(path.container)/\(environment.rawValue)/\($0)" }
-                + scopes.flatMap { scope in actions.map { "/database/1/\(path.container)/\(environment.rawValue)/\(scope.rawValue)/\($0)" } }
+                + scopes.flatMap { scope in
+                    actions.map { "/database/1/\(path.container)/\(environment.rawValue)/\(scope.rawValue)/\($0)" }
+                }
         }
     }
 
@@ -52,7 +59,9 @@ enum EndpointTable {
         guard let endpoint = path.root == .device ? device[path.action] : database[path.action] else {
             // The live service answers 405 too: the documented path of these two services is not the one that works.
             if path.root != .device, device[path.action] != nil {
-                throw notAllowed(method, allowed: "OPTIONS", hint: "'\(path.action)' is at /device/1/{container}/{environment}/\(path.action)")
+                throw notAllowed(
+                    method, allowed: "OPTIONS",
+                    hint: "'\(path.action)' is at /device/1/{container}/{environment}/\(path.action)")
             }
             throw RecordError(.notFound, "There is no service '\(path.action)'")
         }
@@ -65,10 +74,13 @@ enum EndpointTable {
     static func wrongMethod(_ method: HTTPRequest.Method, of action: String, allowed: [String]) -> Refusal {
         let list = allowed.joined(separator: ", ")
         let isRead = allowed.contains("GET")
-        return notAllowed(method, allowed: "\(list)\(isRead ? ", HEAD" : ""), OPTIONS", hint: "'\(action)' accepts \(list)")
+        return notAllowed(
+            method, allowed: "\(list)\(isRead ? ", HEAD" : ""), OPTIONS", hint: "'\(action)' accepts \(list)")
     }
 
     private static func notAllowed(_ method: HTTPRequest.Method, allowed: String, hint: String) -> Refusal {
-        Refusal(.methodNotAllowed, .badRequest, "Method \(method.rawValue) is not allowed: \(hint)", headers: [.allow: allowed])
+        Refusal(
+            .methodNotAllowed, .badRequest, "Method \(method.rawValue) is not allowed: \(hint)",
+            headers: [.allow: allowed])
     }
 }

@@ -1,7 +1,8 @@
 internal import RecordStore
 internal import Records
 
-/// `records/modify`: saves and deletes up to 200 records, with one answer item per operation (Apple's reference page "Modifying Records").
+/// `records/modify`: saves and deletes up to 200 records, with one answer item per operation (Apple's reference page
+/// "Modifying Records").
 struct RecordsModify: Endpoint {
     static let purpose = EndpointPurpose.changing
 
@@ -40,7 +41,8 @@ struct RecordsModify: Endpoint {
                     switch outcome {
                     case .success(.saved(let record)):
                         try writer.value(
-                            record.keeping(item.desiredKeys ?? desiredKeys), numbersAsStrings: item.numbersAsStrings ?? numbersAsStrings,
+                            record.keeping(item.desiredKeys ?? desiredKeys),
+                            numbersAsStrings: item.numbersAsStrings ?? numbersAsStrings,
                             downloadURL: downloadURL, for: call.caller.userRecordName)
                     case .success(.deleted(let recordID)): writer.deletion(of: recordID.recordName)
                     case .failure(let error): writer.value(error, recordName: item.operation.recordName)
@@ -62,13 +64,16 @@ struct RecordsModify: Endpoint {
         var operation = try operation(kind, record)
         if restores { operation.provenance = try provenance(of: record) }
         return Item(
-            operation: operation, desiredKeys: try object.desiredKeys(), numbersAsStrings: try object.numbersAsStrings())
+            operation: operation, desiredKeys: try object.desiredKeys(), numbersAsStrings: try object.numbersAsStrings()
+        )
     }
 
     private static func operation(_ kind: RecordOperation.Kind, _ record: RequestObject) throws -> RecordOperation {
         var operation = RecordOperation(
-            kind, recordName: try record.name("recordName"), zoneID: try record.zoneID(), recordType: try record.name("recordType"),
-            recordChangeTag: try record.string("recordChangeTag"), fields: kind.isDeletion ? [:] : try fields(of: record),
+            kind, recordName: try record.name("recordName"), zoneID: try record.zoneID(),
+            recordType: try record.name("recordType"),
+            recordChangeTag: try record.string("recordChangeTag"),
+            fields: kind.isDeletion ? [:] : try fields(of: record),
             parent: try parent(of: record))
         if case .record = operation.parent { operation.parentZoneID = try record.object("parent")?.zoneID() }
         operation.createsShortGUID = record.value("createShortGUID") == .bool(true)
@@ -80,7 +85,8 @@ struct RecordsModify: Endpoint {
     private static func fields(of record: RequestObject) throws -> [Name: FieldInput] {
         guard let fields = try record.object("fields") else { return [:] }
         return Dictionary(
-            try fields.members.map { ($0.name, try FieldInput($0.value, field: $0.name)) }, uniquingKeysWith: { first, _ in first })
+            try fields.members.map { ($0.name, try FieldInput($0.value, field: $0.name)) },
+            uniquingKeysWith: { first, _ in first })
     }
 
     private static func parent(of record: RequestObject) throws -> RecordOperation.Parent {
@@ -97,10 +103,13 @@ struct RecordsModify: Endpoint {
         var share = ShareInput()
         if let root = try record.object("forRecord") {
             share.root = ShareInput.Root(
-                recordName: try root.required("recordName", "a string", root.name("recordName")), zoneID: try root.zoneID(),
+                recordName: try root.required("recordName", "a string", root.name("recordName")),
+                zoneID: try root.zoneID(),
                 recordChangeTag: try root.string("recordChangeTag"))
         }
-        if let permission = record.value("publicPermission") { share.publicPermission = try SharePermission(permission, member: "publicPermission") }
+        if let permission = record.value("publicPermission") {
+            share.publicPermission = try SharePermission(permission, member: "publicPermission")
+        }
         share.participants = try record.objects("participants")?.map { try ShareParticipant(.object($0.members)) }
         return share
     }
@@ -111,7 +120,9 @@ struct RecordsModify: Endpoint {
         if created == nil, modified == nil { return nil }
         guard let created else { throw incomplete(record, missing: "created", having: "modified") }
         guard let modified else { throw incomplete(record, missing: "modified", having: "created") }
-        return Provenance(created: try signature(created), modified: try signature(modified), shortGUID: try record.string("shortGUID"))
+        return Provenance(
+            created: try signature(created), modified: try signature(modified),
+            shortGUID: try record.string("shortGUID"))
     }
 
     private static func incomplete(_ record: RequestObject, missing: Name, having: Name) -> RecordError {
@@ -122,7 +133,8 @@ struct RecordsModify: Endpoint {
 
     private static func signature(_ object: RequestObject) throws -> Signature {
         guard case .integer(let milliseconds)? = object.value("timestamp") else {
-            throw RecordError.unexpectedInput("Expected '\(object.place(of: "timestamp"))' to be milliseconds since 1970, a whole number")
+            throw RecordError.unexpectedInput(
+                "Expected '\(object.place(of: "timestamp"))' to be milliseconds since 1970, a whole number")
         }
         return Signature(
             timestamp: Timestamp(milliseconds: milliseconds),

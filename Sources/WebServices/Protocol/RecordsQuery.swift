@@ -2,7 +2,8 @@ internal import RecordStore
 internal import Records
 internal import RequestLog
 
-/// `records/query`: returns one page of the records of a type that match filters, in sorted order (Apple's reference page "Querying Records").
+/// `records/query`: returns one page of the records of a type that match filters, in sorted order (Apple's reference
+/// page "Querying Records").
 struct RecordsQuery: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let limit = PageLimit(records: try call.body.resultsLimit() ?? RequestObject.pageLimit)
@@ -17,7 +18,8 @@ struct RecordsQuery: Endpoint {
         let database = try await call.database()
         await call.note?.checkDesiredKeys(request.desiredKeys, of: request.query.recordType, in: database)
         // The token is read before the records. A change in between is then pulled twice instead of being missed.
-        let token: ChangeToken? = if case .zone(let zoneID) = request.area { try await call.syncToken(of: zoneID, in: database) } else { nil }
+        let token: ChangeToken? =
+            if case .zone(let zoneID) = request.area { try await call.syncToken(of: zoneID, in: database) } else { nil }
         let page = try await database.query(request)
         try call.makeRoom(for: page.records)
         if let note = call.note {
@@ -33,7 +35,9 @@ struct RecordsQuery: Endpoint {
             writer.name("records")
             try writer.array { writer in
                 for record in page.records {
-                    try writer.value(record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL, for: call.caller.userRecordName)
+                    try writer.value(
+                        record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL,
+                        for: call.caller.userRecordName)
                 }
             }
             if let marker = page.continuationMarker { writer.member("continuationMarker", marker) }
@@ -48,7 +52,8 @@ struct RecordsQuery: Endpoint {
         let isZoneWide = try body.bool("zoneWide") ?? false
         return QueryRequest(
             query, in: isZoneWide && zoneID == nil ? .allZones : .zone(zoneID ?? .default),
-            limit: limit, continuationMarker: try body.string("continuationMarker").flatMap { $0.isEmpty ? nil : $0 }, desiredKeys: try body.desiredKeys())
+            limit: limit, continuationMarker: try body.string("continuationMarker").flatMap { $0.isEmpty ? nil : $0 },
+            desiredKeys: try body.desiredKeys())
     }
 }
 
@@ -58,7 +63,8 @@ extension ServedRequest {
         isContinuation = request.continuationMarker != nil
         if case .zone(let zoneID) = request.area { zoneIDs = [zoneID] }
         asksByModificationTime = request.query.filters.contains { filter in
-            SystemField(named: filter.fieldName) == .modTime && [.greaterThan, .greaterThanOrEquals].contains(filter.comparator)
+            SystemField(named: filter.fieldName) == .modTime
+                && [.greaterThan, .greaterThanOrEquals].contains(filter.comparator)
         }
     }
 }
@@ -73,7 +79,8 @@ struct RecordsLookup: Endpoint {
         let desiredKeys: Set<Name>?
     }
 
-    /// The maximum size in bytes of the fields in an answer, equal to the limit of a request. CloudKit documents no limit; 200 records of 160 kB fit.
+    /// The maximum size in bytes of the fields in an answer, equal to the limit of a request. CloudKit documents no
+    /// limit; 200 records of 160 kB fit.
     static let bytesLimit = 32 << 20
     /// The maximum size in bytes of the fields to read if items request different fields.
     private static let readLimit = 4 * bytesLimit
@@ -86,13 +93,15 @@ struct RecordsLookup: Endpoint {
         let items = try body.items("records").map { item in
             Item(
                 recordID: RecordID(
-                    recordName: try item.required("recordName", "a string", item.name("recordName")), zoneID: try item.zoneID() ?? zoneID),
+                    recordName: try item.required("recordName", "a string", item.name("recordName")),
+                    zoneID: try item.zoneID() ?? zoneID),
                 desiredKeys: try item.desiredKeys())
         }
         call.note?.about(items.map(\.recordID.zoneID))
         call.note?.update { $0.isSingleLookup = items.count == 1 }
         let database = try await call.database()
-        await call.note?.checkDesiredKeys(items.reduce(into: desiredKeys ?? []) { $0.formUnion($1.desiredKeys ?? []) }, in: database)
+        await call.note?.checkDesiredKeys(
+            items.reduce(into: desiredKeys ?? []) { $0.formUnion($1.desiredKeys ?? []) }, in: database)
         let token = try await call.syncToken(of: zoneID, in: database)
         let records = try await Self.records(items.map { ($0.recordID, $0.desiredKeys ?? desiredKeys) }, in: database)
         try call.makeRoom(for: records.lazy.compactMap { try? $0.get() })
@@ -105,7 +114,9 @@ struct RecordsLookup: Endpoint {
                 for (item, result) in zip(items, records) {
                     switch result {
                     case .success(let record):
-                        try writer.value(record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL, for: call.caller.userRecordName)
+                        try writer.value(
+                            record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL,
+                            for: call.caller.userRecordName)
                     case .failure(let error): writer.value(error, recordName: item.recordID.recordName)
                     }
                 }
@@ -123,9 +134,11 @@ struct RecordsLookup: Endpoint {
             return try await database.fetch(recordIDs, desiredKeys: wanted.first?.keys, bytesLimit: bytesLimit)
         }
         // Reads the union of all requested fields, then reduces each record to its own.
-        let all: Set<Name>? = wanted.contains { $0.keys == nil } ? nil : wanted.reduce(into: []) { $0.formUnion($1.keys ?? []) }
+        let all: Set<Name>? =
+            wanted.contains { $0.keys == nil } ? nil : wanted.reduce(into: []) { $0.formUnion($1.keys ?? []) }
         var fill = PageFill(PageLimit(records: .max, bytes: bytesLimit))
-        return try await zip(wanted, database.fetch(recordIDs, desiredKeys: all, bytesLimit: readLimit)).map { item, result in
+        return try await zip(wanted, database.fetch(recordIDs, desiredKeys: all, bytesLimit: readLimit)).map {
+            item, result in
             guard case .success(let whole) = result else { return result }
             let record = try whole.keeping(item.keys)
             return fill.admits(record) ? .success(record) : .failure(.tooManyBytes)

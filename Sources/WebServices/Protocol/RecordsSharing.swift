@@ -32,7 +32,9 @@ private struct ShareLinks {
 
     /// Clients send objects; some written by hand send plain strings.
     init(_ call: EndpointCall) throws {
-        if case .array(let elements)? = call.body.value("shortGUIDs"), elements.allSatisfy({ if case .string = $0 { true } else { false } }) {
+        if case .array(let elements)? = call.body.value("shortGUIDs"),
+            elements.allSatisfy({ if case .string = $0 { true } else { false } })
+        {
             items = elements.compactMap { if case .string(let text) = $0 { Item(shortGUID: text) } else { nil } }
             guard items.count <= RequestObject.pageLimit else {
                 throw RecordError.tooManyItems(in: "shortGUIDs", items.count, limit: RequestObject.pageLimit)
@@ -41,7 +43,8 @@ private struct ShareLinks {
         }
         items = try call.body.items("shortGUIDs").map { object in
             Item(
-                shortGUID: try object.required("value", "a string", object.string("value")), fetchesRoot: try object.bool("shouldFetchRootRecord") ?? true,
+                shortGUID: try object.required("value", "a string", object.string("value")),
+                fetchesRoot: try object.bool("shouldFetchRootRecord") ?? true,
                 rootKeys: try object.names("rootRecordDesiredKeys").map { Set($0) })
         }
     }
@@ -52,7 +55,8 @@ private struct ShareLinks {
     ) async throws {
         let user = call.caller.userRecordName
         // Skylight stores no telephone numbers.
-        let addresses = LookupInfo(emailAddress: call.accounts.user(recordName: user)?.emailAddress, userRecordName: user)
+        let addresses = LookupInfo(
+            emailAddress: call.accounts.user(recordName: user)?.emailAddress, userRecordName: user)
         let results = try await read(call.database(), items.map(\.shortGUID), addresses)
         call.note?.items(results, areRecords: false) { Name(items[$0].shortGUID) }
         let records = results.lazy.compactMap { try? $0.get() }.flatMap { [$0.share, $0.root].compactMap(\.self) }
@@ -77,7 +81,10 @@ private struct ShareLinks {
         }
     }
 
-    private func members(of resolved: ResolvedShare, _ item: Item, _ call: EndpointCall, _ downloadURL: AssetAddress?, into writer: inout JSONWriter) throws {
+    private func members(
+        of resolved: ResolvedShare, _ item: Item, _ call: EndpointCall, _ downloadURL: AssetAddress?,
+        into writer: inout JSONWriter
+    ) throws {
         let share = resolved.share
         writer.member("containerIdentifier", call.path.container.description)
         writer.member("environment", call.path.environment.rawValue.uppercased())

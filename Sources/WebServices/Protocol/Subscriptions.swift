@@ -18,14 +18,21 @@ struct SubscriptionsList: Endpoint {
     }
 }
 
-/// `subscriptions/lookup`: looks subscriptions up by id (Apple's reference page "Fetching Subscriptions by Identifier").
+/// `subscriptions/lookup`: looks subscriptions up by id (Apple's reference page "Fetching Subscriptions by
+/// Identifier").
 struct SubscriptionsLookup: Endpoint {
     static let purpose = EndpointPurpose.changing
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let ids = try call.body.items("subscriptions").map { try $0.required("subscriptionID", "a string", $0.name("subscriptionID")) }
-        let present = Dictionary(try await call.database().subscriptions().map { ($0.subscriptionID, $0) }, uniquingKeysWith: { first, _ in first })
-        let results = ids.map { id in present[id].map { .success($0) } ?? .failure(SubscriptionRules.notFound) } as [Result<Subscription, RecordError>]
+        let ids = try call.body.items("subscriptions").map {
+            try $0.required("subscriptionID", "a string", $0.name("subscriptionID"))
+        }
+        let present = Dictionary(
+            try await call.database().subscriptions().map { ($0.subscriptionID, $0) },
+            uniquingKeysWith: { first, _ in first })
+        let results =
+            ids.map { id in present[id].map { .success($0) } ?? .failure(SubscriptionRules.notFound) }
+            as [Result<Subscription, RecordError>]
         call.note?.items(results, areRecords: false) { ids[$0] }
         writer.object { writer in
             writer.name("subscriptions")
@@ -41,7 +48,8 @@ struct SubscriptionsLookup: Endpoint {
     }
 }
 
-/// `subscriptions/modify`: saves and deletes subscriptions. Every operation is attempted (Apple's reference page "Modifying Subscriptions").
+/// `subscriptions/modify`: saves and deletes subscriptions. Every operation is attempted (Apple's reference page
+/// "Modifying Subscriptions").
 struct SubscriptionsModify: Endpoint {
     static let purpose = EndpointPurpose.changing
 
@@ -72,8 +80,11 @@ struct SubscriptionsModify: Endpoint {
         let subscription = try object.required("subscription", "an object", object.object("subscription"))
         switch kind {
         case "create", "update": return .save(try Subscription(subscription, defaultID: Name(UUID().uuidString)))
-        case "delete": return .delete(try subscription.required("subscriptionID", "a string", subscription.name("subscriptionID")))
-        default: throw RecordError.unexpectedInput("Unknown operationType '\(kind)' in '\(object.place)'; known are create, update, delete")
+        case "delete":
+            return .delete(try subscription.required("subscriptionID", "a string", subscription.name("subscriptionID")))
+        default:
+            throw RecordError.unexpectedInput(
+                "Unknown operationType '\(kind)' in '\(object.place)'; known are create, update, delete")
         }
     }
 }

@@ -36,8 +36,9 @@ struct UsersCurrent: Endpoint {
 
 // MARK: - Contacts
 
-/// `users/discover`: GET returns all users, because Skylight treats all users as each other's contacts. POST looks users up,
-/// in the order of the request (Apple's reference pages "Discovering All User Identities" and "Discovering User Identities").
+/// `users/discover`: GET returns all users, because Skylight treats all users as each other's contacts. POST looks
+/// users up, in the order of the request (Apple's reference pages "Discovering All User Identities" and "Discovering
+/// User Identities").
 struct UsersDiscover: Endpoint {
     static let allowsGET = true
     static let purpose = EndpointPurpose.people
@@ -77,7 +78,8 @@ struct UsersDiscover: Endpoint {
 
 // The older services for user lookup. Their users have no nested objects.
 
-/// `users/lookup/email`: looks users up by e-mail address, ignoring case (Apple's reference page "Fetching Users by Email").
+/// `users/lookup/email`: looks users up by e-mail address, ignoring case (Apple's reference page "Fetching Users by
+/// Email").
 struct UsersLookupEmail: Endpoint {
     static let purpose = EndpointPurpose.people
 
@@ -95,7 +97,8 @@ struct UsersLookupID: Endpoint {
     }
 }
 
-/// `users/lookup/contacts`: returns the contacts of the client's user, which are all users (Apple's reference page "Fetching Contacts").
+/// `users/lookup/contacts`: returns the contacts of the client's user, which are all users (Apple's reference page
+/// "Fetching Contacts").
 struct UsersLookupContacts: Endpoint {
     static let allowsGET = true
     static let purpose = EndpointPurpose.people
@@ -151,10 +154,13 @@ struct UserLookup: Sendable {
             (self.key, self.value) = (key, value)
             return
         }
-        throw RecordError.unexpectedInput("Expected '\(object.place)' to have \(keys.map(\.rawValue).joined(separator: " or ")), found neither of them")
+        throw RecordError.unexpectedInput(
+            "Expected '\(object.place)' to have \(keys.map(\.rawValue).joined(separator: " or ")), found neither of them"
+        )
     }
 
-    /// - Throws: `RecordError` NOT_FOUND if no user matches. Server-to-server keys and telephone numbers never match: Skylight stores no numbers.
+    /// - Throws: `RecordError` NOT_FOUND if no user matches. Server-to-server keys and telephone numbers never match:
+    ///   Skylight stores no numbers.
     func identity(in accounts: Accounts) throws -> UserIdentity {
         let user: User? =
             switch key {
@@ -169,7 +175,9 @@ struct UserLookup: Sendable {
     /// Runs all lookups. Those without a match get an error.
     static func results(_ lookups: [UserLookup], _ call: EndpointCall) throws -> [Result<UserIdentity, RecordError>] {
         let results = try lookups.map { lookup -> Result<UserIdentity, RecordError> in
-            do { return .success(try lookup.identity(in: call.accounts)) } catch let error as RecordError { return .failure(error) }
+            do { return .success(try lookup.identity(in: call.accounts)) } catch let error as RecordError {
+                return .failure(error)
+            }
         }
         call.note?.items(results, areRecords: false) { Name(lookups[$0].value) }
         return results

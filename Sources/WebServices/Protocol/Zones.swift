@@ -40,7 +40,8 @@ struct ZonesLookup: Endpoint {
     }
 }
 
-/// `zones/modify`: creates and deletes custom zones. Every operation is attempted (Apple's reference page "Modifying Zones").
+/// `zones/modify`: creates and deletes custom zones. Every operation is attempted (Apple's reference page "Modifying
+/// Zones").
 struct ZonesModify: Endpoint {
     static let purpose = EndpointPurpose.changing
 
@@ -74,7 +75,9 @@ struct ZonesModify: Endpoint {
         switch kind {
         case "create": return .create(zoneID)
         case "delete": return .delete(zoneID)
-        default: throw RecordError.unexpectedInput("Unknown operationType '\(kind)' in '\(object.place)'; known are create, delete")
+        default:
+            throw RecordError.unexpectedInput(
+                "Unknown operationType '\(kind)' in '\(object.place)'; known are create, delete")
         }
     }
 }

@@ -24,7 +24,8 @@ enum Metrics {
             }
         }
         if let age = storage.age { write(storage.stores, age: age, into: &text) }
-        return .content((log.telemetry.prometheusText + text.text).utf8, type: "text/plain; version=0.0.4; charset=utf-8")
+        return .content(
+            (log.telemetry.prometheusText + text.text).utf8, type: "text/plain; version=0.0.4; charset=utf-8")
     }
 
     private static func write(_ stores: [StoreStorage], age: Duration, into text: inout PrometheusText) {
@@ -37,7 +38,9 @@ enum Metrics {
         ]
         for (what, help, value) in measures {
             text.metric("skylight_database_\(what)", "gauge", "\(help), in all.")
-            for store in stores { text.sample("skylight_database_\(what)", place(of: store), String(value(store.total))) }
+            for store in stores {
+                text.sample("skylight_database_\(what)", place(of: store), String(value(store.total)))
+            }
         }
         for (prefix, label, parts) in [
             ("skylight_", "type", \StoreStorage.types), ("skylight_zone_", "zone", \StoreStorage.zones),
@@ -55,7 +58,10 @@ enum Metrics {
     }
 
     private static func place(of store: StoreStorage) -> Labels {
-        [("container", store.container.description), ("environment", store.environment.rawValue), ("database", store.scope.rawValue)]
+        [
+            ("container", store.container.description), ("environment", store.environment.rawValue),
+            ("database", store.scope.rawValue),
+        ]
     }
 }
 
@@ -87,7 +93,8 @@ actor StorageGauges {
     ///   - interval: the minimum time between two updates.
     ///   - now: the clock.
     init(
-        _ engine: any RecordEngine, interval: Duration = .seconds(10), now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+        _ engine: any RecordEngine, interval: Duration = .seconds(10),
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.engine = engine
         self.interval = interval
@@ -109,7 +116,8 @@ actor StorageGauges {
         guard engine.can(.measureStorage) else { return }
         let begun = now()
         let measuring = Task {
-            // Unreadable stores are left out. If the engine reports nothing, for example while it closes, the previous values stay.
+            // Unreadable stores are left out. If the engine reports nothing, for example while it closes, the previous
+            // values stay.
             guard let found = try? await engine.storage(limit: Self.limit) else { return }
             (stores, measured) = (found, begun)
         }

@@ -6,16 +6,20 @@ internal import NIOCore
 internal import Records
 internal import RequestLog
 
-/// Logs the web service requests of clients and their answers, including refused requests. Also sets the request identifier header of every answer.
+/// Logs the web service requests of clients and their answers, including refused requests. Also sets the request
+/// identifier header of every answer.
 ///
 /// Asset downloads, and services about the server, such as the log itself, are not logged.
-/// Preflights, and requests that the host and origin guards refuse, never get here, so foreign pages cannot write to the log.
+/// Preflights, and requests that the host and origin guards refuse, never get here, so foreign pages cannot write to
+/// the log.
 struct RequestLogMiddleware: Sendable {
     let log: RequestLog
     /// True if requests act for the user they name without credentials.
     let believesNames: Bool
 
-    func handle(_ request: Request, _ context: ServingRequestContext, _ next: () async throws -> Response) async throws -> Response {
+    func handle(_ request: Request, _ context: ServingRequestContext, _ next: () async throws -> Response) async throws
+        -> Response
+    {
         guard log.isOn, Self.isNoted(request, context) else { return Self.identifying(try await next(), context) }
         let note = RequestRecorder(request, context, in: log)
         do {
@@ -77,11 +81,15 @@ struct RequestLogMiddleware: Sendable {
     private func complete(_ noted: inout ServedRequest, of request: Request) {
         if noted.container != nil { return }
         if let path = AssetPath(String(request.path)) {
-            (noted.container, noted.environment, noted.operation) = (path.container, path.environment, Self.fileOperation)
+            (noted.container, noted.environment, noted.operation) = (
+                path.container, path.environment, Self.fileOperation
+            )
             // A malformed path has no place. The logged answer has its error.
         } else if let path = try? WebServicePath(request.path) {
             noted.place(path)
-            if !EndpointTable.knows(path.action), !SkylightServices.knows(path.action) { noted.operation = String(request.path) }
+            if !EndpointTable.knows(path.action), !SkylightServices.knows(path.action) {
+                noted.operation = String(request.path)
+            }
             if believesNames { noted.userRecordName = CallerResolver.userRecordName(in: request) }
         }
     }
@@ -129,7 +137,8 @@ struct LoggedTarget {
             text = isAsset ? path : target
             return
         }
-        let parameters = target[mark...].utf8.dropFirst().split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
+        let parameters = target[mark...].utf8.dropFirst().split(
+            separator: UInt8(ascii: "&"), omittingEmptySubsequences: false)
         let query = parameters.map { Self.withoutSecret(Substring($0)) }.joined(separator: "&")
         text = "\(isAsset ? path : String(target[..<mark]))?\(query)"
     }
@@ -153,7 +162,9 @@ struct LoggedTarget {
 
     private static func withoutSecret(_ parameter: Substring) -> String {
         let name = parameter.utf8.firstIndex(of: UInt8(ascii: "=")).map { parameter[..<$0] } ?? parameter
-        guard secrets.contains((PercentEncoding.decoded(name) ?? String(name)).lowercased()) else { return String(parameter) }
+        guard secrets.contains((PercentEncoding.decoded(name) ?? String(name)).lowercased()) else {
+            return String(parameter)
+        }
         return "\(name)=\(hidden)"
     }
 

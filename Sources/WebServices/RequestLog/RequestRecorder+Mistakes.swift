@@ -35,14 +35,16 @@ extension RequestRecorder {
             }
             guard case .failure(let error) = outcome, refusals.count < ServedRequest.refusalLimit else { continue }
             let refusal = ServedRequest.Refusal(
-                error, recordName: operation.recordName, zoneID: operation.zoneID ?? zoneID, recordChangeTag: operation.recordChangeTag)
+                error, recordName: operation.recordName, zoneID: operation.zoneID ?? zoneID,
+                recordChangeTag: operation.recordChangeTag)
             if let refusal { refusals.append(refusal) }
         }
         if !refusals.isEmpty { update { [refusals] in $0.refusals = refusals } }
         note(.timestampInSeconds, about: seconds)
     }
 
-    /// Logs requested fields that the schema does not have. Reads the schema only if the same fields were not found right before.
+    /// Logs requested fields that the schema does not have. Reads the schema only if the same fields were not found
+    /// right before.
     /// - Parameter recordType: `nil` for any type.
     func checkDesiredKeys(_ keys: Set<Name>?, of recordType: Name? = nil, in database: any RecordDatabase) async {
         guard let keys, !keys.isEmpty, database.can(.showSchema) else { return }
@@ -65,7 +67,10 @@ extension RequestRecorder {
         if names.isEmpty { return }
         let names = Set(names).sorted()
         let words = names.prefix(Self.namesLimit).map(\.string).joined(separator: ", ")
-        update { $0.mistakes[mistake] = names.count > Self.namesLimit ? "\(words) and \(names.count - Self.namesLimit) more" : words }
+        update {
+            $0.mistakes[mistake] =
+                names.count > Self.namesLimit ? "\(words) and \(names.count - Self.namesLimit) more" : words
+        }
     }
 }
 
@@ -95,7 +100,8 @@ extension FieldInput {
 extension Result<ModifyOutcome, RecordError> {
     /// True if a record was saved and its field is a time.
     fileprivate func hasTimestamp(_ name: Name) -> Bool {
-        guard case .success(.saved(let record)) = self, case .timestamp? = try? record.fields.values(of: [name])[name] else { return false }
+        guard case .success(.saved(let record)) = self, case .timestamp? = try? record.fields.values(of: [name])[name]
+        else { return false }
         return true
     }
 }

@@ -6,7 +6,8 @@ internal import Records
 internal import RequestLog
 internal import Synchronization
 
-/// Collects the log entry of a request while it is answered. The entry is logged when the answer is complete, for a stream when it ends.
+/// Collects the log entry of a request while it is answered. The entry is logged when the answer is complete, for a
+/// stream when it ends.
 ///
 /// Logging must stay cheap: it only uses values that already exist, and reads and parses nothing on its own.
 final class RequestRecorder: Sendable {
@@ -30,10 +31,12 @@ final class RequestRecorder: Sendable {
         begun = context.started
         let target = LoggedTarget(request)
         var served = ServedRequest(
-            id: context.requestID, started: .now(), method: (context.isHead ? .head : request.method).rawValue, target: target.text, operation: target.path,
+            id: context.requestID, started: .now(), method: (context.isHead ? .head : request.method).rawValue,
+            target: target.text, operation: target.path,
             client: Self.client(of: request))
         // The size is set when the body is read, because the head may declare any size.
-        served.hasUnreadBody = request.headers.contains(.transferEncoding) || request.headers[.contentLength].map { $0 != "0" } ?? false
+        served.hasUnreadBody =
+            request.headers.contains(.transferEncoding) || request.headers[.contentLength].map { $0 != "0" } ?? false
         state = Mutex(State(request: served))
     }
 
@@ -43,7 +46,9 @@ final class RequestRecorder: Sendable {
         let device = try? CallerResolver.deviceID(of: request)
         // The pages of the console are the only ones on this origin, and a page can't set this header.
         let isOfConsole = request.headers[.secFetchSite] == "same-origin"
-        return ClientIdentity(name: name ?? (isOfConsole && device == nil ? ClientIdentity.consoleName : nil), deviceID: device, userAgent: request.headers[.userAgent])
+        return ClientIdentity(
+            name: name ?? (isOfConsole && device == nil ? ClientIdentity.consoleName : nil), deviceID: device,
+            userAgent: request.headers[.userAgent])
     }
 
     /// Notes the client's id from a body, for a request that has none elsewhere.
@@ -108,7 +113,8 @@ final class RequestRecorder: Sendable {
             state.request.bytesOut += bytes.count
             let kept = state.bodies.response?.bytes ?? []
             let room = RequestBodies.limit - kept.count
-            state.bodies.response = RequestBodies.Body(room > 0 ? kept + bytes.prefix(room) : kept, of: state.request.bytesOut)
+            state.bodies.response = RequestBodies.Body(
+                room > 0 ? kept + bytes.prefix(room) : kept, of: state.request.bytesOut)
         }
     }
 
@@ -124,7 +130,8 @@ final class RequestRecorder: Sendable {
         }
     }
 
-    /// Discards the counts of an answer that was dropped for lack of memory. They are counted again when the answer is made again.
+    /// Discards the counts of an answer that was dropped for lack of memory. They are counted again when the answer is
+    /// made again.
     func droppedAnswer() {
         update { ($0.pulls, $0.records, $0.itemErrors) = ([], 0, []) }
     }
@@ -190,7 +197,9 @@ extension RecordDatabase {
     }
 
     /// Reads a page of the database's changes and logs it as a pull.
-    func databaseChanges(_ request: DatabaseChangesRequest, noting note: RequestRecorder?) async throws -> DatabaseChangesPage {
+    func databaseChanges(_ request: DatabaseChangesRequest, noting note: RequestRecorder?) async throws
+        -> DatabaseChangesPage
+    {
         var pull = ServedRequest.Pull(zoneID: nil, sent: request.since, given: nil, moreComing: false, changes: 0)
         do {
             let page = try await databaseChanges(request)
@@ -237,13 +246,16 @@ extension RequestRecorder {
 extension ServedRequest.Pull {
     init(_ request: ZoneChangesRequest, _ page: ZoneChangesPage) {
         self.init(
-            zoneID: request.zoneID, sent: request.since, given: page.syncToken, moreComing: page.moreComing, changes: page.changes.count,
+            zoneID: request.zoneID, sent: request.since, given: page.syncToken, moreComing: page.moreComing,
+            changes: page.changes.count,
             recordTypes: request.desiredRecordTypes, keys: request.desiredKeys, reverse: request.reverse)
     }
 
     init(_ request: ZoneChangesRequest, _ error: RecordError) {
         self.init(
-            zoneID: request.zoneID, sent: request.since, given: nil, moreComing: false, changes: 0, recordTypes: request.desiredRecordTypes,
-            keys: request.desiredKeys, reverse: request.reverse, error: ServedRequest.ItemError(error, name: request.zoneID.zoneName))
+            zoneID: request.zoneID, sent: request.since, given: nil, moreComing: false, changes: 0,
+            recordTypes: request.desiredRecordTypes,
+            keys: request.desiredKeys, reverse: request.reverse,
+            error: ServedRequest.ItemError(error, name: request.zoneID.zoneName))
     }
 }

@@ -28,9 +28,14 @@ enum AccountServices {
     ]
 
     /// - Throws: `RecordError` for the protocol's errors.
-    static func answer(_ service: any AccountService.Type, to request: Request, from peer: String, by access: AccessControl) async throws -> Response {
+    static func answer(
+        _ service: any AccountService.Type, to request: Request, from peer: String, by access: AccessControl
+    ) async throws -> Response {
         let isGET = service.method == .get
-        let body = isGET ? try RequestObject(parametersOf: request) : try await RequestObject.reading(try await request.receivedBytes())
+        let body =
+            isGET
+            ? try RequestObject(parametersOf: request)
+            : try await RequestObject.reading(try await request.receivedBytes())
         var writer = JSONWriter()
         try await service.answer(AccountCall(access: access, request: request, peer: peer, body: body), into: &writer)
         var response = Response.json(writer.bytes)
@@ -76,7 +81,8 @@ enum UserMaking: AccountService {
     static let method = HTTPRequest.Method.post
 
     static func answer(_ call: AccountCall, into writer: inout JSONWriter) async throws {
-        let user = try await call.accounts.makeUser(displayName: try call.text("displayName"), emailAddress: try call.body.string("emailAddress"))
+        let user = try await call.accounts.makeUser(
+            displayName: try call.text("displayName"), emailAddress: try call.body.string("emailAddress"))
         writer.object { writer in
             writer.name("user")
             writer.value(user)
@@ -84,7 +90,8 @@ enum UserMaking: AccountService {
     }
 }
 
-/// `accounts/users/remove`: removes a user and ends the user's sessions. The user's data in containers stays under the user record name.
+/// `accounts/users/remove`: removes a user and ends the user's sessions. The user's data in containers stays under the
+/// user record name.
 enum UserRemoval: AccountService {
     static let method = HTTPRequest.Method.post
 
@@ -112,7 +119,8 @@ enum AdministratorState: AccountService {
 /// `accounts/administrator/password`: sets the administrator password. All console sessions end.
 ///
 /// The password persists, and the next start of the server may be open to the network. So in every mode the service
-/// requires the secret of the data folder or the current password. A console session or a local connection is not enough.
+/// requires the secret of the data folder or the current password. A console session or a local connection is not
+/// enough.
 enum AdministratorPasswordChange: AccountService {
     static let method = HTTPRequest.Method.post
 
@@ -138,7 +146,8 @@ enum AdministratorPasswordChange: AccountService {
         case .accepted: return true
         case .refused, .notSet: return false
         case .tooMany(let seconds):
-            throw RecordError(.throttled, "Too many wrong passwords; wait, then send the right one", retryAfter: seconds)
+            throw RecordError(
+                .throttled, "Too many wrong passwords; wait, then send the right one", retryAfter: seconds)
         }
     }
 }
@@ -167,7 +176,8 @@ enum APITokenMaking: AccountService {
         let place = try call.place
         let (token, secret) = try await call.accounts.makeAPIToken(
             named: try call.body.string("name") ?? "", container: place.container, environment: place.environment,
-            allowedOrigins: try call.body.names("allowedOrigins")?.map(\.string) ?? [], callback: try call.body.string("callback"))
+            allowedOrigins: try call.body.names("allowedOrigins")?.map(\.string) ?? [],
+            callback: try call.body.string("callback"))
         writer.object { writer in
             writer.name("token")
             writer.value(token)
@@ -210,7 +220,8 @@ enum ServerKeyRegistration: AccountService {
     static func answer(_ call: AccountCall, into writer: inout JSONWriter) async throws {
         let place = try call.place
         let key = try await call.accounts.registerServerKey(
-            pem: try call.text("publicKey"), named: try call.body.string("name") ?? "", container: place.container, environment: place.environment)
+            pem: try call.text("publicKey"), named: try call.body.string("name") ?? "", container: place.container,
+            environment: place.environment)
         writer.object { writer in
             writer.name("key")
             writer.value(key)
@@ -252,7 +263,8 @@ enum SessionMaking: AccountService {
     static func answer(_ call: AccountCall, into writer: inout JSONWriter) async throws {
         let place = try call.place
         let user = try await call.accounts.existingOrNewUser(named: try call.text("user"))
-        let request = SignInRequest(container: place.container, environment: place.environment, apiTokenID: try call.body.string("apiTokenID"))
+        let request = SignInRequest(
+            container: place.container, environment: place.environment, apiTokenID: try call.body.string("apiTokenID"))
         let (session, token) = try await call.accounts.signIn(
             user.userRecordName, with: request, keepSignedIn: try call.body.bool("keepSignedIn") ?? false, now: Date())
         writer.object { writer in
@@ -302,8 +314,10 @@ enum ConnectionMaking: AccountService {
             try call.body.string("keyID").map { .serverKey(keyID: $0, pem: try call.text("privateKey")) }
             ?? .webAuth(apiToken: try call.text("apiToken"), webAuthToken: try call.text("webAuthToken"))
         let connection = ContainerConnection(
-            container: place.container, environment: place.environment, address: try call.body.string("address"), origin: try call.body.string("origin"),
-            credentials: credentials, userRecordName: try call.body.name("userRecordName"), isWritable: try call.body.bool("writable") ?? false)
+            container: place.container, environment: place.environment, address: try call.body.string("address"),
+            origin: try call.body.string("origin"),
+            credentials: credentials, userRecordName: try call.body.name("userRecordName"),
+            isWritable: try call.body.bool("writable") ?? false)
         try await call.accounts.connect(connection)
         writer.object { writer in
             writer.name("connection")

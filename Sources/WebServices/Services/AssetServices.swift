@@ -38,7 +38,8 @@ enum AssetFactsService {
             writer.member("mediaType", facts.type.mediaType)
             writer.member("preview", facts.type.preview.rawValue)
             writer.member("useCount", Int64(facts.useCount))
-            writer.member("downloadURL", links.downloadURL(of: asset, in: Name("\(text.prefix(8)).\(facts.type.fileExtension)")))
+            writer.member(
+                "downloadURL", links.downloadURL(of: asset, in: Name("\(text.prefix(8)).\(facts.type.fileExtension)")))
         }
         return .json(writer.bytes)
     }
@@ -56,7 +57,8 @@ enum AssetSweepService {
         let isDryRun = try body.bool("dryRun") ?? false
         let graceTime = try graceTime(in: body) ?? call.place.stores.graceTime
         let store = call.store
-        let lines = ProgressLines<Void, AssetSweep>(subject: "sweep", start: (), running: { _, _ in }, finished: { $1.members(of: $0) })
+        let lines = ProgressLines<Void, AssetSweep>(
+            subject: "sweep", start: (), running: { _, _ in }, finished: { $1.members(of: $0) })
         return lines.response { _ in try await store.sweep(graceTime: graceTime, dryRun: isDryRun) }
     }
 
@@ -64,7 +66,8 @@ enum AssetSweepService {
         guard let seconds = try body.wholeNumber("graceSeconds", from: 0) else { return nil }
         guard seconds <= longestGraceTime * 86_400 else {
             throw RecordError.unexpectedInput(
-                "Expected 'graceSeconds' to be at most \(longestGraceTime * 86_400), which is \(longestGraceTime) days, found \(seconds)")
+                "Expected 'graceSeconds' to be at most \(longestGraceTime * 86_400), which is \(longestGraceTime) days, found \(seconds)"
+            )
         }
         return .seconds(seconds)
     }
@@ -160,7 +163,9 @@ extension RequestObject {
     func fileChecksum() throws -> FileChecksum {
         let kind = "64 hexadecimal digits in lower case"
         let text = try required("fileChecksum", kind, string("fileChecksum"))
-        guard let checksum = FileChecksum(text) else { throw RecordError.unexpectedInput("Expected 'fileChecksum' to be \(kind)") }
+        guard let checksum = FileChecksum(text) else {
+            throw RecordError.unexpectedInput("Expected 'fileChecksum' to be \(kind)")
+        }
         return checksum
     }
 }
@@ -169,7 +174,8 @@ extension RequestObject {
 
 /// Reports the progress of a long operation as lines of JSON: `started`, `running`, then `finished` or `failed`.
 ///
-/// The operation is cancelled if the client disconnects, which shows when a line cannot be sent, or if the server shuts down.
+/// The operation is cancelled if the client disconnects, which shows when a line cannot be sent, or if the server shuts
+/// down.
 struct ProgressLines<State: Sendable, Outcome: Sendable>: Sendable {
     /// The name of each line's first member, whose value is the kind of the line.
     let subject: Name
@@ -195,7 +201,8 @@ struct ProgressLines<State: Sendable, Outcome: Sendable>: Sendable {
     }
 
     /// - Parameter work: the operation. It reports its progress to its argument.
-    func response(_ work: @escaping @Sendable (@escaping @Sendable (State) -> Void) async throws -> Outcome) -> Response {
+    func response(_ work: @escaping @Sendable (@escaping @Sendable (State) -> Void) async throws -> Outcome) -> Response
+    {
         let body = ResponseBody { writer in
             // Keeps only the latest progress, so that a slow client skips outdated lines.
             let (states, continuation) = AsyncStream.makeStream(of: State.self, bufferingPolicy: .bufferingNewest(1))
@@ -231,7 +238,8 @@ struct ProgressLines<State: Sendable, Outcome: Sendable>: Sendable {
             try await writer.write(end(of: working))
             try await writer.finish(nil)
         }
-        return Response(status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"], body: body)
+        return Response(
+            status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"], body: body)
     }
 
     private func end(of working: Task<Outcome, any Error>) async -> ByteBuffer {
@@ -241,10 +249,14 @@ struct ProgressLines<State: Sendable, Outcome: Sendable>: Sendable {
         } catch let error as RecordError {
             return line("failed") { $0.members(of: error) }
         } catch is CancellationError {
-            return line("failed") { $0.members(of: RecordError(.tryAgainLater, "The server is stopping", retryAfter: 1)) }
+            return line("failed") {
+                $0.members(of: RecordError(.tryAgainLater, "The server is stopping", retryAfter: 1))
+            }
         } catch {
             logger.error("A \(subject) failed", metadata: ["error": "\(error)"])
-            return line("failed") { $0.members(of: RecordError(.internalError, "The \(subject) failed; see the server's log")) }
+            return line("failed") {
+                $0.members(of: RecordError(.internalError, "The \(subject) failed; see the server's log"))
+            }
         }
     }
 

@@ -6,12 +6,14 @@ internal import Records
 internal import RequestLog
 internal import ServiceLifecycle
 
-/// `changes/page`: returns a page of a zone's changes with details beyond the protocol: kinds, positions, and the user and time of deletions.
+/// `changes/page`: returns a page of a zone's changes with details beyond the protocol: kinds, positions, and the user
+/// and time of deletions.
 struct ChangesPage: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
         let request = ZoneChangesRequest(
-            try body.namedZone(), since: try body.token(), limit: try body.widePageLimit(), desiredKeys: try body.desiredKeys(),
+            try body.namedZone(), since: try body.token(), limit: try body.widePageLimit(),
+            desiredKeys: try body.desiredKeys(),
             desiredRecordTypes: try body.desiredRecordTypes(), reverse: try body.bool("reverse") ?? false)
         let page = try await call.database().zoneChanges(request, noting: call.note)
         try call.makeRoom(for: page.changes.lazy.compactMap(\.record))
@@ -29,12 +31,14 @@ struct ChangesPage: Endpoint {
     }
 }
 
-/// `changes/zones`: returns a page of a database's changes with details beyond the protocol: purges, and the time of each zone's last change.
+/// `changes/zones`: returns a page of a database's changes with details beyond the protocol: purges, and the time of
+/// each zone's last change.
 struct ChangedZones: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
         let request = DatabaseChangesRequest(
-            since: try body.token(), includesGoneZones: try body.bool("includesGoneZones") ?? false, limit: try body.widePageLimit().records)
+            since: try body.token(), includesGoneZones: try body.bool("includesGoneZones") ?? false,
+            limit: try body.widePageLimit().records)
         let page = try await call.database().databaseChanges(request, noting: call.note)
         writer.object { writer in
             writer.name("zones")
@@ -85,7 +89,9 @@ enum TokenServices {
 
     /// The meaning of a token.
     @Sendable static func explained(_ request: FeedRequest) async throws -> Response {
-        guard let text = request.parameter("token"), !text.isEmpty else { throw RecordError.unexpectedInput("Expected the query parameter 'token'") }
+        guard let text = request.parameter("token"), !text.isEmpty else {
+            throw RecordError.unexpectedInput("Expected the query parameter 'token'")
+        }
         let explanation = try await request.database.explain(ChangeToken(text: text))
         var writer = JSONWriter()
         writer.value(explanation)
@@ -144,16 +150,20 @@ struct Playback {
             }
             try await writer.finish(nil)
         }
-        return Response(status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"], body: body)
+        return Response(
+            status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"], body: body)
     }
 
     /// Logs how far the client has read. Pages that the client did not take do not count.
     private func note(_ lines: Lines, of zoneID: ZoneID) {
         request.note?.streamed(
-            ServedRequest.Pull(zoneID: zoneID, sent: request.since, given: lines.syncToken, moreComing: lines.moreComing, changes: lines.done))
+            ServedRequest.Pull(
+                zoneID: zoneID, sent: request.since, given: lines.syncToken, moreComing: lines.moreComing,
+                changes: lines.done))
     }
 
-    private func lines(of zoneID: ZoneID, since token: ChangeToken?, after done: Int, total: Int?) async throws -> Lines {
+    private func lines(of zoneID: ZoneID, since token: ChangeToken?, after done: Int, total: Int?) async throws -> Lines
+    {
         let page = try await request.page(of: zoneID, since: token, limit: Self.pageLimit)
         let bytes = page.changes.reduce(512) { $0 + $1.bytes + 640 }
         // Created anew for each page, because download addresses expire during a long playback.

@@ -23,14 +23,19 @@ struct FeedRequest: Sendable {
     /// `nil` if the server does not limit memory.
     private let memory = RequestMemory.current
 
-    /// Reads the query parameters `zone`, `owner` and `since`, and the header `Last-Event-ID` that an event source sends when it reconnects.
-    init(_ request: Request, database: any RecordDatabase, assets: RequestAssets, notifier: Notifier, note: RequestRecorder?) throws {
+    /// Reads the query parameters `zone`, `owner` and `since`, and the header `Last-Event-ID` that an event source
+    /// sends when it reconnects.
+    init(
+        _ request: Request, database: any RecordDatabase, assets: RequestAssets, notifier: Notifier,
+        note: RequestRecorder?
+    ) throws {
         self.database = database
         self.assets = assets
         self.notifier = notifier
         self.note = note
         parameters = Dictionary(
-            request.uri.queryParameters.map { (String($0.key), String($0.value)) }, uniquingKeysWith: { first, _ in first })
+            request.uri.queryParameters.map { (String($0.key), String($0.value)) },
+            uniquingKeysWith: { first, _ in first })
         let owner = parameters["owner"].map { Name($0) }
         zoneID = parameters["zone"].map { ZoneID(zoneName: Name($0), ownerRecordName: owner) }
         let lastEvent = request.headers[.lastEventID]
@@ -61,7 +66,8 @@ struct FeedRequest: Sendable {
         }
     }
 
-    /// Reserves the memory that a stream needs while it reads: the text of a page that is being sent, and the page after it.
+    /// Reserves the memory that a stream needs while it reads: the text of a page that is being sent, and the page
+    /// after it.
     /// - Throws: `RecordError` TRY_AGAIN_LATER if there is not enough memory for some seconds.
     func makeRoom(forPagesOf limit: PageLimit) async throws {
         try await memory?.makeRoom(forAnswerOf: 2 * limit.bytes)
@@ -86,8 +92,9 @@ final class FirstPage<Page: FeedPage>: Sendable {
 
 /// Streams the changes of a zone as they are committed, as server-sent events (HTML standard, "Server-sent events").
 ///
-/// Each event is a page of changes. Its id is the token after the page, so that a client that reconnects with `Last-Event-ID`
-/// misses nothing. The server queues no changes for slow clients; it reads them from the store, one page ahead of the client.
+/// Each event is a page of changes. Its id is the token after the page, so that a client that reconnects with
+/// `Last-Event-ID` misses nothing. The server queues no changes for slow clients; it reads them from the store, one
+/// page ahead of the client.
 struct Follow {
     /// The page limit of an event.
     private static let pageLimit = PageLimit(records: 200, bytes: 1 << 20)
@@ -112,7 +119,8 @@ struct Follow {
         // Subscribes before the first read, so that no commit is missed in between.
         let commits = try request.database.commits()
         let (start, first) = try await request.beginning(of: zoneID) {
-            let start = if let since = request.since { since } else { try await request.database.currentToken(of: zoneID) }
+            let start =
+                if let since = request.since { since } else { try await request.database.currentToken(of: zoneID) }
             return (start, FirstPage(try await event(of: zoneID, since: start)))
         }
         let body = ResponseBody { writer in
@@ -174,7 +182,8 @@ struct Follow {
     private func note(_ event: Event, after done: Int, from start: ChangeToken) {
         request.note?.streamed(
             ServedRequest.Pull(
-                zoneID: request.zoneID, sent: start, given: event.syncToken, moreComing: event.moreComing, changes: done))
+                zoneID: request.zoneID, sent: start, given: event.syncToken, moreComing: event.moreComing, changes: done
+            ))
     }
 
     private static func failure(_ error: RecordError) -> ByteBuffer {
@@ -198,16 +207,19 @@ struct Follow {
             writer.member("syncToken", page.syncToken.text)
         }
         return Event(
-            text: "id: \(page.syncToken.text)\nevent: changes\ndata: ".utf8 + writer.bytes + "\n\n".utf8, changes: page.changes.count,
+            text: "id: \(page.syncToken.text)\nevent: changes\ndata: ".utf8 + writer.bytes + "\n\n".utf8,
+            changes: page.changes.count,
             syncToken: page.syncToken, moreComing: page.moreComing)
     }
 }
 
 // MARK: - Commits
 
-/// Sends a server-sent event for each commit to the container's environment, for clients that follow several zones or a database.
+/// Sends a server-sent event for each commit to the container's environment, for clients that follow several zones or a
+/// database.
 ///
-/// While a client is slow, commits are merged into one event. Clients read the changes themselves through the regular services.
+/// While a client is slow, commits are merged into one event. Clients read the changes themselves through the regular
+/// services.
 struct Commits {
     private static let sign = ByteBuffer(string: "event: commit\ndata: 1\n\n")
 
@@ -235,8 +247,9 @@ struct Commits {
 
 /// Streams the notifications of the user's subscriptions to a database as they fire, as server-sent events.
 ///
-/// The data of an event is a notification as the web courier hands it out. The id is the position up to which all was sent, so that a client that
-/// reconnects with `Last-Event-ID` misses nothing. The stream is no device: it also has the changes that its own client made.
+/// The data of an event is a notification as the web courier hands it out. The id is the position up to which all was
+/// sent, so that a client that reconnects with `Last-Event-ID` misses nothing. The stream is no device: it also has the
+/// changes that its own client made.
 struct NotificationEvents {
     private let request: FeedRequest
 
@@ -245,7 +258,9 @@ struct NotificationEvents {
     }
 
     func response() async throws -> Response {
-        let (address, user, notifier) = (request.database.address, request.database.caller.userRecordName, request.notifier)
+        let (address, user, notifier) = (
+            request.database.address, request.database.caller.userRecordName, request.notifier
+        )
         let place = Notifier.Place(container: address.container, environment: address.environment)
         let present = try await notifier.present(at: place, for: user)
         let position = try start ?? present
@@ -264,7 +279,8 @@ struct NotificationEvents {
                     }
                     courier.confirm(parcel)
                     let told = courier.told(at: place) ?? parcel.position
-                    try await writer.write(piecesOf: "id: \(told)\nevent: notification\ndata: ".utf8 + parcel.bytes + "\n\n".utf8)
+                    try await writer.write(
+                        piecesOf: "id: \(told)\nevent: notification\ndata: ".utf8 + parcel.bytes + "\n\n".utf8)
                 }
             } onGracefulShutdown: {
                 courier.close()
@@ -279,7 +295,8 @@ struct NotificationEvents {
         get throws {
             guard let text = request.since?.text else { return nil }
             guard let position = Int64(text), position >= 0 else {
-                throw RecordError.unexpectedInput("Expected 'since' to be the id of an event of this stream, found '\(text.prefix(100))'")
+                throw RecordError.unexpectedInput(
+                    "Expected 'since' to be the id of an event of this stream, found '\(text.prefix(100))'")
             }
             return position
         }

@@ -39,20 +39,28 @@ struct FaultServices: Sendable {
         return .json(writer.bytes)
     }
 
-    /// - Throws: `RecordError` ACCESS_DENIED for clients on other machines, because fault injection affects all clients.
+    /// - Throws: `RecordError` ACCESS_DENIED for clients on other machines, because fault injection affects all
+    ///   clients.
     static func checkPeer(of request: Request, _ context: ServingRequestContext) throws {
         guard context.isFromThisMachine(request) else {
             throw RecordError(
-                .accessDenied, "Rehearsals are allowed only for clients on the server's own machine, without a proxy; use an SSH tunnel")
+                .accessDenied,
+                "Rehearsals are allowed only for clients on the server's own machine, without a proxy; use an SSH tunnel"
+            )
         }
     }
 
-    private func start(_ name: String, _ body: RequestObject, _ request: Request, into writer: inout JSONWriter) async throws {
+    private func start(_ name: String, _ body: RequestObject, _ request: Request, into writer: inout JSONWriter)
+        async throws
+    {
         var setting = try FaultSetting(name)
-        let (count, every, code) = (try Self.number("count", in: body), try Self.number("every", in: body), try body.string("code"))
+        let (count, every, code) = (
+            try Self.number("count", in: body), try Self.number("every", in: body), try body.string("code")
+        )
         if count != nil || every != nil || code != nil {
             setting = try FaultSetting(
-                setting.fault, count: count ?? setting.count, every: every ?? setting.items?.every, code: code ?? setting.items?.code.rawValue)
+                setting.fault, count: count ?? setting.count, every: every ?? setting.items?.every,
+                code: code ?? setting.items?.code.rawValue)
         }
         let area = try Self.area(in: body)
         if setting.fault.kind == .act {
@@ -72,7 +80,8 @@ struct FaultServices: Sendable {
 
     private func stop(_ name: String, _ body: RequestObject, into writer: inout JSONWriter) throws {
         let area = try Self.area(in: body)
-        let count = faults.stop(name == "all" ? nil : try FaultSetting(name).fault, in: area == .everywhere ? nil : area)
+        let count = faults.stop(
+            name == "all" ? nil : try FaultSetting(name).fault, in: area == .everywhere ? nil : area)
         writer.object { writer in
             writer.member("stopped", Int64(count))
             writer.running(faults)
@@ -82,11 +91,15 @@ struct FaultServices: Sendable {
     private func perform(_ act: InjectedFault, in area: FaultArea, as caller: Caller) async throws {
         try area.check(for: act)
         guard let container = area.container else {
-            throw RecordError.unexpectedInput("'\(act.rawValue)' needs one container: expected 'container' to be a string")
+            throw RecordError.unexpectedInput(
+                "'\(act.rawValue)' needs one container: expected 'container' to be a string")
         }
         // Opening a database of an unknown container would create the container.
-        guard try await engine.has(container) else { throw RecordError(.notFound, "There is no container \(container)") }
-        let address = DatabaseAddress(container: container, environment: area.environment ?? .development, scope: area.scope ?? .private)
+        guard try await engine.has(container) else {
+            throw RecordError(.notFound, "There is no container \(container)")
+        }
+        let address = DatabaseAddress(
+            container: container, environment: area.environment ?? .development, scope: area.scope ?? .private)
         try await act.perform(in: try await engine.database(address, as: caller), zoneID: area.zoneID)
     }
 
@@ -104,7 +117,9 @@ struct FaultServices: Sendable {
         area.container = try body.container()
         area.environment = try body.environment()
         area.scope = try body.databaseScope()
-        if let zoneName = try body.name("zone") { area.zoneID = ZoneID(zoneName: zoneName, ownerRecordName: try body.name("owner")) }
+        if let zoneName = try body.name("zone") {
+            area.zoneID = ZoneID(zoneName: zoneName, ownerRecordName: try body.name("owner"))
+        }
         area.user = try body.string("user").map { User.recordName(ofHandle: $0) }
         return area
     }
@@ -113,10 +128,13 @@ struct FaultServices: Sendable {
 // MARK: - Area of a fault
 
 extension FaultArea.Reach {
-    /// The zones of a request, from its query string and body. Errors in the body are ignored here; the service reports them.
+    /// The zones of a request, from its query string and body. Errors in the body are ignored here; the service reports
+    /// them.
     init(of request: Request, action: String, body: [UInt8]) {
         if let zone = request.queryParameter("zone") {
-            self = .zones([ZoneID(zoneName: Name(zone), ownerRecordName: request.queryParameter("owner").map { Name($0) })])
+            self = .zones([
+                ZoneID(zoneName: Name(zone), ownerRecordName: request.queryParameter("owner").map { Name($0) })
+            ])
             return
         }
         // An unreadable body, or an unreadable part, names no zone. The service reports the error.
@@ -126,9 +144,13 @@ extension FaultArea.Reach {
         }
         var zoneIDs: [ZoneID] = []
         let whole = (try? object.zoneID()) ?? nil
-        for item in ((try? object.objects("zones")) ?? nil) ?? [] { zoneIDs += [try? item.zoneIdentity()].compactMap(\.self) }
+        for item in ((try? object.objects("zones")) ?? nil) ?? [] {
+            zoneIDs += [try? item.zoneIdentity()].compactMap(\.self)
+        }
         for name in ["operations", "records"] as [Name] {
-            for item in ((try? object.objects(name)) ?? nil) ?? [] { zoneIDs += [Self.zoneID(of: item) ?? whole].compactMap(\.self) }
+            for item in ((try? object.objects(name)) ?? nil) ?? [] {
+                zoneIDs += [Self.zoneID(of: item) ?? whole].compactMap(\.self)
+            }
         }
         if zoneIDs.isEmpty, let whole { zoneIDs = [whole] }
         if zoneIDs.isEmpty, action.hasPrefix("records/") {

@@ -63,7 +63,9 @@ struct KeyValuesModify: Endpoint {
     static let purpose = EndpointPurpose.changing
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let operations = try call.body.required("operations", "an array", call.body.objects("operations")).map { try KeyValueOperation($0) }
+        let operations = try call.body.required("operations", "an array", call.body.objects("operations")).map {
+            try KeyValueOperation($0)
+        }
         let usage = try await call.database().modifyKeyValues(operations)
         writer.object { $0.members(of: usage) }
     }

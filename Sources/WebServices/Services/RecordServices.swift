@@ -24,7 +24,8 @@ struct RecordsList: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
         let request = RecordListRequest(
-            try body.namedZone(), after: try body.name("after"), recordTypes: try body.names("recordTypes").map { Set($0) },
+            try body.namedZone(), after: try body.name("after"),
+            recordTypes: try body.names("recordTypes").map { Set($0) },
             limit: try body.widePageLimit())
         let database = try await call.database()
         call.note?.about([request.zoneID])
@@ -53,7 +54,9 @@ struct RecordsCounts: Endpoint {
         writer.object { writer in
             writer.name("records")
             writer.object { writer in
-                for (type, count) in counts.records.sorted(by: { $0.key < $1.key }) { writer.member(type, Int64(count)) }
+                for (type, count) in counts.records.sorted(by: { $0.key < $1.key }) {
+                    writer.member(type, Int64(count))
+                }
             }
             writer.member("total", Int64(counts.total))
             writer.member("deletions", Int64(counts.deletions))
@@ -68,7 +71,8 @@ struct RecordsReferrers: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
         let recordID = RecordID(
-            recordName: try body.required("recordName", "a string", body.name("recordName")), zoneID: try body.zoneID() ?? .default)
+            recordName: try body.required("recordName", "a string", body.name("recordName")),
+            zoneID: try body.zoneID() ?? .default)
         let limit = try body.widePageLimit().records
         let database = try await call.database()
         let referrers = try await database.referrers(to: recordID, limit: limit)
@@ -90,13 +94,16 @@ struct RecordsReferrers: Endpoint {
 
 // MARK: - Queries
 
-/// `records/explain`: explains how a page of a query is read, or why the query cannot run. Takes the same body as `records/query`.
+/// `records/explain`: explains how a page of a query is read, or why the query cannot run. Takes the same body as
+/// `records/query`.
 struct RecordsExplain: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let request = try RecordsQuery.request(call.body, limit: call.body.widePageLimit())
         let database = try await call.database()
         let explanation = try await database.explain(request)
-        let remedy = explanation.problems.isEmpty ? nil : try await Self.remedy(of: explanation.problems, request.query, in: database)
+        let remedy =
+            explanation.problems.isEmpty
+            ? nil : try await Self.remedy(of: explanation.problems, request.query, in: database)
         writer.object { writer in
             writer.members(of: explanation)
             guard let remedy else { return }
@@ -108,8 +115,12 @@ struct RecordsExplain: Endpoint {
     }
 
     /// The schema edits that let the query run; `nil` if there is no such record type.
-    private static func remedy(of problems: [QueryProblem], _ query: Query, in database: any RecordDatabase) async throws -> [SchemaEdit]? {
-        guard database.can(.showSchema), let type = try await database.schema().types[query.recordType] else { return nil }
+    private static func remedy(of problems: [QueryProblem], _ query: Query, in database: any RecordDatabase)
+        async throws -> [SchemaEdit]?
+    {
+        guard database.can(.showSchema), let type = try await database.schema().types[query.recordType] else {
+            return nil
+        }
         return IndexNeeds(problems, of: query, type: type).edits(of: type.name)
     }
 }
@@ -159,7 +170,9 @@ struct RecordsRevert: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let recordID = try call.body.recordIdentity()
         let position = try call.body.required("position", "a whole number", call.body.wholeNumber("position", from: 1))
-        let reversion = RecordReversion(recordID, to: Int64(position), recordChangeTag: try call.body.string("recordChangeTag"), requestID: call.requestID)
+        let reversion = RecordReversion(
+            recordID, to: Int64(position), recordChangeTag: try call.body.string("recordChangeTag"),
+            requestID: call.requestID)
         call.note?.about([recordID.zoneID])
         let record = try await call.database().revert(reversion)
         call.note?.update { $0.records = 1 }
@@ -169,7 +182,8 @@ struct RecordsRevert: Endpoint {
 
 extension RequestObject {
     fileprivate func recordIdentity() throws -> RecordID {
-        RecordID(recordName: try required("recordName", "a string", name("recordName")), zoneID: try zoneID() ?? .default)
+        RecordID(
+            recordName: try required("recordName", "a string", name("recordName")), zoneID: try zoneID() ?? .default)
     }
 }
 

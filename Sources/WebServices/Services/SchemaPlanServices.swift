@@ -29,7 +29,8 @@ struct SchemaValidation: Endpoint {
     }
 }
 
-/// `schema/diff`: lists the changes that would turn this schema into another one: that of a text, of another environment, or of the body.
+/// `schema/diff`: lists the changes that would turn this schema into another one: that of a text, of another
+/// environment, or of the body.
 struct SchemaDiff: Endpoint {
     static let allowsGET = true
 
@@ -57,19 +58,22 @@ struct SchemaImport: Endpoint {
         let allowsLoss = try body.bool("allowLoss") ?? false
         let waits = try body.waitsForIndexes()
         if call.path.environment == .production {
-            throw RecordError(.accessDenied, "A schema is imported only into development; import it there, then deploy it")
+            throw RecordError(
+                .accessDenied, "A schema is imported only into development; import it there, then deploy it")
         }
         let database = try await call.database()
         let current = try await database.schema()
         let production = try await call.schema(of: .production)
         let plan = try await WorkPool.prompt.run(on: text.utf8.count) {
-            try SchemaImportPlan(importing: RequestObject.schema(text: text), into: current, merging: isMerge, production: production)
+            try SchemaImportPlan(
+                importing: RequestObject.schema(text: text), into: current, merging: isMerge, production: production)
         }
         let losses = try await plan.losses(measuredBy: database)
         if !isDryRun, !allowsLoss, !losses.isEmpty {
             throw RecordError(
                 .badRequest,
-                "The import would delete data: \(losses.map(\.line).joined(separator: "; ")). Send 'allowLoss' to allow it, 'merge' to only add, or 'dryRun' to preview")
+                "The import would delete data: \(losses.map(\.line).joined(separator: "; ")). Send 'allowLoss' to allow it, 'merge' to only add, or 'dryRun' to preview"
+            )
         }
         let change = try await SchemaWork(database, unless: isDryRun) { database in
             if plan.isEmpty { return try await database.schema() }
@@ -88,7 +92,8 @@ struct SchemaImport: Endpoint {
     }
 }
 
-/// `schema/deploy`: a service of the production environment. Copies the additions of the development schema to the production schema.
+/// `schema/deploy`: a service of the production environment. Copies the additions of the development schema to the
+/// production schema.
 struct SchemaDeploy: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
@@ -131,7 +136,9 @@ struct SchemaReset: Endpoint {
         try SchemaRules.checkResetting(in: database.address)
         if !isDryRun, try body.name("confirm") != Name(container) {
             throw RecordError(
-                .badRequest, "A reset deletes all records of all users in development; to confirm it, send the container's name, \(container), as 'confirm'")
+                .badRequest,
+                "A reset deletes all records of all users in development; to confirm it, send the container's name, \(container), as 'confirm'"
+            )
         }
         let production = if let given = try body.schema() { given } else { try await call.schema(of: .production) }
         let before = try await database.schema()
@@ -154,7 +161,9 @@ struct SchemaReset: Endpoint {
     private static func records(of schema: Schema, in database: any RecordDatabase) async throws -> [(Name, Int)] {
         guard database.can(.measureTypes) else { return [] }
         var counts: [(Name, Int)] = []
-        for type in schema.sortedTypes { counts.append((type.name, try await database.valueCounts(of: [], in: type.name).records)) }
+        for type in schema.sortedTypes {
+            counts.append((type.name, try await database.valueCounts(of: [], in: type.name).records))
+        }
         return counts
     }
 }
@@ -165,7 +174,9 @@ private struct SchemaWork {
     let builds: [IndexBuildProgress]
 
     /// - Returns: `nil` for a dry run.
-    init?(_ database: any RecordDatabase, unless isDryRun: Bool, _ change: (any RecordDatabase) async throws -> Schema) async throws {
+    init?(_ database: any RecordDatabase, unless isDryRun: Bool, _ change: (any RecordDatabase) async throws -> Schema)
+        async throws
+    {
         if isDryRun { return nil }
         schema = try await change(database)
         builds = try await database.indexBuilds()
@@ -190,7 +201,8 @@ extension EndpointCall {
     /// The schema in the body, given as a text, as an object, or by an environment's name.
     fileprivate func comparedSchema() async throws -> Schema {
         let ways: [Name] = ["text", "schema", "environment"]
-        guard let way = ways.first(where: { body.value($0) != nil }), ways.filter({ body.value($0) != nil }).count == 1 else {
+        guard let way = ways.first(where: { body.value($0) != nil }), ways.filter({ body.value($0) != nil }).count == 1
+        else {
             throw RecordError.unexpectedInput("Expected one of 'text', 'schema' and 'environment'")
         }
         switch way {

@@ -20,12 +20,14 @@ enum SchemaTextService {
     @Sendable static func answer(_ request: FeedRequest) async throws -> Response {
         let address = request.database.address
         var response = Response.text(try await request.database.schema().text)
-        response.headers[.contentDisposition] = "attachment; filename=\"\(address.container)-\(address.environment.rawValue).ckdb\""
+        response.headers[.contentDisposition] =
+            "attachment; filename=\"\(address.container)-\(address.environment.rawValue).ckdb\""
         return response
     }
 }
 
-/// `schema/edit`: changes types, fields, indexes, grants and roles in one atomic change. By default it waits until new indexes are complete.
+/// `schema/edit`: changes types, fields, indexes, grants and roles in one atomic change. By default it waits until new
+/// indexes are complete.
 struct SchemaEdits: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let edits = try call.body.required("edits", "an array", call.body.objects("edits")).map { try $0.schemaEdit() }
@@ -104,7 +106,8 @@ extension RequestObject {
         // Clients cannot give the other reasons, which the server records itself.
         let known: [SchemaHistoryEntry.Reason] = [.edit, .schemaImport, .data]
         guard let reason = known.first(where: { $0.rawValue == name }) else {
-            throw RecordError.unexpectedInput("Unknown reason '\(name)'; known are \(known.map(\.rawValue).joined(separator: ", "))")
+            throw RecordError.unexpectedInput(
+                "Unknown reason '\(name)'; known are \(known.map(\.rawValue).joined(separator: ", "))")
         }
         return reason
     }
@@ -123,7 +126,8 @@ extension JSONWriter {
 
 extension RequestObject {
     private static let editNames: [Name] = [
-        "addType", "removeType", "removeField", "setIndexes", "addIndexes", "dropIndexes", "setGrants", "addGrants", "addRole", "removeRole",
+        "addType", "removeType", "removeField", "setIndexes", "addIndexes", "dropIndexes", "setGrants", "addGrants",
+        "addRole", "removeRole",
         "addCompositeIndex", "removeCompositeIndex",
     ]
 
@@ -133,7 +137,8 @@ extension RequestObject {
         guard let name = found.first, found.count == 1 else {
             let what = found.isEmpty ? "none" : found.map(\.string).joined(separator: ", ")
             throw RecordError.unexpectedInput(
-                "Expected '\(place)' to have one of \(Self.editNames.map(\.string).joined(separator: ", ")), found \(what)")
+                "Expected '\(place)' to have one of \(Self.editNames.map(\.string).joined(separator: ", ")), found \(what)"
+            )
         }
         switch name {
         case "addType": return .addType(try RecordType(try value(name, "an object")))
@@ -146,7 +151,8 @@ extension RequestObject {
         case "addGrants": return .addGrants(try grants(name), of: try recordType())
         case "addRole": return .addRole(try self.name(name, "a string"))
         case "removeRole": return .removeRole(try self.name(name, "a string"))
-        case "addCompositeIndex": return .addCompositeIndex(try CompositeIndex(try value(name, "an object")), in: try recordType())
+        case "addCompositeIndex":
+            return .addCompositeIndex(try CompositeIndex(try value(name, "an object")), in: try recordType())
         default: return .removeCompositeIndex(try CompositeIndex(try value(name, "an object")), in: try recordType())
         }
     }

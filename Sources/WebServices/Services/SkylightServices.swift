@@ -5,8 +5,9 @@ internal import Hummingbird
 internal import RecordStore
 internal import Records
 
-/// The services that CloudKit does not have. Database services are at `/skylight/1/{container}/{environment}/{database}/…`,
-/// environment services at `/skylight/1/{container}/{environment}/…`, server services at `/skylight/1/…` (docs/services.md).
+/// The services that CloudKit does not have. Database services are at
+/// `/skylight/1/{container}/{environment}/{database}/…`, environment services at
+/// `/skylight/1/{container}/{environment}/…`, server services at `/skylight/1/…` (docs/services.md).
 enum SkylightServices {
     static let root = "/skylight/1/"
     static let rootOfContainers = root + "iCloud."
@@ -94,7 +95,9 @@ enum SkylightServices {
             let path = try WebServicePath(request.path)
             action = path.action
             let endpoint = endpoints[action] ?? ofUsers[action]
-            methods = path.root == .environment ? ofEnvironments[action].map { [$0.method] } : streams[action] == nil ? endpoint?.methods : [.get]
+            methods =
+                path.root == .environment
+                ? ofEnvironments[action].map { [$0.method] } : streams[action] == nil ? endpoint?.methods : [.get]
         }
         guard let methods, !methods.contains(request.method) else { return unknown(action) }
         return EndpointTable.wrongMethod(request.method, of: action, allowed: methods.map(\.rawValue))
@@ -123,7 +126,9 @@ enum SkylightServices {
 
     /// - Throws: ``Refusal`` 405 for an unsupported method.
     static func check(_ method: HTTPRequest.Method, of action: String, allowing allowed: HTTPRequest.Method...) throws {
-        if !allowed.contains(method) { throw EndpointTable.wrongMethod(method, of: action, allowed: allowed.map(\.rawValue)) }
+        if !allowed.contains(method) {
+            throw EndpointTable.wrongMethod(method, of: action, allowed: allowed.map(\.rawValue))
+        }
     }
 }
 
@@ -161,7 +166,8 @@ enum HealthService: ServerService {
     static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
         let stores = call.engine.can(.reportHealth) ? try await call.engine.health() : []
         let states = Set(stores.map(\.status))
-        let status: StoreHealth.Status = states.contains(.unreadable) ? .unreadable : states.contains(.readOnly) ? .readOnly : .ok
+        let status: StoreHealth.Status =
+            states.contains(.unreadable) ? .unreadable : states.contains(.readOnly) ? .readOnly : .ok
         let mayKnow = try await call.isOfAdministrator
         writer.object { writer in
             writer.member("status", status.rawValue)
@@ -203,7 +209,9 @@ enum ContainersService: ServerService {
 }
 
 extension ContainersService {
-    private static func environments(of containers: [ContainerID], _ engine: any RecordEngine) async throws -> [[Records.Environment]]? {
+    private static func environments(of containers: [ContainerID], _ engine: any RecordEngine) async throws -> [[Records
+        .Environment]]?
+    {
         guard engine.can(.listEnvironments) else { return nil }
         var environments: [[Records.Environment]] = []
         for container in containers { environments.append(try await engine.environments(of: container)) }

@@ -34,7 +34,9 @@ struct TrafficServices: Sendable {
         case "requests/live":
             let lastEvent = request.headers[.lastEventID]
             let after = try lastEvent ?? parameters.string("after")
-            return LiveRequests(log: log, filter: try filter(parameters), after: after.flatMap { $0.isEmpty ? nil : $0 }).response()
+            return LiveRequests(
+                log: log, filter: try filter(parameters), after: after.flatMap { $0.isEmpty ? nil : $0 }
+            ).response()
         case "clients": try clients(parameters, into: &writer)
         default: try one(String(action.dropFirst(Self.root.count)), parameters, into: &writer)
         }
@@ -50,7 +52,8 @@ struct TrafficServices: Sendable {
         // An empty page would look like the end of the list.
         if let after, found.isEmpty, log.cursor(of: after) == nil {
             throw RecordError(
-                .notFound, "There is no request '\(after)' for 'after': the log no longer has it; start again without 'after'")
+                .notFound,
+                "There is no request '\(after)' for 'after': the log no longer has it; start again without 'after'")
         }
         writer.object { writer in
             writer.name("requests")
@@ -66,7 +69,11 @@ struct TrafficServices: Sendable {
             throw RecordError(
                 .notFound, "There is no request '\(id)' in the log, which keeps the latest \(log.capacity) at most")
         }
-        if try parameters.flag("bodies") { writer.value(request, bodies: log.bodies(of: request.id)) } else { writer.value(request) }
+        if try parameters.flag("bodies") {
+            writer.value(request, bodies: log.bodies(of: request.id))
+        } else {
+            writer.value(request)
+        }
     }
 
     private func clients(_ parameters: RequestObject, into writer: inout JSONWriter) throws {
@@ -121,8 +128,9 @@ extension RequestObject {
 /// Streams answered requests as server-sent events (HTML standard, "Server-sent events").
 ///
 /// Each event is a request, with the request's id as its id. A client that reconnects with `Last-Event-ID` misses none
-/// and gets none twice, as long as that request is still in the log. The stream begins with the id of the latest request,
-/// so this holds from the start. The server queues nothing for slow clients; it reads the log when the client is ready.
+/// and gets none twice, as long as that request is still in the log. The stream begins with the id of the latest
+/// request, so this holds from the start. The server queues nothing for slow clients; it reads the log when the client
+/// is ready.
 struct LiveRequests: Sendable {
     /// The number of requests to send at a time.
     private static let pageSize = 100
@@ -141,7 +149,8 @@ struct LiveRequests: Sendable {
         let body = ResponseBody { writer in
             try await writer.write(ByteBuffer(string: ": listening\n\n"))
             if after == nil { try await writer.write(Self.event(id: start)) }
-            // If the request is no longer in the log, the number of missed requests is unknown. The stream then sends the whole log.
+            // If the request is no longer in the log, the number of missed requests is unknown. The stream then sends
+            // the whole log.
             if known == nil { try await writer.write(Self.missed(nil)) }
             var cursor = known ?? -1
             var last = start
@@ -156,7 +165,8 @@ struct LiveRequests: Sendable {
                     last = page.requests.last?.id ?? last
                 } while isBehind && !Task.isShuttingDownGracefully
                 if isBehind { return false }
-                // An event with only an id, so that a client that reconnects skips requests that did not match its filter.
+                // An event with only an id, so that a client that reconnects skips requests that did not match its
+                // filter.
                 if wake == .heartbeat { try await writer.write(Self.event(id: last)) }
                 return true
             }

@@ -4,7 +4,8 @@ internal import Records
 
 /// `zones/share`: shares a zone with another user, or changes the user's permission.
 ///
-/// The user need not be known yet. A handle always has the same user record name, so the share is there when the user first appears.
+/// The user need not be known yet. A handle always has the same user record name, so the share is there when the user
+/// first appears.
 struct ZonesShare: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
@@ -13,10 +14,12 @@ struct ZonesShare: Endpoint {
         let name = try body.string("permission") ?? ZoneParticipant.Permission.readWrite.rawValue
         guard let permission = ZoneParticipant.Permission(rawValue: name) else {
             throw RecordError.unexpectedInput(
-                "Unknown permission '\(name)'; known are \(ZoneParticipant.Permission.allCases.map(\.rawValue).joined(separator: ", "))")
+                "Unknown permission '\(name)'; known are \(ZoneParticipant.Permission.allCases.map(\.rawValue).joined(separator: ", "))"
+            )
         }
         let database = try await call.database()
-        try await database.share(zoneID, with: ZoneParticipant(userRecordName: user, permission: permission), on: call.engine)
+        try await database.share(
+            zoneID, with: ZoneParticipant(userRecordName: user, permission: permission), on: call.engine)
         writer.value(try await database.participants(of: zoneID), of: zoneID)
     }
 }
@@ -62,7 +65,8 @@ extension RequestObject {
     }
 
     /// The user to share a zone with.
-    /// - Throws: `RecordError` BAD_REQUEST for an invalid user record name, and for the name of a server-to-server key or of a removed user.
+    /// - Throws: `RecordError` BAD_REQUEST for an invalid user record name, and for the name of a server-to-server key
+    ///   or of a removed user.
     fileprivate func participant(in accounts: Accounts) throws -> Name {
         let user = try userRecordName()
         guard user.isUserRecordName else {
@@ -71,10 +75,16 @@ extension RequestObject {
                     + "users/caller returns the caller's name, and /skylight/1/users all names")
         }
         guard !accounts.isServerKey(user) else {
-            throw RecordError(.badRequest, "'userRecordName' is the user of a server-to-server key, which has no shared database; choose another user")
+            throw RecordError(
+                .badRequest,
+                "'userRecordName' is the user of a server-to-server key, which has no shared database; choose another user"
+            )
         }
         guard !accounts.wasRemoved(user) else {
-            throw RecordError(.badRequest, "'userRecordName' is of a deleted user; choose another user, or restore the user with X-Skylight-User first")
+            throw RecordError(
+                .badRequest,
+                "'userRecordName' is of a deleted user; choose another user, or restore the user with X-Skylight-User first"
+            )
         }
         return user
     }

@@ -46,7 +46,8 @@ struct ConnectCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The address on this machine to which the sign-in comes back; the API token has to name it.", valueName: "address"),
+            "The address on this machine to which the sign-in comes back; the API token has to name it.",
+            valueName: "address"),
         transform: { try CallbackAddress($0) })
     var callback: CallbackAddress?
 
@@ -57,16 +58,24 @@ struct ConnectCommand: AsyncParsableCommand {
     var showSignature = false
 
     @Option(
-        help: ArgumentHelp("Another server that speaks CloudKit's protocol, such as a stand-in for tests. (default: iCloud's)", valueName: "address"),
+        help: ArgumentHelp(
+            "Another server that speaks CloudKit's protocol, such as a stand-in for tests. (default: iCloud's)",
+            valueName: "address"),
         transform: { try ServerAddress($0) })
     var server: ServerAddress?
 
     @OptionGroup var store: StoreOptions
 
     func validate() throws {
-        guard (keyID == nil) == (key == nil) else { throw ValidationError("--key-id and --key belong together: use both or neither.") }
-        guard (apiToken == nil) != (keyID == nil) else { throw ValidationError("Give either --api-token, or --key-id and --key.") }
-        if apiToken == nil, callback != nil { throw ValidationError("--callback belongs to --api-token: a key needs no sign-in.") }
+        guard (keyID == nil) == (key == nil) else {
+            throw ValidationError("--key-id and --key belong together: use both or neither.")
+        }
+        guard (apiToken == nil) != (keyID == nil) else {
+            throw ValidationError("Give either --api-token, or --key-id and --key.")
+        }
+        if apiToken == nil, callback != nil {
+            throw ValidationError("--callback belongs to --api-token: a key needs no sign-in.")
+        }
     }
 
     func run() async throws {
@@ -95,7 +104,8 @@ struct ConnectCommand: AsyncParsableCommand {
             try await ConnectionAttempt.checkName(container, isConnected: isConnected, in: store.engine)
         } catch let error as RecordError where error.code == .exists {
             throw CommandFailure(
-                .failed, "There is a container \(container) on this machine, which a connection would hide", code: "EXISTS",
+                .failed, "There is a container \(container) on this machine, which a connection would hide",
+                code: "EXISTS",
                 remedy: "Rename or delete it in the console, or use another folder with --data")
         }
     }
@@ -107,7 +117,8 @@ struct ConnectCommand: AsyncParsableCommand {
             if case .sending(_, let signed?) = event { Output.note("Signed: \(signed)") }
         }
         let attempt = ConnectionAttempt(
-            container, environment, address: server?.description, isWritable: writable, observer: showSignature ? showing : nil)
+            container, environment, address: server?.description, isWritable: writable,
+            observer: showSignature ? showing : nil)
         do {
             if let keyID, let key { return try await attempt.connection(keyID: keyID, pem: try Self.text(of: key)) }
             return try await connection(apiToken: apiToken ?? "", attempt)
@@ -121,8 +132,10 @@ struct ConnectCommand: AsyncParsableCommand {
     private func connection(apiToken: String, _ attempt: ConnectionAttempt) async throws -> ContainerConnection {
         let callback = try callback ?? CallbackAddress(CallbackAddress.standard)
         let origin = callback.origin
-        let page = SignInPage(container: container, signInURL: try await attempt.signInURL(apiToken: apiToken, origin: origin))
-        let answer = try await SignInListener.answer(to: page, on: callback.listeningHost, port: callback.port) { [noBrowser] _ in
+        let page = SignInPage(
+            container: container, signInURL: try await attempt.signInURL(apiToken: apiToken, origin: origin))
+        let answer = try await SignInListener.answer(to: page, on: callback.listeningHost, port: callback.port) {
+            [noBrowser] _ in
             Output.note("Sign in to iCloud at \(origin)")
             if !noBrowser { Browser.open(origin) }
         }
@@ -155,7 +168,9 @@ enum Browser {
         #else
             process.arguments = ["xdg-open", address]
         #endif
-        (process.standardInput, process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice, FileHandle.nullDevice)
+        (process.standardInput, process.standardOutput, process.standardError) = (
+            FileHandle.nullDevice, FileHandle.nullDevice, FileHandle.nullDevice
+        )
         try? process.run()
     }
 }
@@ -165,7 +180,8 @@ extension CommandFailure {
     init(_ failure: CloudKitFailure, to container: ContainerID) {
         switch failure.kind {
         case .refused(let error), .signInRequired(let error):
-            self.init(.notPermitted, "CloudKit refuses the connection to \(container): \(failure)", code: error.codeName)
+            self.init(
+                .notPermitted, "CloudKit refuses the connection to \(container): \(failure)", code: error.codeName)
         case .throttled(let error):
             self.init(.tryAgain, "CloudKit has no time for \(container): \(failure)", code: error.codeName)
         case .unreachable, .untrusted, .connectionLost:
@@ -205,8 +221,10 @@ struct ConnectionsCommand: AsyncParsableCommand {
             table: [["CONTAINER", "ENVIRONMENT", "CREDENTIALS", "USER", "SERVER", "CHANGES", "CONNECTED"]]
                 + connections.map { connection in
                     [
-                        connection.container.description, connection.environment.rawValue, connection.credentials.description,
-                        connection.userRecordName?.string ?? "–", connection.address ?? "iCloud", connection.isReadOnly ? "read-only" : "allowed",
+                        connection.container.description, connection.environment.rawValue,
+                        connection.credentials.description,
+                        connection.userRecordName?.string ?? "–", connection.address ?? "iCloud",
+                        connection.isReadOnly ? "read-only" : "allowed",
                         Output.moment(connection.made),
                     ]
                 })
@@ -233,9 +251,17 @@ struct DisconnectCommand: AsyncParsableCommand {
 
     func run() async throws {
         let forgotten = try await store.withStore(isNew: false) { store in
-            let found = try await store.accounts.connections().filter { $0.container == container && environment ?? $0.environment == $0.environment }
-            if found.isEmpty { throw CommandFailure(.failed, "\(container) is not connected", code: "NOT_FOUND", remedy: "skylight connections lists those that are") }
-            for connection in found { _ = try await store.accounts.disconnect(connection.container, connection.environment) }
+            let found = try await store.accounts.connections().filter {
+                $0.container == container && environment ?? $0.environment == $0.environment
+            }
+            if found.isEmpty {
+                throw CommandFailure(
+                    .failed, "\(container) is not connected", code: "NOT_FOUND",
+                    remedy: "skylight connections lists those that are")
+            }
+            for connection in found {
+                _ = try await store.accounts.disconnect(connection.container, connection.environment)
+            }
             return found
         }
         if store.json {
@@ -244,6 +270,8 @@ struct DisconnectCommand: AsyncParsableCommand {
                 writer.array { writer in for connection in forgotten { writer.value(connection) } }
             }
         }
-        for connection in forgotten { Output.say("\(connection.place) is no longer connected. Its credentials are forgotten.") }
+        for connection in forgotten {
+            Output.say("\(connection.place) is no longer connected. Its credentials are forgotten.")
+        }
     }
 }

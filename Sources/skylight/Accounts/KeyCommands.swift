@@ -22,7 +22,8 @@ struct KeyRegisterCommand: AsyncParsableCommand {
     var file: String
 
     @Option(
-        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
+        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"),
+        transform: { try ContainerID(argument: $0) })
     var container: ContainerID
 
     @Option(help: "The container's environment.")
@@ -37,14 +38,17 @@ struct KeyRegisterCommand: AsyncParsableCommand {
         let pem = try text()
         let key = try await store.withStore(isNew: true) { store in
             do {
-                return try await store.accounts.registerServerKey(pem: pem, named: name, container: container, environment: environment)
+                return try await store.accounts.registerServerKey(
+                    pem: pem, named: name, container: container, environment: environment)
             } catch let error as RecordError where error.code == .badRequest {
                 throw CommandFailure(.badData, error.reason, code: error.code.rawValue)
             }
         }
         if store.json { return Output.say { $0.member(key: key) } }
         Output.say(key.keyID)
-        Output.note("This is the key ID of '\(key.name)' in \(container) (\(environment.rawValue)). It acts as the user \(key.userRecordName).")
+        Output.note(
+            "This is the key ID of '\(key.name)' in \(container) (\(environment.rawValue)). It acts as the user \(key.userRecordName)."
+        )
     }
 
     /// The key file, with a size limit, because keys are small.
@@ -93,10 +97,13 @@ struct KeyListCommand: AsyncParsableCommand {
         }
         if keys.isEmpty { return Output.say("No server-to-server key is registered.") }
         Output.say(
-            table: [["KEY ID", "NAME", "CONTAINER", "ENVIRONMENT", "REGISTERED", "LAST USED"] + (all ? ["REVOKED"] : [])]
+            table: [
+                ["KEY ID", "NAME", "CONTAINER", "ENVIRONMENT", "REGISTERED", "LAST USED"] + (all ? ["REVOKED"] : [])
+            ]
                 + keys.map { key in
                     [
-                        key.keyID, key.name, key.container.description, key.environment.rawValue, Output.moment(key.made),
+                        key.keyID, key.name, key.container.description, key.environment.rawValue,
+                        Output.moment(key.made),
                         key.lastUsed.map(Output.moment) ?? "never",
                     ] + (all ? [key.revoked.map(Output.moment) ?? "–"] : [])
                 })

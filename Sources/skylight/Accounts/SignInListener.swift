@@ -20,10 +20,12 @@ struct CallbackAddress: Sendable {
 
     /// - Throws: `ValidationError` unless it is an http address of this machine.
     init(_ text: String) throws {
-        guard let parts = URLComponents(string: text), parts.scheme?.lowercased() == "http", let host = parts.host, Loopback.contains(host),
+        guard let parts = URLComponents(string: text), parts.scheme?.lowercased() == "http", let host = parts.host,
+            Loopback.contains(host),
             (1...65535).contains(parts.port ?? 80), parts.user == nil, parts.password == nil
         else {
-            throw ValidationError("--callback is an http address of this machine, such as \(Self.standard), not '\(text)'.")
+            throw ValidationError(
+                "--callback is an http address of this machine, such as \(Self.standard), not '\(text)'.")
         }
         self.host = host
         port = parts.port ?? 80
@@ -32,7 +34,9 @@ struct CallbackAddress: Sendable {
     /// Scheme, host and port.
     var origin: String { "http://\(TrustedSites.asHost(host))\(port == 80 ? "" : ":\(port)")" }
     /// The address to listen on.
-    var listeningHost: String { host.lowercased() == "localhost" ? "127.0.0.1" : host.trimmingCharacters(in: CharacterSet(charactersIn: "[]")) }
+    var listeningHost: String {
+        host.lowercased() == "localhost" ? "127.0.0.1" : host.trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
+    }
 }
 
 /// Waits for the answer of a sign-in, on an address of this machine that other sites can't read.
@@ -46,14 +50,17 @@ enum SignInListener {
     ///   - listening: is told the port. The server answers while it runs.
     /// - Throws: `CommandFailure` if the port is in use, or nobody signs in; errors of `listening`.
     static func answer(
-        to page: SignInPage, on host: String, port: Int, within limit: Duration = .seconds(840), listening: (Int) async throws -> Void
+        to page: SignInPage, on host: String, port: Int, within limit: Duration = .seconds(840),
+        listening: (Int) async throws -> Void
     ) async throws -> SignInAnswer {
         let (answers, answered) = AsyncStream.makeStream(of: SignInAnswer.self, bufferingPolicy: .bufferingOldest(1))
         let (ports, opened) = AsyncStream.makeStream(of: Int.self)
         let routes = Routes()
         routes.addGuards(trusting: .loopback)
         routes.group { request, context, next in try await next(request, context) }.otherwise { request, _ in
-            let body = request.method == .post ? String(decoding: try await request.bodyBytes(limit: bodyLimit), as: UTF8.self) : ""
+            let body =
+                request.method == .post
+                ? String(decoding: try await request.bodyBytes(limit: bodyLimit), as: UTF8.self) : ""
             let (response, answer) = page.response(to: request.method, request.head.path ?? "/", body: body)
             if let answer { answered.yield(answer) }
             return response
@@ -61,7 +68,8 @@ enum SignInListener {
         var logger = Logger(label: "skylight.sign-in")
         logger.logLevel = .critical
         let application = Application(
-            responder: routes.buildResponder(), server: .guardedHTTP1(), configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
+            responder: routes.buildResponder(), server: .guardedHTTP1(),
+            configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
             onServerRunning: { channel in opened.yield(channel.localAddress?.port ?? port) }, logger: logger)
         var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
         configuration.maximumGracefulShutdownDuration = .seconds(2)
@@ -90,13 +98,16 @@ enum SignInListener {
         return answer
     }
 
-    private static func run(_ group: ServiceGroup, on host: String, _ port: Int, _ opened: AsyncStream<Int>.Continuation) async throws {
+    private static func run(
+        _ group: ServiceGroup, on host: String, _ port: Int, _ opened: AsyncStream<Int>.Continuation
+    ) async throws {
         defer { opened.finish() }
         do {
             try await group.run()
         } catch let error as IOError {
             throw CommandFailure(
-                .unavailable, "The sign-in can't come back to port \(port) of \(host): \(error.errnoCode == EADDRINUSE ? "it is in use" : "\(error)")",
+                .unavailable,
+                "The sign-in can't come back to port \(port) of \(host): \(error.errnoCode == EADDRINUSE ? "it is in use" : "\(error)")",
                 remedy: "Give another address with --callback, and the same one to the API token")
         }
     }
@@ -104,8 +115,8 @@ enum SignInListener {
 
 // MARK: - Page
 
-/// A page on this machine that opens iCloud's sign-in, and takes its answer back: by the redirect of an API token, or by a message of the window that
-/// it opened.
+/// A page on this machine that opens iCloud's sign-in, and takes its answer back: by the redirect of an API token, or
+/// by a message of the window that it opened.
 struct SignInPage: Sendable {
     let container: ContainerID
     /// The address of iCloud's sign-in page.
@@ -121,7 +132,9 @@ struct SignInPage: Sendable {
 
     /// - Parameter body: of a POST.
     /// - Returns: the response, and the end of the sign-in if the request tells it.
-    func response(to method: HTTPRequest.Method, _ target: String, body: String = "") -> (response: Response, answer: SignInAnswer?) {
+    func response(to method: HTTPRequest.Method, _ target: String, body: String = "") -> (
+        response: Response, answer: SignInAnswer?
+    ) {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let query = parts.count > 1 ? parts[1] : ""
         switch method {

@@ -42,11 +42,14 @@ struct TokenListCommand: AsyncParsableCommand {
         }
         if tokens.isEmpty { return Output.say("There are no API tokens.") }
         Output.say(
-            table: [["ID", "NAME", "CONTAINER", "ENVIRONMENT", "ORIGINS", "MADE", "LAST USED"] + (all ? ["REVOKED"] : [])]
+            table: [
+                ["ID", "NAME", "CONTAINER", "ENVIRONMENT", "ORIGINS", "MADE", "LAST USED"] + (all ? ["REVOKED"] : [])
+            ]
                 + tokens.map { token in
                     [
                         token.id, token.name, token.container.description, token.environment.rawValue,
-                        token.allowedOrigins.isEmpty ? "–" : token.allowedOrigins.joined(separator: " "), Output.moment(token.made),
+                        token.allowedOrigins.isEmpty ? "–" : token.allowedOrigins.joined(separator: " "),
+                        Output.moment(token.made),
                         token.lastUsed.map(Output.moment) ?? "never",
                     ] + (all ? [token.revoked.map(Output.moment) ?? "–"] : [])
                 })
@@ -56,7 +59,10 @@ struct TokenListCommand: AsyncParsableCommand {
         let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
         let (sessions, handles) = try await store.withStore(isNew: false) { store in
             let sessions = try await store.accounts.webAuthSessions()
-            return (sessions.filter { filter.includes($0.container, $0.environment) && (all || $0.isLive(at: now)) }, try await store.handles())
+            return (
+                sessions.filter { filter.includes($0.container, $0.environment) && (all || $0.isLive(at: now)) },
+                try await store.handles()
+            )
         }
         if store.json {
             return Output.say { writer in
@@ -66,11 +72,16 @@ struct TokenListCommand: AsyncParsableCommand {
         }
         if sessions.isEmpty { return Output.say("Nobody is signed in to an app.") }
         Output.say(
-            table: [["ID", "USER", "CONTAINER", "ENVIRONMENT", "API TOKEN", "MADE", "LAST USED", "ENDS"] + (all ? ["REVOKED"] : [])]
+            table: [
+                ["ID", "USER", "CONTAINER", "ENVIRONMENT", "API TOKEN", "MADE", "LAST USED", "ENDS"]
+                    + (all ? ["REVOKED"] : [])
+            ]
                 + sessions.map { session in
                     [
-                        session.id, handles[session.user] ?? session.user.string, session.container.description, session.environment.rawValue,
-                        session.apiTokenID ?? "–", Output.moment(session.made), session.lastUsed.map(Output.moment) ?? "never",
+                        session.id, handles[session.user] ?? session.user.string, session.container.description,
+                        session.environment.rawValue,
+                        session.apiTokenID ?? "–", Output.moment(session.made),
+                        session.lastUsed.map(Output.moment) ?? "never",
                         Output.moment(session.expires),
                     ] + (all ? [session.revoked.map(Output.moment) ?? "–"] : [])
                 })
@@ -97,7 +108,8 @@ struct TokenCreateAPICommand: AsyncParsableCommand {
             """)
 
     @Option(
-        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
+        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"),
+        transform: { try ContainerID(argument: $0) })
     var container: ContainerID
 
     @Option(help: "The container's environment.")
@@ -106,7 +118,9 @@ struct TokenCreateAPICommand: AsyncParsableCommand {
     @Option(help: "The display name.")
     var name = "API token"
 
-    @Option(help: ArgumentHelp("A site whose pages may use it, or '*' for every site. Can be given several times.", valueName: "url"))
+    @Option(
+        help: ArgumentHelp(
+            "A site whose pages may use it, or '*' for every site. Can be given several times.", valueName: "url"))
     var origin: [String] = []
 
     @Option(help: ArgumentHelp("The address to which the browser goes after a sign-in.", valueName: "url"))
@@ -127,13 +141,15 @@ struct TokenCreateAPICommand: AsyncParsableCommand {
             }
         }
         Output.say(secret)
-        Output.note("This is the API token \(token.id) of \(container) (\(environment.rawValue)). It is shown only once.")
+        Output.note(
+            "This is the API token \(token.id) of \(container) (\(environment.rawValue)). It is shown only once.")
     }
 }
 
 struct TokenCreateWebAuthCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "create-web-auth", abstract: "Sign a user in to an app and print the web auth token for ckWebAuthToken.",
+        commandName: "create-web-auth",
+        abstract: "Sign a user in to an app and print the web auth token for ckWebAuthToken.",
         discussion: """
             Does the same as the sign-in page, for tests and scripts. An unknown user is created. In a URL, write + / = of the token as %2B %2F \
             %3D. Each answer of the server carries a newer token in X-Apple-CloudKit-Web-Auth-Token.
@@ -144,7 +160,8 @@ struct TokenCreateWebAuthCommand: AsyncParsableCommand {
             """)
 
     @Option(
-        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
+        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"),
+        transform: { try ContainerID(argument: $0) })
     var container: ContainerID
 
     @Option(help: "The container's environment.")
@@ -163,7 +180,9 @@ struct TokenCreateWebAuthCommand: AsyncParsableCommand {
 
     func run() async throws {
         let request = SignInRequest(container: container, environment: environment, apiTokenID: apiToken)
-        let (session, token) = try await store.withStore(isNew: true) { try await $0.accounts.signIn(user, with: request, keepSignedIn: keepSignedIn) }
+        let (session, token) = try await store.withStore(isNew: true) {
+            try await $0.accounts.signIn(user, with: request, keepSignedIn: keepSignedIn)
+        }
         if store.json {
             return Output.say { writer in
                 writer.name("session")
@@ -193,7 +212,9 @@ struct TokenRevokeCommand: AsyncParsableCommand {
 
     func validate() throws {
         if id.utf8.count >= 32 {
-            throw ValidationError("This is a token, not an ID: use the ID from 'skylight token list', and keep tokens out of the shell's history.")
+            throw ValidationError(
+                "This is a token, not an ID: use the ID from 'skylight token list', and keep tokens out of the shell's history."
+            )
         }
     }
 
@@ -223,7 +244,8 @@ struct TokenRevokeCommand: AsyncParsableCommand {
 
 struct TokenExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Explain a change token: its zone or database, position and time, and whether it still works.",
+        commandName: "explain",
+        abstract: "Explain a change token: its zone or database, position and time, and whether it still works.",
         discussion: """
             Give the database in which the token would be used.
 
@@ -258,10 +280,13 @@ struct TokenExplainCommand: AsyncParsableCommand {
         }
     }
 
-    /// - Throws: `CommandFailure` that says what the text is, if it is no token of the store; it repeats no part of the text.
+    /// - Throws: `CommandFailure` that says what the text is, if it is no token of the store; it repeats no part of the
+    ///   text.
     private func explain(_ pasted: PastedValue, _ database: any RecordDatabase) async throws -> TokenExplanation {
         let tokens = pasted.tokens.compactMap(\.token)
-        if tokens.count > 1 { throw CommandFailure(.usage, "The text has \(tokens.count) tokens", remedy: "Give one of them") }
+        if tokens.count > 1 {
+            throw CommandFailure(.usage, "The text has \(tokens.count) tokens", remedy: "Give one of them")
+        }
         guard let token = tokens.first else { throw refusal(pasted) }
         do {
             return try await database.explain(token)
@@ -277,14 +302,19 @@ struct TokenExplainCommand: AsyncParsableCommand {
     private static func failure(_ kind: PastedKind) -> CommandFailure {
         // The command ends the remedy with a full stop.
         let remedy = kind.advice.joined(separator: " ")
-        return CommandFailure(.failed, kind.title, code: ServerErrorCode.badRequest.rawValue, remedy: String(remedy.dropLast()))
+        return CommandFailure(
+            .failed, kind.title, code: ServerErrorCode.badRequest.rawValue, remedy: String(remedy.dropLast()))
     }
 
     private func refusal(_ pasted: PastedValue) -> CommandFailure {
         let code = ServerErrorCode.badRequest.rawValue
         if let kind = pasted.kind { return Self.failure(kind) }
-        if case .unreadable(let error) = pasted.reading { return CommandFailure(.failed, "The text can't be read: \(error)", code: code) }
-        return CommandFailure(.failed, "The text has no change token", code: code, remedy: "Give the token alone, or a response with a syncToken")
+        if case .unreadable(let error) = pasted.reading {
+            return CommandFailure(.failed, "The text can't be read: \(error)", code: code)
+        }
+        return CommandFailure(
+            .failed, "The text has no change token", code: code,
+            remedy: "Give the token alone, or a response with a syncToken")
     }
 
     private func lines(_ explanation: TokenExplanation, _ user: String?) -> [String] {
@@ -298,7 +328,9 @@ struct TokenExplainCommand: AsyncParsableCommand {
         let moment = explanation.moment.map { moment in
             ", committed \(UTCTime(milliseconds: moment.milliseconds).isoTextWithMilliseconds)"
         }
-        lines.append(explanation.position == 0 ? "Position: before the first change" : "Position: \(explanation.position)\(moment ?? "")")
+        lines.append(
+            explanation.position == 0
+                ? "Position: before the first change" : "Position: \(explanation.position)\(moment ?? "")")
         switch explanation.progress {
         case .complete: lines.append("Progress: complete, the client has everything up to the position")
         case .firstPull: lines.append("Progress: unfinished, the first pull had more pages")
@@ -338,7 +370,9 @@ struct TokenExpireCommand: AsyncParsableCommand {
             let target = try await store.existingDatabase(database.address(.private), as: database.user)
             guard yes else {
                 throw CommandFailure(
-                    .usage, "Every change token of \(place) would stop working, and its clients would have to pull without a token", code: "CONFIRMATION_NEEDED",
+                    .usage,
+                    "Every change token of \(place) would stop working, and its clients would have to pull without a token",
+                    code: "CONFIRMATION_NEEDED",
                     remedy: "Add --yes to confirm")
             }
             try await target.expireTokens()

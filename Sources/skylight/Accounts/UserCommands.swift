@@ -46,9 +46,11 @@ struct UserListCommand: AsyncParsableCommand {
         Output.say(
             table: [["HANDLE", "NAME", "E-MAIL", "USER RECORD NAME", "MADE BY", "MADE", "LAST SEEN"]]
                 + users.map { user, lastSeen in
-                    let maker = if case .apiToken(let id) = user.maker { "API token \(id)" } else { Maker(user.maker).rawValue }
+                    let maker =
+                        if case .apiToken(let id) = user.maker { "API token \(id)" } else { Maker(user.maker).rawValue }
                     return [
-                        user.handle, user.displayName, user.emailAddress ?? "", user.userRecordName.string, maker, user.made.map(Output.moment) ?? "–",
+                        user.handle, user.displayName, user.emailAddress ?? "", user.userRecordName.string, maker,
+                        user.made.map(Output.moment) ?? "–",
                         lastSeen.map(Output.moment) ?? "–",
                     ]
                 })
@@ -95,12 +97,17 @@ struct UserRemoveCommand: AsyncParsableCommand {
     /// The error that asks for confirmation and lists what the removal deletes.
     private func confirmationNeeded(_ accounts: any AccountKeeping) async throws -> CommandFailure {
         let name = Name(user)
-        let known = try await accounts.seenUsers().map(\.user).first { Name($0.handle) == name || $0.userRecordName == name }
+        let known = try await accounts.seenUsers().map(\.user).first {
+            Name($0.handle) == name || $0.userRecordName == name
+        }
         guard let known else {
-            return CommandFailure(.failed, "There is no user '\(user)'", code: "NOT_FOUND", remedy: "'skylight user list' lists the users")
+            return CommandFailure(
+                .failed, "There is no user '\(user)'", code: "NOT_FOUND", remedy: "'skylight user list' lists the users"
+            )
         }
         return CommandFailure(
-            .usage, "The user \(known.handle) (\(known.displayName)) would be deleted, with all sign-in sessions; data in containers would stay",
+            .usage,
+            "The user \(known.handle) (\(known.displayName)) would be deleted, with all sign-in sessions; data in containers would stay",
             code: "CONFIRMATION_NEEDED", remedy: "Add --yes to confirm")
     }
 }
@@ -135,10 +142,13 @@ struct AdminSetPasswordCommand: AsyncParsableCommand {
 
     private func password() throws -> String {
         if stdin {
-            guard let line = readLine(strippingNewline: true) else { throw CommandFailure(.noInput, "Standard input has no password") }
+            guard let line = readLine(strippingNewline: true) else {
+                throw CommandFailure(.noInput, "Standard input has no password")
+            }
             return line
         }
-        let named = ProcessInfo.processInfo.environment["SKYLIGHT_URL"].map { !$0.isEmpty && store.common.data == nil } ?? false
+        let named =
+            ProcessInfo.processInfo.environment["SKYLIGHT_URL"].map { !$0.isEmpty && store.common.data == nil } ?? false
         if store.url == nil, !named, let password = AdministratorPassword.ofEnvironment { return password }
         guard HiddenInput.isPossible else {
             throw CommandFailure(
@@ -146,7 +156,9 @@ struct AdminSetPasswordCommand: AsyncParsableCommand {
                 remedy: "Pass it with --stdin, or in the environment variable \(AdministratorPassword.variable)")
         }
         let first = try HiddenInput.line(after: "New administrator's password: ")
-        guard try HiddenInput.line(after: "Once more: ") == first else { throw CommandFailure(.usage, "The passwords differ; nothing was changed") }
+        guard try HiddenInput.line(after: "Once more: ") == first else {
+            throw CommandFailure(.usage, "The passwords differ; nothing was changed")
+        }
         return first
     }
 }
@@ -175,7 +187,9 @@ enum HiddenInput {
         var hidden = before
         // Reads single bytes, with Ctrl-C as a byte, so that the terminal is always restored.
         hidden.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
-        guard tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) == 0 else { throw CommandFailure(.failed, "The terminal can't be used") }
+        guard tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) == 0 else {
+            throw CommandFailure(.failed, "The terminal can't be used")
+        }
         defer { tcsetattr(STDIN_FILENO, TCSAFLUSH, &before) }
         Output.write(prompt)
         defer { Output.write("\n") }

@@ -5,7 +5,8 @@ import Records
 
 struct AssetsVerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Compare every asset file with its checksum, and every record's assets with the files.",
+        commandName: "verify",
+        abstract: "Compare every asset file with its checksum, and every record's assets with the files.",
         discussion: """
             Reports what was checked in each container, and every problem with its remedy. Exits with code 1 if there is a problem. \
             Changes nothing. If a server has the data folder open, the server does the work and continues to serve.
@@ -33,16 +34,23 @@ struct AssetsVerifyCommand: AsyncParsableCommand {
         let problems = found.reduce(0) { $0 + $1.findings.problems.count }
         if problems > 0 {
             throw CommandFailure(
-                .failed, "\(Output.grouped(problems)) problem\(problems == 1 ? "" : "s") with assets \(problems == 1 ? "was" : "were") found",
-                code: "ASSETS_DAMAGED", remedy: store.json ? "Each problem's 'explanation' says what to do" : "The lines above say what to do")
+                .failed,
+                "\(Output.grouped(problems)) problem\(problems == 1 ? "" : "s") with assets \(problems == 1 ? "was" : "were") found",
+                code: "ASSETS_DAMAGED",
+                remedy: store.json ? "Each problem's 'explanation' says what to do" : "The lines above say what to do")
         }
     }
 
     private func say(_ found: [(assets: any EnvironmentAssets, findings: AssetVerification)]) {
         if found.isEmpty { return Output.say("There is nothing to verify.") }
         for (assets, findings) in found {
-            let state = findings.problems.isEmpty ? "no problems" : "\(Output.grouped(findings.problems.count)) problem\(findings.problems.count == 1 ? "" : "s")"
-            let unused = findings.unusedFiles == 0 ? "" : "; unused: \(Output.files(findings.unusedFiles)), \(ByteCount(findings.unusedBytes))"
+            let state =
+                findings.problems.isEmpty
+                ? "no problems"
+                : "\(Output.grouped(findings.problems.count)) problem\(findings.problems.count == 1 ? "" : "s")"
+            let unused =
+                findings.unusedFiles == 0
+                ? "" : "; unused: \(Output.files(findings.unusedFiles)), \(ByteCount(findings.unusedBytes))"
             Output.say(
                 "\(assets.place): \(Output.files(findings.filesDone)), \(ByteCount(findings.bytesDone)), \(Output.grouped(findings.referencesDone)) "
                     + "reference\(findings.referencesDone == 1 ? "" : "s")\(unused): \(state)")
@@ -150,7 +158,9 @@ struct AssetsSweepCommand: AsyncParsableCommand {
         for (assets, files) in swept where !files.removed.isEmpty {
             Output.say(assets.place)
             for file in files.removed {
-                Output.say("  \(file.name)  \(ByteCount(file.bytes))\(file.checksum == nil ? "  (no record ever referred to it)" : "")")
+                Output.say(
+                    "  \(file.name)  \(ByteCount(file.bytes))\(file.checksum == nil ? "  (no record ever referred to it)" : "")"
+                )
             }
         }
         let (count, bytes) = Self.sum(swept)
@@ -161,7 +171,8 @@ struct AssetsSweepCommand: AsyncParsableCommand {
         }
     }
 
-    private static func sum(_ swept: [(assets: any EnvironmentAssets, files: AssetSweep)]) -> (count: Int, bytes: Int64) {
+    private static func sum(_ swept: [(assets: any EnvironmentAssets, files: AssetSweep)]) -> (count: Int, bytes: Int64)
+    {
         (swept.reduce(0) { $0 + $1.files.removed.count }, swept.map { $0.files.removedBytes }.saturatedSum)
     }
 
@@ -179,7 +190,9 @@ struct AssetsSweepCommand: AsyncParsableCommand {
                             for file in files.removed {
                                 writer.object { writer in
                                     writer.member("name", file.name)
-                                    if let checksum = file.checksum { writer.member("fileChecksum", checksum.description) }
+                                    if let checksum = file.checksum {
+                                        writer.member("fileChecksum", checksum.description)
+                                    }
                                     writer.member("bytes", file.bytes)
                                 }
                             }

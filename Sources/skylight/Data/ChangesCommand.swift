@@ -27,7 +27,8 @@ struct ChangesCommand: AsyncParsableCommand {
 
     @OptionGroup var database: DatabaseOptions
 
-    @Option(name: .customLong("database"), help: "The database: private or shared. The public one has no changes to pull.")
+    @Option(
+        name: .customLong("database"), help: "The database: private or shared. The public one has no changes to pull.")
     var scope: DatabaseScope = .private
 
     @Option(help: ArgumentHelp("The zone. (default: none; print the changed zones)", valueName: "name"))
@@ -49,10 +50,18 @@ struct ChangesCommand: AsyncParsableCommand {
 
     func validate() throws {
         if scope == .public { throw ValidationError("The public database has no changes to pull, in CloudKit too.") }
-        if tokenOnly, since != nil || follow { throw ValidationError("--token-only prints the current token: remove --since and --follow.") }
-        if zone == ZoneID.defaultZoneName.string { throw ValidationError("The default zone has no changes to pull, in CloudKit too.") }
-        if scope == .shared, zone != nil, zoneOwner == nil { throw ValidationError("In the shared database a zone needs its owner: add --zone-owner.") }
-        if scope != .shared, zoneOwner != nil { throw ValidationError("--zone-owner is for zones of other users: add --database shared.") }
+        if tokenOnly, since != nil || follow {
+            throw ValidationError("--token-only prints the current token: remove --since and --follow.")
+        }
+        if zone == ZoneID.defaultZoneName.string {
+            throw ValidationError("The default zone has no changes to pull, in CloudKit too.")
+        }
+        if scope == .shared, zone != nil, zoneOwner == nil {
+            throw ValidationError("In the shared database a zone needs its owner: add --zone-owner.")
+        }
+        if scope != .shared, zoneOwner != nil {
+            throw ValidationError("--zone-owner is for zones of other users: add --database shared.")
+        }
         if since?.isEmpty == true { throw ValidationError("--since is empty; remove it to start from the beginning.") }
     }
 
@@ -61,7 +70,8 @@ struct ChangesCommand: AsyncParsableCommand {
             let target = try await store.existingDatabase(database.address(scope), as: database.user)
             var zoneID: ZoneID?
             if let zone {
-                let owner = if let zoneOwner { try await store.caller(named: zoneOwner).userRecordName } else { nil as Name? }
+                let owner =
+                    if let zoneOwner { try await store.caller(named: zoneOwner).userRecordName } else { nil as Name? }
                 zoneID = ZoneID(zoneName: Name(zone), ownerRecordName: owner)
             }
             let feed = ChangeFeed(database: target, zoneID: zoneID)
@@ -71,7 +81,8 @@ struct ChangesCommand: AsyncParsableCommand {
             if follow {
                 guard store.hasServer else {
                     throw CommandFailure(
-                        .failed, "There is no running server to follow: while this command has the data folder open, nothing can change it",
+                        .failed,
+                        "There is no running server to follow: while this command has the data folder open, nothing can change it",
                         code: "NO_SERVER", remedy: "Start skylight serve on the folder, or give a server with --url")
                 }
                 try await Follower(feed: feed, printer: printer, isServerThere: store.isServerThere).run(since: token)
@@ -116,7 +127,9 @@ struct ChangeFeed: Sendable {
 
     /// Reads all pages from a token to the present.
     func read(since token: ChangeToken?, _ take: (Page) async throws -> Void) async throws {
-        try await page(since: token).andLater { try await page(since: $0.syncToken) } take: { page in
+        try await page(since: token).andLater {
+            try await page(since: $0.syncToken)
+        } take: { page in
             try await take(page)
             return true
         }
@@ -135,7 +148,8 @@ struct ChangeFeed: Sendable {
 
     private func fetchPage(since token: ChangeToken?) async throws -> Page {
         if let zoneID {
-            let page = try await database.zoneChanges(ZoneChangesRequest(zoneID, since: token, limit: PageLimit(records: Self.pageSize)))
+            let page = try await database.zoneChanges(
+                ZoneChangesRequest(zoneID, since: token, limit: PageLimit(records: Self.pageSize)))
             return Page(changes: .records(page.changes), syncToken: page.syncToken, moreComing: page.moreComing)
         }
         let page = try await database.databaseChanges(DatabaseChangesRequest(since: token, limit: Self.pageSize))
@@ -144,7 +158,8 @@ struct ChangeFeed: Sendable {
 
     /// Prints all changes since a token, with a progress bar.
     /// - Parameter reached: receives the token after each printed page.
-    func pull(since token: ChangeToken?, to printer: ChangePrinter, reached: (ChangeToken) throws -> Void) async throws {
+    func pull(since token: ChangeToken?, to printer: ChangePrinter, reached: (ChangeToken) throws -> Void) async throws
+    {
         let bar = ProgressBar()
         defer { bar.finish() }
         var (done, total) = (0, nil as Int?)
@@ -155,7 +170,10 @@ struct ChangeFeed: Sendable {
             try printer.say(page.changes, below: bar)
             try reached(page.syncToken)
             done += page.changes.count
-            if page.moreComing { bar.show("Playing", fraction: total.map { $0 == 0 ? 1 : Double(done) / Double($0) }, count: done, "changes") }
+            if page.moreComing {
+                bar.show(
+                    "Playing", fraction: total.map { $0 == 0 ? 1 : Double(done) / Double($0) }, count: done, "changes")
+            }
         }
     }
 }
@@ -199,7 +217,7 @@ struct Follower: Sendable {
             group.addTask {
                 do {
                     try await follow(commits, from: place)
-                } catch where Task.isCancelled {
+                } catch  where Task.isCancelled {
                     return true
                 }
                 return Task.isCancelled
@@ -226,7 +244,9 @@ struct Follower: Sendable {
     }
 
     private func follow(_ commits: AsyncStream<Void>, from place: Place) async throws {
-        try await feed.pull(since: place.token.withLock { $0 }, to: printer) { token in place.token.withLock { $0 = token } }
+        try await feed.pull(since: place.token.withLock { $0 }, to: printer) { token in
+            place.token.withLock { $0 = token }
+        }
         if printer.asJSON { try place.token.withLock { $0 }.map { try printer.say($0) } }
         for await _ in commits {
             try await feed.read(since: place.token.withLock { $0 }) { page in
@@ -251,9 +271,13 @@ struct ChangePrinter: Sendable {
         var text: [UInt8] = []
         switch changes {
         case .records(let changes):
-            for change in changes { text += try asJSON ? json(change) : Array(Self.line(change).utf8) + [UInt8(ascii: "\n")] }
+            for change in changes {
+                text += try asJSON ? json(change) : Array(Self.line(change).utf8) + [UInt8(ascii: "\n")]
+            }
         case .zones(let changes):
-            for change in changes { text += asJSON ? json(change) : Array(Self.line(change).utf8) + [UInt8(ascii: "\n")] }
+            for change in changes {
+                text += asJSON ? json(change) : Array(Self.line(change).utf8) + [UInt8(ascii: "\n")]
+            }
         }
         try OutputFile.standardOutput.write(text)
     }
@@ -268,13 +292,15 @@ struct ChangePrinter: Sendable {
     func sayOnly(_ token: ChangeToken) throws {
         var writer = JSONWriter()
         writer.object { $0.member("syncToken", token.text) }
-        try OutputFile.standardOutput.write(asJSON ? writer.bytes + [UInt8(ascii: "\n")] : Array("\(token.text)\n".utf8))
+        try OutputFile.standardOutput.write(
+            asJSON ? writer.bytes + [UInt8(ascii: "\n")] : Array("\(token.text)\n".utf8))
     }
 
     private static func line(_ change: RecordChange) -> String {
         // A dash stands for what the store does not tell.
         let (kind, position) = (change.kind?.rawValue ?? "saved", change.position.map { String($0) } ?? "-")
-        return "\(padded(kind, 9))  \(padded(position, 8))  \(change.record?.recordType ?? "-")  \(change.recordID.recordName)"
+        return
+            "\(padded(kind, 9))  \(padded(position, 8))  \(change.record?.recordType ?? "-")  \(change.recordID.recordName)"
     }
 
     private static func line(_ change: ZoneChange) -> String {

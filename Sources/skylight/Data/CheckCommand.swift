@@ -5,7 +5,8 @@ import Records
 
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Check every record for problems such as references without a target and records near 1 MB.",
+        commandName: "check",
+        abstract: "Check every record for problems such as references without a target and records near 1 MB.",
         discussion: """
             Reports missing references and parents, references into other zones, records near the size limit, encrypted \
             fields in the public database, Core Data types (CD_…) whose CD_entityName does not match, assets without a file, records beside shared hierarchies, shares without \
@@ -24,7 +25,9 @@ struct CheckCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Only this zone. (default: all)", valueName: "name"))
     var zone: String?
 
-    @Option(help: ArgumentHelp("The owner of --zone in a shared database: a handle or a user record name.", valueName: "handle"))
+    @Option(
+        help: ArgumentHelp(
+            "The owner of --zone in a shared database: a handle or a user record name.", valueName: "handle"))
     var owner: String?
 
     @OptionGroup var store: StoreOptions
@@ -45,13 +48,18 @@ struct CheckCommand: AsyncParsableCommand {
         let ownerName = try await owner.mapAsync { try await store.caller(named: $0).userRecordName }
         let zoneID = zone.map { ZoneID(zoneName: Name($0), ownerRecordName: ownerName) }
         let assets = store.assets(address.container, address.environment)
-        let addresses = try await store.accounts.seenUsers().map { LookupInfo(emailAddress: $0.user.emailAddress, userRecordName: $0.user.userRecordName) }
+        let addresses = try await store.accounts.seenUsers().map {
+            LookupInfo(emailAddress: $0.user.emailAddress, userRecordName: $0.user.userRecordName)
+        }
         let bar = ProgressBar()
         defer { bar.finish() }
         let check = RecordCheck(
-            target, zoneID: zoneID, isStored: { try await assets.holds($0) }, isKnown: { invited in addresses.contains { $0.matches(invited) } })
+            target, zoneID: zoneID, isStored: { try await assets.holds($0) },
+            isKnown: { invited in addresses.contains { $0.matches(invited) } })
         return try await check.run { progress in
-            bar.show("Checking", fraction: progress.total.map { $0 == 0 ? 1 : Double(progress.records) / Double($0) }, count: progress.records, "records")
+            bar.show(
+                "Checking", fraction: progress.total.map { $0 == 0 ? 1 : Double(progress.records) / Double($0) },
+                count: progress.records, "records")
         } found: { finding in
             bar.finish()
             if self.store.json { sayLine(finding) } else { say(finding) }
@@ -62,14 +70,18 @@ struct CheckCommand: AsyncParsableCommand {
 
     private func say(_ finding: RecordFinding) {
         let field = finding.fieldName.map { " · \($0)" } ?? ""
-        Output.say("\(finding.kind.rawValue)  \(finding.recordType) '\(finding.recordID.recordName)' in zone \(finding.recordID.zoneID.zoneName)\(field)")
+        Output.say(
+            "\(finding.kind.rawValue)  \(finding.recordType) '\(finding.recordID.recordName)' in zone \(finding.recordID.zoneID.zoneName)\(field)"
+        )
         Output.say("    \(finding.explanation).")
     }
 
     private func say(_ progress: RecordCheck.Progress) {
         let records = "\(Output.grouped(progress.records)) record\(progress.records == 1 ? "" : "s")"
         let looked = "\(records) in \(Output.grouped(progress.zones)) zone\(progress.zones == 1 ? "" : "s")"
-        Output.say("\(looked) of the \(scope.rawValue) database: \(progress.findings == 0 ? "nothing found" : "\(Output.grouped(progress.findings)) found").")
+        Output.say(
+            "\(looked) of the \(scope.rawValue) database: \(progress.findings == 0 ? "nothing found" : "\(Output.grouped(progress.findings)) found")."
+        )
     }
 
     /// Prints each finding immediately, so that none are kept in memory.

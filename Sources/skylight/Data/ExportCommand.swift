@@ -44,7 +44,8 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("type"),
-        help: ArgumentHelp("A record type to export. Can be given more than once. (default: all types)", valueName: "name"))
+        help: ArgumentHelp(
+            "A record type to export. Can be given more than once. (default: all types)", valueName: "name"))
     var recordTypes: [String] = []
 
     @Option(name: .shortAndLong, help: ArgumentHelp("The file to write. (default: standard output)", valueName: "file"))
@@ -52,20 +53,24 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The folder for the bytes of assets, created if missing. (default: none; assets are left out)", valueName: "dir"))
+            "The folder for the bytes of assets, created if missing. (default: none; assets are left out)",
+            valueName: "dir"))
     var assets: String?
 
     @OptionGroup var store: StoreOptions
 
     func validate() throws {
-        if zoneOwner != nil, scope != .shared { throw ValidationError("--zone-owner is for zones of other users: add --database shared.") }
+        if zoneOwner != nil, scope != .shared {
+            throw ValidationError("--zone-owner is for zones of other users: add --database shared.")
+        }
         if zoneOwner != nil, zones.isEmpty { throw ValidationError("--zone-owner is the owner of --zone: add --zone.") }
     }
 
     func run() async throws {
         let report = try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(scope), as: database.user)
-            let owner = if let zoneOwner { try await store.caller(named: zoneOwner).userRecordName } else { nil as Name? }
+            let owner =
+                if let zoneOwner { try await store.caller(named: zoneOwner).userRecordName } else { nil as Name? }
             let options = ExportOptions(
                 zones: zones.isEmpty ? nil : zones.map { ZoneID(zoneName: Name($0), ownerRecordName: owner) },
                 recordTypes: recordTypes.isEmpty ? nil : Set(recordTypes.map { Name($0) }),
@@ -78,21 +83,28 @@ struct ExportCommand: AsyncParsableCommand {
             Output.say { write(report, with: &$0) }
         } else if !store.json {
             let zones = "\(Output.grouped(report.zones.count)) zone\(report.zones.count == 1 ? "" : "s")"
-            let place = "\(zones) of the \(scope.rawValue) database of \(database.container) (\(database.environment.rawValue))"
-            Output.note("Exported \(Output.grouped(report.records)) records from \(place)" + (output.map { " into \($0)." } ?? "."))
+            let place =
+                "\(zones) of the \(scope.rawValue) database of \(database.container) (\(database.environment.rawValue))"
+            Output.note(
+                "Exported \(Output.grouped(report.records)) records from \(place)"
+                    + (output.map { " into \($0)." } ?? "."))
             if let assets { Output.note("Assets: \(Self.words(for: report.assets)) in \(assets).") }
             if report.leftOut.references > 0 {
-                Output.note("Left out of the records: \(Self.words(for: report.leftOut)). Add --assets DIR to export them too.")
+                Output.note(
+                    "Left out of the records: \(Self.words(for: report.leftOut)). Add --assets DIR to export them too.")
             }
         }
     }
 
     private static func words(for count: ExportReport.AssetCount) -> String {
         let noun = count.references == 1 ? "asset" : "assets"
-        return "\(Output.grouped(count.references)) \(noun), with \(ByteCount(count.bytes)) in \(Output.files(count.files))"
+        return
+            "\(Output.grouped(count.references)) \(noun), with \(ByteCount(count.bytes)) in \(Output.files(count.files))"
     }
 
-    private func export(_ target: any RecordDatabase, _ options: ExportOptions, _ assets: AssetExchange?) async throws -> ExportReport {
+    private func export(_ target: any RecordDatabase, _ options: ExportOptions, _ assets: AssetExchange?) async throws
+        -> ExportReport
+    {
         let file = if let output { try OutputFile(output) } else { OutputFile.standardOutput }
         let bar = ProgressBar()
         defer { bar.finish() }
@@ -103,7 +115,9 @@ struct ExportCommand: AsyncParsableCommand {
             report = try await Exporter(target, options: options, assets: assets).run(
                 progress: { progress in
                     let fraction = progress.total.map { $0 == 0 ? 1 : Double(progress.count) / Double($0) }
-                    bar.show("Exporting", fraction: fraction, count: progress.count, "records", andBytes: progress.assetBytes)
+                    bar.show(
+                        "Exporting", fraction: fraction, count: progress.count, "records", andBytes: progress.assetBytes
+                    )
                 }, write: file.write)
         } catch {
             file.abandon()

@@ -35,13 +35,17 @@ struct ImportCommand: AsyncParsableCommand {
                 Imports an export into another container.
             """)
 
-    @Argument(help: ArgumentHelp("The files, all with the same columns. The file name gives the format: .csv, .tsv, .json, .ndjson or .jsonl.", valueName: "file"))
+    @Argument(
+        help: ArgumentHelp(
+            "The files, all with the same columns. The file name gives the format: .csv, .tsv, .json, .ndjson or .jsonl.",
+            valueName: "file"))
     var files: [String]
 
     @OptionGroup var place: ImportTargetOptions
 
     @Option(
-        name: .customLong("type"), help: ArgumentHelp("The record type, created if missing. Not for an export.", valueName: "name"))
+        name: .customLong("type"),
+        help: ArgumentHelp("The record type, created if missing. Not for an export.", valueName: "name"))
     var recordType: String?
 
     @Option(
@@ -79,26 +83,33 @@ struct ImportCommand: AsyncParsableCommand {
         let exports = format == nil || format == .ndjson ? try files.map { try ExportFile(URL(filePath: $0)) } : []
         guard let export = exports.compactMap(\.self).first else { return try await importRows() }
         if files.count > 1 {
-            throw CommandFailure(.usage, "An export can't be imported with other files", remedy: "Import the files one by one")
+            throw CommandFailure(
+                .usage, "An export can't be imported with other files", remedy: "Import the files one by one")
         }
         let others = [
-            ("--type", recordType != nil), ("--name-field", nameField != nil), ("--index", !indexes.isEmpty), ("--column", !columns.isEmpty),
+            ("--type", recordType != nil), ("--name-field", nameField != nil), ("--index", !indexes.isEmpty),
+            ("--column", !columns.isEmpty),
             ("--skip-bad-rows", skipBadRows),
         ]
         if let other = others.first(where: \.1)?.0 {
             throw CommandFailure(
-                .usage, "'\(files[0])' is an export, which has its own types: \(other) does not apply", remedy: "Remove \(other)")
+                .usage, "'\(files[0])' is an export, which has its own types: \(other) does not apply",
+                remedy: "Remove \(other)")
         }
         try await restore(export)
     }
 
     private func importRows() async throws {
         if assets != nil {
-            throw CommandFailure(.usage, "'\(files[0])' is not an export, and only an export has assets", remedy: "Remove --assets")
+            throw CommandFailure(
+                .usage, "'\(files[0])' is not an export, and only an export has assets", remedy: "Remove --assets")
         }
         guard let recordType else { throw ValidationError("Missing expected argument '--type <name>'") }
-        guard let container = place.container else { throw ValidationError("Missing expected argument '--container <identifier>'") }
-        let address = DatabaseAddress(container: container, environment: place.environment ?? .development, scope: place.scope ?? .private)
+        guard let container = place.container else {
+            throw ValidationError("Missing expected argument '--container <identifier>'")
+        }
+        let address = DatabaseAddress(
+            container: container, environment: place.environment ?? .development, scope: place.scope ?? .private)
         try place.check(in: address.scope, needsZone: true)
         let report = try await store.withStore(isNew: true) { store in
             var asked: [Name: Indexes] = [:]
@@ -106,7 +117,8 @@ struct ImportCommand: AsyncParsableCommand {
             let options = ImportOptions(
                 recordType: Name(recordType), zoneID: try await place.zoneID(in: store) ?? .default, format: format,
                 nameField: nameField.map { Name($0) }, indexes: asked,
-                types: Dictionary(columns.map { ($0.column, $0.type) }, uniquingKeysWith: { $1 }), skipsBadRows: skipBadRows)
+                types: Dictionary(columns.map { ($0.column, $0.type) }, uniquingKeysWith: { $1 }),
+                skipsBadRows: skipBadRows)
             let target = try await store.database(address, as: place.user)
             let importer = try Importer(files.map { URL(filePath: $0) }, options: options, into: target)
             let bar = ProgressBar()
@@ -119,7 +131,8 @@ struct ImportCommand: AsyncParsableCommand {
     private func restore(_ export: ExportFile) async throws {
         let header = export.header
         let address = DatabaseAddress(
-            container: place.container ?? header.address.container, environment: place.environment ?? header.address.environment,
+            container: place.container ?? header.address.container,
+            environment: place.environment ?? header.address.environment,
             scope: place.scope ?? header.address.scope)
         try place.check(in: address.scope, needsZone: header.address.scope != .shared)
         let user = place.user ?? header.user?.handle ?? header.user?.userRecordName.string
@@ -127,7 +140,8 @@ struct ImportCommand: AsyncParsableCommand {
             let target = try await store.database(address, as: user)
             var exchange: AssetExchange?
             if let assets { exchange = try await store.exchange(assets, with: address) }
-            let restorer = try Restorer(export, zoneID: try await place.zoneID(in: store), assets: exchange, into: target)
+            let restorer = try Restorer(
+                export, zoneID: try await place.zoneID(in: store), assets: exchange, into: target)
             let bar = ProgressBar()
             defer { bar.finish() }
             return try await restorer.run { bar.show($0) }
@@ -148,10 +162,13 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     private static func unvalidated(_ report: RestoreReport) -> CommandFailure {
-        let records = report.unvalidatedCount == 1 ? "1 record was" : "\(Output.grouped(report.unvalidatedCount)) records were"
+        let records =
+            report.unvalidatedCount == 1 ? "1 record was" : "\(Output.grouped(report.unvalidatedCount)) records were"
         var failure = CommandFailure(
-            .failed, "Everything was saved, but \(records) refused with VALIDATE references, which now have the action NONE",
-            code: ServerErrorCode.validatingReferenceError.rawValue, remedy: "Import the records that they refer to, then this file again")
+            .failed,
+            "Everything was saved, but \(records) refused with VALIDATE references, which now have the action NONE",
+            code: ServerErrorCode.validatingReferenceError.rawValue,
+            remedy: "Import the records that they refer to, then this file again")
         failure.rows = report.unvalidated
         failure.rowCount = report.unvalidatedCount
         return failure
@@ -165,19 +182,27 @@ struct ImportCommand: AsyncParsableCommand {
                 + "(\(address.environment.rawValue)).")
         let types = report.records.sorted { $0.key < $1.key }.map { "\($0.key) \(Output.grouped($0.value))" }
         Output.say("Types: \(types.isEmpty ? "none" : types.joined(separator: ", "))")
-        if !report.madeZones.isEmpty { Output.say("Zones created: \(report.madeZones.map(\.zoneName.string).joined(separator: ", "))") }
+        if !report.madeZones.isEmpty {
+            Output.say("Zones created: \(report.madeZones.map(\.zoneName.string).joined(separator: ", "))")
+        }
         if !report.changedTypes.isEmpty {
-            Output.say("Added to the schema: types, fields or indexes of \(report.changedTypes.map(\.string).joined(separator: ", "))")
+            Output.say(
+                "Added to the schema: types, fields or indexes of \(report.changedTypes.map(\.string).joined(separator: ", "))"
+            )
         }
         if report.sharesLeftOut > 0 {
-            Output.say("Shares left out: \(Output.grouped(report.sharesLeftOut)). Only custom zones of private databases have shares.")
+            Output.say(
+                "Shares left out: \(Output.grouped(report.sharesLeftOut)). Only custom zones of private databases have shares."
+            )
         }
         if let sentence = RecordFinding.encryptedInPublic(report.encryptedInPublic) { Output.say(sentence) }
         if report.relinkedCount > 0 {
             Output.say("Shares with new links: \(Output.grouped(report.relinkedCount))")
             for problem in report.relinked { Output.say("  line \(problem.line): \(problem.reason)") }
         }
-        if !report.subscriptions.isEmpty { Output.say("Subscriptions: \(report.subscriptions.map(\.string).joined(separator: ", "))") }
+        if !report.subscriptions.isEmpty {
+            Output.say("Subscriptions: \(report.subscriptions.map(\.string).joined(separator: ", "))")
+        }
         for problem in report.refusedSubscriptions { Output.note("\(problem)") }
         if report.keyValues > 0 { Output.say("Keys of the key-value store: \(Output.grouped(report.keyValues))") }
         if let problem = report.refusedKeyValues { Output.note("\(problem)") }
@@ -222,9 +247,12 @@ struct ImportCommand: AsyncParsableCommand {
         if report.madeZone { Output.say("Zone created: \(report.zoneID.zoneName)") }
         for note in report.notes { Output.say("Note: \(note)") }
         if report.skippedCount > 0 {
-            Output.note("Left out \(Output.grouped(report.skippedCount)) bad row\(report.skippedCount == 1 ? "" : "s"):")
+            Output.note(
+                "Left out \(Output.grouped(report.skippedCount)) bad row\(report.skippedCount == 1 ? "" : "s"):")
             for row in report.skipped { Output.note("  \(row)") }
-            if report.skippedCount > report.skipped.count { Output.note("  … and \(report.skippedCount - report.skipped.count) more") }
+            if report.skippedCount > report.skipped.count {
+                Output.note("  … and \(report.skippedCount - report.skipped.count) more")
+            }
         }
     }
 
@@ -281,7 +309,9 @@ struct ColumnOption: ExpressibleByArgument, Sendable {
     init?(argument: String) {
         guard let colon = argument.lastIndex(of: ":"), colon > argument.startIndex else { return nil }
         let name = argument[argument.index(after: colon)...].uppercased()
-        guard let type = FieldType(wireName: name) ?? FieldType(schemaName: name), type.valueType != .asset else { return nil }
+        guard let type = FieldType(wireName: name) ?? FieldType(schemaName: name), type.valueType != .asset else {
+            return nil
+        }
         column = Name(argument[..<colon])
         self.type = type
     }
@@ -292,7 +322,8 @@ struct ColumnOption: ExpressibleByArgument, Sendable {
 /// The target options of an import. They are optional for an export, which contains its origin.
 struct ImportTargetOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The container, such as iCloud.com.example.App. (default for an export: its own)", valueName: "identifier"),
+        help: ArgumentHelp(
+            "The container, such as iCloud.com.example.App. (default for an export: its own)", valueName: "identifier"),
         transform: { try ContainerID(argument: $0) })
     var container: ContainerID?
 
@@ -308,7 +339,9 @@ struct ImportTargetOptions: ParsableArguments {
             valueName: "handle"))
     var user: String?
 
-    @Option(help: ArgumentHelp("The zone, created if missing. (default: the default zone, or the export's own zones)", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "The zone, created if missing. (default: the default zone, or the export's own zones)", valueName: "name"))
     var zone: String?
 
     @Option(help: ArgumentHelp("The owner of the zone, in the shared database.", valueName: "handle"))
@@ -318,11 +351,17 @@ struct ImportTargetOptions: ParsableArguments {
     /// - Throws: `ValidationError` if the zone options do not fit the database.
     func check(in scope: DatabaseScope, needsZone: Bool) throws {
         if scope != .private, zone != nil, zoneOwner == nil {
-            if scope == .public { throw ValidationError("The public database has only its default zone: remove --zone.") }
+            if scope == .public {
+                throw ValidationError("The public database has only its default zone: remove --zone.")
+            }
             throw ValidationError("In the shared database a zone needs its owner: add --zone-owner.")
         }
-        if scope == .shared, zone == nil, needsZone { throw ValidationError("The shared database has only zones of other users: add --zone and --zone-owner.") }
-        if scope != .shared, zoneOwner != nil { throw ValidationError("--zone-owner is for zones of other users: add --database shared.") }
+        if scope == .shared, zone == nil, needsZone {
+            throw ValidationError("The shared database has only zones of other users: add --zone and --zone-owner.")
+        }
+        if scope != .shared, zoneOwner != nil {
+            throw ValidationError("--zone-owner is for zones of other users: add --database shared.")
+        }
     }
 
     /// The requested zone; `nil` if there is none.

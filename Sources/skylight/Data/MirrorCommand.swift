@@ -68,7 +68,8 @@ struct MirrorCommand: AsyncParsableCommand {
             try await mirror.follow(every: .seconds(every)) { result in
                 switch result {
                 case .success(let report): if report != PullReport() { say(report) }
-                case .failure(let failure) where failure.isPassing: Output.note("\(failure). The next pull is in \(every) seconds")
+                case .failure(let failure) where failure.isPassing:
+                    Output.note("\(failure). The next pull is in \(every) seconds")
                 case .failure(let failure): throw failure
                 }
             }
@@ -90,9 +91,13 @@ struct MirrorCommand: AsyncParsableCommand {
                 writer.array { writer in for problem in report.problems { writer.value("\(problem)") } }
             }
         }
-        Output.say("\(Output.grouped(outcome.saved)) saved, \(Output.grouped(outcome.deleted)) deleted, \(Output.grouped(outcome.unchanged)) unchanged.")
+        Output.say(
+            "\(Output.grouped(outcome.saved)) saved, \(Output.grouped(outcome.deleted)) deleted, \(Output.grouped(outcome.unchanged)) unchanged."
+        )
         if !outcome.conflicts.isEmpty {
-            Output.note("\(outcome.conflicts.count) edits of the copy are of records that changed in the origin; see skylight push \(origin.container) --dry-run.")
+            Output.note(
+                "\(outcome.conflicts.count) edits of the copy are of records that changed in the origin; see skylight push \(origin.container) --dry-run."
+            )
         }
         for problem in report.problems { Output.note("\(problem).") }
         if let sentence = RecordFinding.encryptedInPublic(outcome.encryptedInPublic) { Output.note(sentence) }
@@ -103,7 +108,8 @@ struct MirrorCommand: AsyncParsableCommand {
         let observed = evidence.types.values.count { $0.source == .observed }
         if evidence.isComplete || evidence.types.isEmpty { return }
         Output.note(
-            "The copy's schema is partly from records: \(observed) of \(evidence.types.count) types. Fields that no record has are unknown; --schema adds them.")
+            "The copy's schema is partly from records: \(observed) of \(evidence.types.count) types. Fields that no record has are unknown; --schema adds them."
+        )
     }
 }
 
@@ -137,7 +143,9 @@ struct PushCommand: AsyncParsableCommand {
     var keepTheirs: [String] = []
 
     func validate() throws {
-        if dryRun, !(keepMine + keepTheirs).isEmpty { throw ValidationError("--dry-run changes nothing: remove --keep-mine and --keep-theirs.") }
+        if dryRun, !(keepMine + keepTheirs).isEmpty {
+            throw ValidationError("--dry-run changes nothing: remove --keep-mine and --keep-theirs.")
+        }
     }
 
     func run() async throws {
@@ -164,11 +172,14 @@ struct PushCommand: AsyncParsableCommand {
     private func confirm(_ report: PushReport, to connection: ContainerConnection) throws {
         if connection.isReadOnly {
             throw CommandFailure(
-                .notPermitted, "\(connection.place) is connected read-only", remedy: "Connect it again with --writable to change production")
+                .notPermitted, "\(connection.place) is connected read-only",
+                remedy: "Connect it again with --writable to change production")
         }
         if yes { return }
         guard isatty(STDIN_FILENO) == 1 else {
-            throw CommandFailure(.usage, "\(report.items.count) changes would be sent to \(connection.place)", remedy: "Add --yes to send them")
+            throw CommandFailure(
+                .usage, "\(report.items.count) changes would be sent to \(connection.place)",
+                remedy: "Add --yes to send them")
         }
         say(report, verb: "to be sent")
         Output.write("Send them to \(connection.place)? [y/N] ")
@@ -184,15 +195,21 @@ struct PushCommand: AsyncParsableCommand {
                 table: [["CHANGE", "DATABASE", "ZONE", "RECORD", "FIELDS"]]
                     + report.items.map { item in
                         [
-                            item.act.rawValue, item.scope.rawValue, item.recordID.zoneID.zoneName.string, item.recordID.recordName.string,
+                            item.act.rawValue, item.scope.rawValue, item.recordID.zoneID.zoneName.string,
+                            item.recordID.recordName.string,
                             item.fields.sorted().map(\.string).joined(separator: " "),
                         ]
                     })
         }
         Output.note("\(Output.grouped(report.items.count)) \(verb).")
         for edit in report.conflicts {
-            let (mine, theirs) = (edit.mine == nil ? "deleted here" : "changed here", edit.theirs?.record == nil ? "deleted in the origin" : "changed in the origin")
-            Output.note("Conflict: '\(edit.recordID.recordName)' was \(mine) and \(theirs). Choose with --keep-mine or --keep-theirs.")
+            let (mine, theirs) = (
+                edit.mine == nil ? "deleted here" : "changed here",
+                edit.theirs?.record == nil ? "deleted in the origin" : "changed in the origin"
+            )
+            Output.note(
+                "Conflict: '\(edit.recordID.recordName)' was \(mine) and \(theirs). Choose with --keep-mine or --keep-theirs."
+            )
         }
         for (recordID, reason) in report.refused.sorted(by: { $0.key.recordName < $1.key.recordName }) {
             Output.note("Not sent: '\(recordID.recordName)': \(reason).")
@@ -233,39 +250,49 @@ struct PushCommand: AsyncParsableCommand {
 
 /// The connected container of a mirror, and the local copy.
 struct MirrorOrigin: ParsableArguments {
-    @Argument(help: "The connected container, such as iCloud.com.example.App.", transform: { try ContainerID(argument: $0) })
+    @Argument(
+        help: "The connected container, such as iCloud.com.example.App.", transform: { try ContainerID(argument: $0) })
     var container: ContainerID
 
     @Option(help: "The container's environment.")
     var environment: Environment = .development
 
     @Option(
-        name: .customLong("into"), help: ArgumentHelp("The container of the copy. (default: the same with .mirror at its end)", valueName: "identifier"),
+        name: .customLong("into"),
+        help: ArgumentHelp(
+            "The container of the copy. (default: the same with .mirror at its end)", valueName: "identifier"),
         transform: { try ContainerID(argument: $0) })
     var copy: ContainerID?
 
     @OptionGroup var store: StoreOptions
 
     /// Opens the data folder and the connection.
-    /// - Throws: `CommandFailure` if the container is not connected, CloudKit does not answer, or a server has the folder open.
+    /// - Throws: `CommandFailure` if the container is not connected, CloudKit does not answer, or a server has the
+    ///   folder open.
     func withMirror<Value>(
-        _ options: (inout MirrorOptions) throws -> Void = { _ in }, _ work: (ContainerMirror, ContainerConnection) async throws -> Value
+        _ options: (inout MirrorOptions) throws -> Void = { _ in },
+        _ work: (ContainerMirror, ContainerConnection) async throws -> Value
     ) async throws -> Value {
         guard let copy = copy ?? container.mirror else {
-            throw CommandFailure(.usage, "The name of the container is too long for a copy beside it", remedy: "Choose a name with --into")
+            throw CommandFailure(
+                .usage, "The name of the container is too long for a copy beside it",
+                remedy: "Choose a name with --into")
         }
         return try await store.withStore(isNew: true) { open in
             guard let folder = open as? DataFolder.Store else {
                 throw CommandFailure(
-                    .tryAgain, "A running server has the data open, and this command needs the folder itself", code: "SERVER_RUNNING",
+                    .tryAgain, "A running server has the data open, and this command needs the folder itself",
+                    code: "SERVER_RUNNING",
                     remedy: "Stop the server, or use another folder with --data")
             }
             guard copy != container, folder.accounts.connections(of: copy).isEmpty else {
-                throw CommandFailure(.usage, "\(copy) is connected, so the copy needs another name", remedy: "Choose one with --into")
+                throw CommandFailure(
+                    .usage, "\(copy) is connected, so the copy needs another name", remedy: "Choose one with --into")
             }
             guard let engine = try folder.containers.connected(container, environment) else {
                 throw CommandFailure(
-                    .failed, "\(container) is not connected", code: "NOT_FOUND", remedy: "Connect it with skylight connect \(container)")
+                    .failed, "\(container) is not connected", code: "NOT_FOUND",
+                    remedy: "Connect it with skylight connect \(container)")
             }
             let connection = engine.connection
             var settings = MirrorOptions(scopes: connection.reach)
@@ -284,7 +311,9 @@ struct MirrorOrigin: ParsableArguments {
     }
 
     /// Shows the progress while something is done.
-    static func showing<Value: Sendable>(_ mirror: ContainerMirror, _ work: @Sendable () async throws -> Value) async throws -> Value {
+    static func showing<Value: Sendable>(_ mirror: ContainerMirror, _ work: @Sendable () async throws -> Value)
+        async throws -> Value
+    {
         let bar = ProgressBar()
         defer { bar.finish() }
         let progress = mirror.progress

@@ -58,11 +58,15 @@ struct MoveCommand: AsyncParsableCommand {
         do {
             if StoreAddress.isOne(place) { return try SQLRecordEngine(postgreSQL: place, isAlone: true) }
             if mustExist, !FileManager.default.fileExists(atPath: place) {
-                throw CommandFailure(.noInput, "There is no folder '\(place)'", remedy: "Name the data folder that has the containers with --from")
+                throw CommandFailure(
+                    .noInput, "There is no folder '\(place)'",
+                    remedy: "Name the data folder that has the containers with --from")
             }
             return try SQLRecordEngine(folder: URL(filePath: place, directoryHint: .isDirectory))
         } catch let error as DatabaseUnavailable {
-            throw CommandFailure(.unavailable, error.description, code: "STORE_NOT_AVAILABLE", remedy: "Check the address, and that PostgreSQL answers")
+            throw CommandFailure(
+                .unavailable, error.description, code: "STORE_NOT_AVAILABLE",
+                remedy: "Check the address, and that PostgreSQL answers")
         }
     }
 
@@ -88,10 +92,16 @@ struct MoveCommand: AsyncParsableCommand {
                 }
             }
         } else {
-            for store in copied { Output.say("\(store.container) (\(store.environment.rawValue)): \(Output.grouped(store.rows)) rows copied.") }
+            for store in copied {
+                Output.say(
+                    "\(store.container) (\(store.environment.rawValue)): \(Output.grouped(store.rows)) rows copied.")
+            }
             let refused = copied.reduce(0) { $0 + $1.encryptedInPublic }
             if let sentence = RecordFinding.encryptedInPublic(refused) { Output.say(sentence) }
-            if copied.isEmpty { Output.say("There is no container in \(StoreAddress.isOne(from) ? "the database" : from); nothing was copied.") }
+            if copied.isEmpty {
+                Output.say(
+                    "There is no container in \(StoreAddress.isOne(from) ? "the database" : from); nothing was copied.")
+            }
         }
     }
 }

@@ -28,14 +28,19 @@ struct NotificationsCommand: AsyncParsableCommand {
     @Flag(help: "Wait for notifications until Ctrl-C.")
     var follow = false
 
-    @Option(help: ArgumentHelp("Continue after this one, from the last line of an earlier run. (default: new ones only)", valueName: "number"))
+    @Option(
+        help: ArgumentHelp(
+            "Continue after this one, from the last line of an earlier run. (default: new ones only)",
+            valueName: "number"))
     var since: Int64?
 
     @OptionGroup var store: StoreOptions
 
     func validate() throws {
         if !follow { throw ValidationError("Notifications are told as they fire: add --follow.") }
-        if since.map({ $0 < 0 }) == true { throw ValidationError("--since is negative; use the number of an earlier run's last line.") }
+        if since.map({ $0 < 0 }) == true {
+            throw ValidationError("--since is negative; use the number of an earlier run's last line.")
+        }
     }
 
     func run() async throws {

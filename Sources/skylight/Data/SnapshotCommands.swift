@@ -34,7 +34,9 @@ struct SnapshotSaveCommand: AsyncParsableCommand {
             try await store.checkExists(options.container, options.environment)
             let bar = ProgressBar()
             defer { bar.finish() }
-            return try await folder.save(name, of: store.snapshotSource(options.container, options.environment)) { bar.show($0) }
+            return try await folder.save(name, of: store.snapshotSource(options.container, options.environment)) {
+                bar.show($0)
+            }
         }
         if options.store.json { return Output.say { $0.members(of: snapshot) } }
         Output.say("Saved '\(snapshot.name)' of \(options.place): \(snapshot.words).")
@@ -56,7 +58,8 @@ extension Snapshot {
         let records = "\(Output.grouped(recordCount)) record\(recordCount == 1 ? "" : "s")"
         let users = userCount == 0 ? "" : " of \(Output.grouped(userCount)) user\(userCount == 1 ? "" : "s")"
         if assets.references == 0 { return records + users }
-        return "\(records)\(users), \(Output.grouped(assets.references)) asset\(assets.references == 1 ? "" : "s") with \(ByteCount(assets.bytes))"
+        return
+            "\(records)\(users), \(Output.grouped(assets.references)) asset\(assets.references == 1 ? "" : "s") with \(ByteCount(assets.bytes))"
     }
 }
 
@@ -68,7 +71,9 @@ extension JSONWriter {
         member("saved", snapshot.saved.milliseconds)
         member("records", Int64(snapshot.recordCount))
         name("types")
-        object { writer in for (type, count) in snapshot.records.sorted(by: { $0.key < $1.key }) { writer.member(type, Int64(count)) } }
+        object { writer in
+            for (type, count) in snapshot.records.sorted(by: { $0.key < $1.key }) { writer.member(type, Int64(count)) }
+        }
         member("users", Int64(snapshot.userCount))
         member("assets", Int64(snapshot.assets.references))
         member("assetBytes", snapshot.assets.bytes)
@@ -95,10 +100,17 @@ struct SnapshotListCommand: AsyncParsableCommand {
                 writer.array { writer in for snapshot in snapshots { writer.object { $0.members(of: snapshot) } } }
             }
         }
-        if snapshots.isEmpty { return Output.say("There are no snapshots of \(options.place). 'skylight snapshot save NAME' saves one.") }
-        Output.say(table: [["saved (UTC)", "records", "users", "name"]] + snapshots.map { snapshot in
-            [Output.moment(snapshot.saved), Output.grouped(snapshot.recordCount), Output.grouped(snapshot.userCount), snapshot.name]
-        })
+        if snapshots.isEmpty {
+            return Output.say("There are no snapshots of \(options.place). 'skylight snapshot save NAME' saves one.")
+        }
+        Output.say(
+            table: [["saved (UTC)", "records", "users", "name"]]
+                + snapshots.map { snapshot in
+                    [
+                        Output.moment(snapshot.saved), Output.grouped(snapshot.recordCount),
+                        Output.grouped(snapshot.userCount), snapshot.name,
+                    ]
+                })
     }
 }
 
@@ -126,7 +138,8 @@ struct SnapshotDeleteCommand: AsyncParsableCommand {
         let snapshot = try folder.snapshot(named: name)
         guard yes else {
             throw CommandFailure(
-                .usage, "The snapshot '\(snapshot.name)' of \(options.place) would be deleted: \(snapshot.words)", code: "CONFIRMATION_NEEDED",
+                .usage, "The snapshot '\(snapshot.name)' of \(options.place) would be deleted: \(snapshot.words)",
+                code: "CONFIRMATION_NEEDED",
                 remedy: "Add --yes to confirm")
         }
         try folder.delete(snapshot)
@@ -199,7 +212,8 @@ struct SnapshotImportCommand: AsyncParsableCommand {
     var file: String
 
     @Option(
-        help: ArgumentHelp("Another container. (default: that of the snapshot)", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
+        help: ArgumentHelp("Another container. (default: that of the snapshot)", valueName: "identifier"),
+        transform: { try ContainerID(argument: $0) })
     var container: ContainerID?
 
     @Option(help: "The other environment. (default: that of the snapshot)")
@@ -237,7 +251,8 @@ struct SnapshotImportCommand: AsyncParsableCommand {
         if let report {
             for line in report.lines(of: snapshot, in: place) { Output.say(line) }
         } else {
-            Output.say("Nothing else was changed. 'skylight snapshot compare' and 'skylight snapshot restore' continue.")
+            Output.say(
+                "Nothing else was changed. 'skylight snapshot compare' and 'skylight snapshot restore' continue.")
         }
     }
 }
@@ -247,7 +262,8 @@ struct SnapshotImportCommand: AsyncParsableCommand {
 /// The options of the commands for snapshots: the environment, and the data folder that has its snapshots.
 struct SnapshotOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
+        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"),
+        transform: { try ContainerID(argument: $0) })
     var container: ContainerID
 
     @Option(help: "The container's environment.")
@@ -288,17 +304,25 @@ extension OpenStore {
     func snapshotSource(_ container: ContainerID, _ environment: Environment) async throws -> SnapshotSource {
         if try await accounts.connections().contains(where: { $0.container == container }) {
             throw CommandFailure(
-                .failed, "\(container) is in iCloud, and snapshots are of containers on this machine", code: "BAD_REQUEST",
+                .failed, "\(container) is in iCloud, and snapshots are of containers on this machine",
+                code: "BAD_REQUEST",
                 remedy: "Copy it with skylight mirror, then save a snapshot of the mirror")
         }
         var users: [ExportHeader.User] = []
         for (user, _) in try await accounts.seenUsers() where !user.isServerKey {
             // A running server does not tell which users it knows. Then a database without anything says it.
-            if engine.can(.knowUsers), try await !engine.knows(user.userRecordName, in: container, environment) { continue }
+            if engine.can(.knowUsers), try await !engine.knows(user.userRecordName, in: container, environment) {
+                continue
+            }
             users.append(ExportHeader.User(userRecordName: user.userRecordName, handle: user.handle))
         }
-        let production = environment == .development ? try await schema(of: .production, in: SchemaAccess(container: container)) : .initial
-        return SnapshotSource(container, environment, users: users, transport: try await assets(container, environment).transport(), production: production) { scope, user in
+        let production =
+            environment == .development
+            ? try await schema(of: .production, in: SchemaAccess(container: container)) : .initial
+        return SnapshotSource(
+            container, environment, users: users, transport: try await assets(container, environment).transport(),
+            production: production
+        ) { scope, user in
             let address = DatabaseAddress(container: container, environment: environment, scope: scope)
             return try await database(address, as: user.map { $0.handle ?? $0.userRecordName.string })
         }

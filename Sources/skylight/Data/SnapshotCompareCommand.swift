@@ -43,7 +43,8 @@ struct SnapshotCompareCommand: AsyncParsableCommand {
                 writer.members(of: comparison)
             }
         } else if comparison.isEmpty {
-            Output.say("No difference between '\(name)' and \(other.map { "'\($0)'" } ?? "the present") of \(options.place).")
+            Output.say(
+                "No difference between '\(name)' and \(other.map { "'\($0)'" } ?? "the present") of \(options.place).")
         } else {
             Output.say("--- \(name)")
             Output.say("+++ \(other ?? "the present")")
@@ -62,14 +63,18 @@ struct SnapshotCompareCommand: AsyncParsableCommand {
             try await store.checkExists(options.container, options.environment)
             let bar = ProgressBar()
             defer { bar.finish() }
-            return try await folder.compare(before, withPresentOf: store.snapshotSource(options.container, options.environment)) { bar.show($0) }
+            return try await folder.compare(
+                before, withPresentOf: store.snapshotSource(options.container, options.environment)
+            ) { bar.show($0) }
         }
     }
 
     /// Status 1 means that there are differences, so errors must use another status.
     private static func otherThanDifferent(_ error: any Error) -> any Error {
         guard let failure = CommandFailure(error), failure.status == .failed else { return error }
-        return CommandFailure(failure.code == "NOT_FOUND" ? .noInput : .badData, failure.reason, code: failure.code, remedy: failure.remedy)
+        return CommandFailure(
+            failure.code == "NOT_FOUND" ? .noInput : .badData, failure.reason, code: failure.code,
+            remedy: failure.remedy)
     }
 }
 
@@ -86,7 +91,8 @@ extension SnapshotComparison.Kind {
 extension SnapshotComparison.Counts {
     /// `2 added, 1 changed`
     var words: String {
-        SnapshotComparison.Kind.allCases.filter { self[$0] > 0 }.map { "\(Output.grouped(self[$0])) \($0.rawValue)" }.joined(separator: ", ")
+        SnapshotComparison.Kind.allCases.filter { self[$0] > 0 }.map { "\(Output.grouped(self[$0])) \($0.rawValue)" }
+            .joined(separator: ", ")
     }
 }
 
@@ -99,10 +105,14 @@ extension SnapshotComparison {
             for kind in Kind.allCases {
                 let named = entries.filter { $0.recordType == type && $0.kind == kind }
                 lines += named.map { "  \(kind.mark) \($0.words)" }
-                if counts[kind] > named.count { lines.append("  \(kind.mark) … and \(Output.grouped(counts[kind] - named.count)) more") }
+                if counts[kind] > named.count {
+                    lines.append("  \(kind.mark) … and \(Output.grouped(counts[kind] - named.count)) more")
+                }
             }
         }
-        lines += zones.map { "\($0.kind.mark) zone \($0.zoneName) of \($0.user.handle ?? $0.user.userRecordName.string)" }
+        lines += zones.map {
+            "\($0.kind.mark) zone \($0.zoneName) of \($0.user.handle ?? $0.user.userRecordName.string)"
+        }
         if subscriptions.total > 0 { lines.append("Subscriptions: \(subscriptions.words)") }
         if keyValues.total > 0 { lines.append("Keys of key-value stores: \(keyValues.words)") }
         return lines + SchemaChangeLines.lines(for: schema)
@@ -114,7 +124,8 @@ extension SnapshotComparison.Entry {
     fileprivate var words: String {
         let zone = zoneID.isDefault ? "" : " in \(zoneID.zoneName)"
         let owner = user.map { " of \($0.handle ?? $0.userRecordName.string)" } ?? " (public)"
-        return "\(recordName)\(zone)\(owner)" + (fields.isEmpty ? "" : ": \(fields.map(\.string).joined(separator: ", "))")
+        return "\(recordName)\(zone)\(owner)"
+            + (fields.isEmpty ? "" : ": \(fields.map(\.string).joined(separator: ", "))")
     }
 }
 

@@ -36,7 +36,8 @@ struct SnapshotRestoreCommand: AsyncParsableCommand {
         let watch = folder.abandonedAtSignals()
         defer { watch.cancel() }
         let isReal = yes && !dryRun
-        let (plan, report) = try await options.store.withStore(isNew: false) { store -> (SnapshotComparison?, SnapshotRestoreReport?) in
+        let (plan, report) = try await options.store.withStore(isNew: false) {
+            store -> (SnapshotComparison?, SnapshotRestoreReport?) in
             let source = try await store.snapshotSource(options.container, options.environment)
             let restorer = try SnapshotRestorer(snapshot, in: folder, into: source)
             let bar = ProgressBar()
@@ -55,7 +56,10 @@ struct SnapshotRestoreCommand: AsyncParsableCommand {
             }
         }
         for line in plan.lines { Output.say(line) }
-        Output.say(plan.isEmpty ? "\(options.place) has the state of '\(snapshot.name)' already. Nothing was changed." : "Nothing was changed.")
+        Output.say(
+            plan.isEmpty
+                ? "\(options.place) has the state of '\(snapshot.name)' already. Nothing was changed."
+                : "Nothing was changed.")
     }
 
     private func needsConfirmation(_ plan: SnapshotComparison) -> CommandFailure {
@@ -63,7 +67,8 @@ struct SnapshotRestoreCommand: AsyncParsableCommand {
             .usage,
             "Restoring '\(name)' changes \(options.place)\(plan.records.total == 0 ? "" : " (records: \(plan.records.words))"), and expires all its change "
                 + "tokens: clients fetch everything again",
-            code: "CONFIRMATION_NEEDED", remedy: "Add --yes to confirm. The present is saved before, as a snapshot that undoes it")
+            code: "CONFIRMATION_NEEDED",
+            remedy: "Add --yes to confirm. The present is saved before, as a snapshot that undoes it")
         failure.details = plan.lines
         failure.members = { $0.members(of: plan) }
         return failure
@@ -83,13 +88,16 @@ struct SnapshotRestoreCommand: AsyncParsableCommand {
 
 extension SnapshotRestoreReport {
     func lines(of snapshot: Snapshot, in place: String) -> [String] {
-        let records = "\(Output.grouped(saved)) record\(saved == 1 ? "" : "s") saved, \(Output.grouped(deleted)) deleted"
+        let records =
+            "\(Output.grouped(saved)) record\(saved == 1 ? "" : "s") saved, \(Output.grouped(deleted)) deleted"
         var lines = ["Restored '\(snapshot.name)' in \(place): \(records)."]
         if deletedZones > 0 { lines.append("Zones deleted: \(Output.grouped(deletedZones)).") }
         if schemaChanges > 0 { lines.append("Changes of the schema: \(Output.grouped(schemaChanges)).") }
         if hasExpiredTokens { lines.append("All change tokens have expired: clients fetch everything again.") }
         lines += notes
-        if let remaining, !remaining.hasEqualData { lines.append("Still different: \(remaining.lines.joined(separator: "\n  "))") }
+        if let remaining, !remaining.hasEqualData {
+            lines.append("Still different: \(remaining.lines.joined(separator: "\n  "))")
+        }
         if let before { lines.append("The state before is the snapshot '\(before)'.") }
         return lines
     }

@@ -32,20 +32,25 @@ struct SubscriptionsListCommand: AsyncParsableCommand {
                 }
             }
         }
-        if subscriptions.isEmpty { return Output.say("\(database.user) has no subscriptions in the \(scope.rawValue) database.") }
-        Output.say(table: [["SUBSCRIPTION", "KIND", "ZONE", "TYPE", "ON", "NOTIFICATION"]] + subscriptions.map(Self.row))
+        if subscriptions.isEmpty {
+            return Output.say("\(database.user) has no subscriptions in the \(scope.rawValue) database.")
+        }
+        Output.say(
+            table: [["SUBSCRIPTION", "KIND", "ZONE", "TYPE", "ON", "NOTIFICATION"]] + subscriptions.map(Self.row))
     }
 
     private static func row(_ subscription: Subscription) -> [String] {
         let (kind, recordType, events): (String, Name?, [Subscription.Event]) =
             switch subscription.subject {
-            case .query(let subject): ("query", subject.query.recordType, Subscription.Event.allCases.filter(subject.firesOn.contains))
+            case .query(let subject):
+                ("query", subject.query.recordType, Subscription.Event.allCases.filter(subject.firesOn.contains))
             case .zone(_, let recordType): ("zone", recordType, [])
             case .database(let recordType): ("database", recordType, [])
             }
         let info = subscription.notificationInfo
         return [
-            subscription.subscriptionID.string, kind, subscription.zoneID?.zoneName.string ?? "all", recordType?.string ?? "all",
+            subscription.subscriptionID.string, kind, subscription.zoneID?.zoneName.string ?? "all",
+            recordType?.string ?? "all",
             events.isEmpty ? "every change" : events.map(\.rawValue).joined(separator: ", "),
             info.map { $0.alertBody ?? $0.alertLocalizationKey ?? "silent" } ?? "none",
         ]
@@ -81,7 +86,8 @@ struct SubscriptionsCreateCommand: AsyncParsableCommand {
     @Flag(help: "End the subscription with its first notification.")
     var once = false
 
-    @Option(help: ArgumentHelp("The text of the notification. (default: none; a silent notification)", valueName: "text"))
+    @Option(
+        help: ArgumentHelp("The text of the notification. (default: none; a silent notification)", valueName: "text"))
     var alert: String?
 
     @Option(help: ArgumentHelp("Read the subscription from a JSON file.", valueName: "file"))
@@ -106,8 +112,10 @@ struct SubscriptionsCreateCommand: AsyncParsableCommand {
         let subscription = try self.subscription()
         let saved = try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(scope), as: database.user)
-            guard case .save(let saved)? = try await target.modifySubscriptions([.save(subscription)]).first?.get() else {
-                throw CommandFailure(.failed, "The store did not say whether the subscription is saved", code: "INTERNAL_ERROR")
+            guard case .save(let saved)? = try await target.modifySubscriptions([.save(subscription)]).first?.get()
+            else {
+                throw CommandFailure(
+                    .failed, "The store did not say whether the subscription is saved", code: "INTERNAL_ERROR")
             }
             return saved
         }
@@ -140,7 +148,9 @@ struct SubscriptionsCreateCommand: AsyncParsableCommand {
         info.shouldSendContentAvailable = alert == nil
         let subject: Subscription.Subject =
             if let recordType, !on.isEmpty {
-                .query(Subscription.RecordSubject(Query(recordType: recordType), firesOn: Set(on), firesOnce: once, zoneID: zoneID))
+                .query(
+                    Subscription.RecordSubject(
+                        Query(recordType: recordType), firesOn: Set(on), firesOnce: once, zoneID: zoneID))
             } else if let zoneID {
                 .zone(zoneID, recordType: recordType)
             } else {

@@ -4,7 +4,8 @@ import Records
 
 struct ZoneListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the zones of a database, with counts of records and deletions, and participants.",
+        commandName: "list",
+        abstract: "List the zones of a database, with counts of records and deletions, and participants.",
         discussion: """
             Example:
               skylight zone list --container iCloud.com.example.Shopping --user ada
@@ -32,7 +33,9 @@ struct ZoneListCommand: AsyncParsableCommand {
             var rows: [Row] = []
             for zone in try await target.zones() {
                 var participants: [ZoneParticipant] = []
-                if scope == .private, !zone.zoneID.isDefault, target.can(.shareRecords) { participants = try await target.participants(of: zone.zoneID) }
+                if scope == .private, !zone.zoneID.isDefault, target.can(.shareRecords) {
+                    participants = try await target.participants(of: zone.zoneID)
+                }
                 rows.append(
                     Row(
                         zone: zone, owner: zone.zoneID.ownerRecordName.map(handle),
@@ -48,10 +51,13 @@ struct ZoneListCommand: AsyncParsableCommand {
         if rows.isEmpty { return Output.say("The \(scope.rawValue) database of \(database.user) has no zones.") }
         var table = [["ZONE", "OWNER", "RECORDS", "DELETIONS", "SHARED WITH"]]
         for row in rows {
-            let shown = row.participants.map { "\($0.handle) (\($0.permission == .readOnly ? "read-only" : "read-write"))" }
+            let shown = row.participants.map {
+                "\($0.handle) (\($0.permission == .readOnly ? "read-only" : "read-write"))"
+            }
             table.append([
                 row.zone.zoneID.zoneName.string, row.owner ?? "–", row.counts.map { Output.grouped($0.total) } ?? "–",
-                row.counts.map { Output.grouped($0.deletions) } ?? "–", shown.isEmpty ? "–" : shown.joined(separator: ", "),
+                row.counts.map { Output.grouped($0.deletions) } ?? "–",
+                shown.isEmpty ? "–" : shown.joined(separator: ", "),
             ])
         }
         Output.say(table: table)
@@ -71,7 +77,9 @@ struct ZoneListCommand: AsyncParsableCommand {
                         if let counts = row.counts {
                             writer.name("records")
                             writer.object { writer in
-                                for (name, count) in counts.records.sorted(by: { $0.key < $1.key }) { writer.member(name, Int64(count)) }
+                                for (name, count) in counts.records.sorted(by: { $0.key < $1.key }) {
+                                    writer.member(name, Int64(count))
+                                }
                             }
                             writer.member("deletions", Int64(counts.deletions))
                         }
@@ -106,7 +114,9 @@ struct ZoneShareCommand: AsyncParsableCommand {
     @Argument(help: "The zone's name.")
     var zone: String
 
-    @Option(name: .customLong("with"), help: ArgumentHelp("The other user. An unknown user is created.", valueName: "handle"))
+    @Option(
+        name: .customLong("with"),
+        help: ArgumentHelp("The other user. An unknown user is created.", valueName: "handle"))
     var participant: String
 
     @Option(help: "The permission of the other user.")
@@ -119,7 +129,9 @@ struct ZoneShareCommand: AsyncParsableCommand {
         try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(.private), as: database.user)
             let other = try await store.caller(named: participant).userRecordName
-            if other == target.caller.userRecordName { throw CommandFailure(.usage, "The zone is \(participant)'s own: share it with another user") }
+            if other == target.caller.userRecordName {
+                throw CommandFailure(.usage, "The zone is \(participant)'s own: share it with another user")
+            }
             let guest = ZoneParticipant(userRecordName: other, permission: permission)
             try await target.share(ZoneID(zoneName: Name(zone)), with: guest, on: store.engine)
         }
@@ -130,7 +142,8 @@ struct ZoneShareCommand: AsyncParsableCommand {
                 writer.member("permission", permission.rawValue)
             }
         } else {
-            Output.say("\(participant) now sees zone \(zone) of \(database.user) (\(permission.defaultValueDescription)).")
+            Output.say(
+                "\(participant) now sees zone \(zone) of \(database.user) (\(permission.defaultValueDescription)).")
         }
     }
 }
@@ -245,7 +258,9 @@ struct ZoneRemovalOptions: ParsableArguments {
                 if let count { writer.member("records", Int64(count)) }
             }
         } else {
-            Output.say("Zone \(zone) of \(database.user) was \(participle)\(count.map { ", with \(Output.grouped($0)) records" } ?? "").")
+            Output.say(
+                "Zone \(zone) of \(database.user) was \(participle)\(count.map { ", with \(Output.grouped($0)) records" } ?? "")."
+            )
         }
     }
 }

@@ -33,20 +33,26 @@ struct SchemaDeployCommand: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
 
     func validate() throws {
-        if database.environment == .production { throw ValidationError("only development can be deployed: remove --environment.") }
+        if database.environment == .production {
+            throw ValidationError("only development can be deployed: remove --environment.")
+        }
     }
 
     func run() async throws {
         let (waits, isQuiet) = (wait, store.json)
-        let (plan, builds): (SchemaDeploymentPlan, IndexesUnderWay?) = try await store.withStore(isNew: false) { store in
+        let (plan, builds): (SchemaDeploymentPlan, IndexesUnderWay?) = try await store.withStore(isNew: false) {
+            store in
             let development = try await store.existingSchema(of: .development, in: database.schemas)
-            let plan = SchemaDeploymentPlan(from: development, to: try await store.schema(of: .production, in: database.schemas))
+            let plan = SchemaDeploymentPlan(
+                from: development, to: try await store.schema(of: .production, in: database.schemas))
             if let refusal = plan.refusal, !dryRun { throw refusal }
             if dryRun || plan.isEmpty { return (plan, nil) }
             if !plan.indexLosses.isEmpty, !yes { throw Self.needsConfirmation(plan) }
             if !isQuiet { say(plan) }
             let editing = try await store.schemaDatabase(.production, in: database.schemas)
-            _ = try await store.change(editing, showingProgress: waits) { try await $0.deploy(development, waitingForIndexes: waits) }
+            _ = try await store.change(editing, showingProgress: waits) {
+                try await $0.deploy(development, waitingForIndexes: waits)
+            }
             return (plan, try await store.indexesUnderWay(editing))
         }
         if store.json {
@@ -58,7 +64,9 @@ struct SchemaDeployCommand: AsyncParsableCommand {
             if let refusal = plan.refusal {
                 Output.say("\(refusal.reason).")
             } else {
-                for change in plan.indexLosses { Output.say("Warning: \(change.line); queries of existing clients may need it.") }
+                for change in plan.indexLosses {
+                    Output.say("Warning: \(change.line); queries of existing clients may need it.")
+                }
                 Output.say("Would deploy \(SchemaChangeLines.count(plan.lines.count)). Nothing was changed.")
             }
         } else {
@@ -70,13 +78,16 @@ struct SchemaDeployCommand: AsyncParsableCommand {
     }
 
     private func say(_ plan: SchemaDeploymentPlan) {
-        for line in SchemaChangeLines.lines(for: plan.difference) + SchemaChangeLines.lines(for: plan.respellings) { Output.say(line) }
+        for line in SchemaChangeLines.lines(for: plan.difference) + SchemaChangeLines.lines(for: plan.respellings) {
+            Output.say(line)
+        }
     }
 
     private static func needsConfirmation(_ plan: SchemaDeploymentPlan) -> CommandFailure {
         let changes = plan.indexLosses
         var failure = CommandFailure(
-            .usage, "Deploying would remove indexes that queries of existing clients may need", code: "CONFIRMATION_NEEDED",
+            .usage, "Deploying would remove indexes that queries of existing clients may need",
+            code: "CONFIRMATION_NEEDED",
             remedy: "Add --yes to confirm, or add the indexes to development to keep them")
         failure.details = changes.map(\.line)
         failure.members = { writer in
@@ -137,7 +148,8 @@ struct SchemaResetCommand: AsyncParsableCommand {
         var total: Int { records.reduce(0) { $0 + $1.count } }
 
         var lines: [String] {
-            records.filter { $0.count > 0 }.map { "\($0.type): \(SchemaResetCommand.records($0.count))" } + difference.lines
+            records.filter { $0.count > 0 }.map { "\($0.type): \(SchemaResetCommand.records($0.count))" }
+                + difference.lines
         }
 
         func write(into writer: inout JSONWriter) {
@@ -151,13 +163,16 @@ struct SchemaResetCommand: AsyncParsableCommand {
 
     func run() async throws {
         if database.environment == .production {
-            throw CommandFailure(.notPermitted, "Production can't be reset; only development can", remedy: "Remove --environment")
+            throw CommandFailure(
+                .notPermitted, "Production can't be reset; only development can", remedy: "Remove --environment")
         }
         let loss: Loss = try await store.withStore(isNew: false) { store in
             let before = try await store.existingSchema(of: .development, in: database.schemas)
             let production = try await store.schema(of: .production, in: database.schemas)
             let editing = try await store.schemaDatabase(.development, in: database.schemas)
-            let loss = Loss(records: try await Self.records(of: before, in: editing), difference: SchemaDifference(from: before, to: production))
+            let loss = Loss(
+                records: try await Self.records(of: before, in: editing),
+                difference: SchemaDifference(from: before, to: production))
             if dryRun { return loss }
             guard yes else { throw needsConfirmation(loss) }
             _ = try await editing.reset(to: production)
@@ -194,10 +209,14 @@ struct SchemaResetCommand: AsyncParsableCommand {
     }
 
     /// The record counts by type, in all databases of all users.
-    private static func records(of schema: Schema, in editing: any RecordDatabase) async throws -> [(type: Name, count: Int)] {
+    private static func records(of schema: Schema, in editing: any RecordDatabase) async throws -> [(
+        type: Name, count: Int
+    )] {
         guard editing.can(.measureTypes) else { return [] }
         var records: [(Name, Int)] = []
-        for type in schema.sortedTypes { records.append((type.name, try await editing.valueCounts(of: [], in: type.name).records)) }
+        for type in schema.sortedTypes {
+            records.append((type.name, try await editing.valueCounts(of: [], in: type.name).records))
+        }
         return records
     }
 }

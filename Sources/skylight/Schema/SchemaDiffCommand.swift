@@ -23,11 +23,13 @@ struct SchemaDiffCommand: AsyncParsableCommand {
 
     @Option(
         name: [.customLong("file"), .customShort("f")],
-        help: ArgumentHelp("A schema file (.ckdb); - is standard input. Can be given twice, to compare two files.", valueName: "file"))
+        help: ArgumentHelp(
+            "A schema file (.ckdb); - is standard input. Can be given twice, to compare two files.", valueName: "file"))
     var files: [String] = []
 
     @Option(
-        help: ArgumentHelp("The container, such as iCloud.com.example.App. Two files need none.", valueName: "identifier"),
+        help: ArgumentHelp(
+            "The container, such as iCloud.com.example.App. Two files need none.", valueName: "identifier"),
         transform: { try ContainerID(argument: $0) })
     var container: ContainerID?
 
@@ -44,8 +46,12 @@ struct SchemaDiffCommand: AsyncParsableCommand {
 
     func validate() throws {
         if files.count > 2 { throw ValidationError("--file can be given at most twice.") }
-        if files.count == 2, container != nil { throw ValidationError("two files are compared with each other: remove --container, or one --file.") }
-        if files.count < 2, container == nil { throw ValidationError("there is nothing to compare with: add --container, or a second --file.") }
+        if files.count == 2, container != nil {
+            throw ValidationError("two files are compared with each other: remove --container, or one --file.")
+        }
+        if files.count < 2, container == nil {
+            throw ValidationError("there is nothing to compare with: add --container, or a second --file.")
+        }
         if files == ["-", "-"] { throw ValidationError("standard input can be read only once.") }
     }
 
@@ -68,7 +74,9 @@ struct SchemaDiffCommand: AsyncParsableCommand {
         } else {
             Output.say("--- \(sides.from.name)")
             Output.say("+++ \(sides.to.name)")
-            for line in SchemaChangeLines.lines(for: difference) + SchemaChangeLines.lines(for: respellings) { Output.say(line) }
+            for line in SchemaChangeLines.lines(for: difference) + SchemaChangeLines.lines(for: respellings) {
+                Output.say(line)
+            }
         }
         if isDifferent { throw ExitCode(ExitStatus.failed.rawValue) }
     }
@@ -80,10 +88,15 @@ struct SchemaDiffCommand: AsyncParsableCommand {
         do {
             return try await store.withStore(isNew: false) { store -> (from: Side, to: Side) in
                 let own = Side(
-                    name: "\(container) (\(environment.rawValue))", schema: try await store.existingSchema(of: environment, in: place))
+                    name: "\(container) (\(environment.rawValue))",
+                    schema: try await store.existingSchema(of: environment, in: place))
                 if let file = sides.first { return (own, file) }
                 let other: Environment = environment == .development ? .production : .development
-                return (Side(name: "\(container) (\(other.rawValue))", schema: try await store.schema(of: other, in: place)), own)
+                return (
+                    Side(
+                        name: "\(container) (\(other.rawValue))", schema: try await store.schema(of: other, in: place)),
+                    own
+                )
             }
         } catch {
             throw Self.otherThanDifferent(error)
@@ -93,7 +106,9 @@ struct SchemaDiffCommand: AsyncParsableCommand {
     /// Status 1 means that the schemas differ, so errors must use another status, even for a damaged store.
     private static func otherThanDifferent(_ error: any Error) -> any Error {
         guard let failure = CommandFailure(error), failure.status == .failed else { return error }
-        return CommandFailure(failure.code == "NOT_FOUND" ? .noInput : .badData, failure.reason, code: failure.code, remedy: failure.remedy)
+        return CommandFailure(
+            failure.code == "NOT_FOUND" ? .noInput : .badData, failure.reason, code: failure.code,
+            remedy: failure.remedy)
     }
 }
 
@@ -134,12 +149,17 @@ enum SchemaChangeLines {
         case .removeType(let type): items(of: type).map { "    - \($0)" }
         case .addField(let key, let definition, _): ["    + \(text(key, definition))"]
         case .removeField(let key, let definition, _): ["    - \(text(key, definition))"]
-        case .changeField(let key, let before, let after, _): ["    - \(text(key, before))", "    + \(text(key, after))"]
+        case .changeField(let key, let before, let after, _):
+            ["    - \(text(key, before))", "    + \(text(key, after))"]
         case .setIndexes(let key, let before, let after, _):
-            ["    ~ \(Schema.quoted(key.schemaName))"
-                + after.subtracting(before).names.map { " +\($0)" }.joined() + before.subtracting(after).names.map { " -\($0)" }.joined()]
+            [
+                "    ~ \(Schema.quoted(key.schemaName))"
+                    + after.subtracting(before).names.map { " +\($0)" }.joined()
+                    + before.subtracting(after).names.map { " -\($0)" }.joined()
+            ]
         case .setGrants(let before, let after, _):
-            before.filter { !after.contains($0) }.map { "    - \($0.schemaText)" } + after.filter { !before.contains($0) }.map { "    + \($0.schemaText)" }
+            before.filter { !after.contains($0) }.map { "    - \($0.schemaText)" }
+                + after.filter { !before.contains($0) }.map { "    + \($0.schemaText)" }
         }
     }
 
@@ -148,9 +168,12 @@ enum SchemaChangeLines {
     }
 
     private static func items(of type: RecordType) -> [String] {
-        let system = type.systemIndexes.filter { !$0.value.isEmpty }.map { (FieldKey.system($0.key), FieldDefinition(type: $0.key.type, indexes: $0.value)) }
+        let system = type.systemIndexes.filter { !$0.value.isEmpty }.map {
+            (FieldKey.system($0.key), FieldDefinition(type: $0.key.type, indexes: $0.value))
+        }
         let fields = system + type.fields.map { (FieldKey.custom($0.key), $0.value) }
-        return fields.sorted { $0.0.schemaName < $1.0.schemaName }.map { text($0.0, $0.1) } + Grant.canonical(type.grants).map(\.schemaText)
+        return fields.sorted { $0.0.schemaName < $1.0.schemaName }.map { text($0.0, $0.1) }
+            + Grant.canonical(type.grants).map(\.schemaText)
     }
 
     /// `1 change`, `12 changes`.

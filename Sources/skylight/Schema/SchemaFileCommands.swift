@@ -24,7 +24,9 @@ struct SchemaExportCommand: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        let schema = try await store.withStore(isNew: false) { try await $0.existingSchema(of: database.environment, in: database.schemas) }
+        let schema = try await store.withStore(isNew: false) {
+            try await $0.existingSchema(of: database.environment, in: database.schemas)
+        }
         if let output {
             let file = try OutputFile(output)
             do {
@@ -41,7 +43,8 @@ struct SchemaExportCommand: AsyncParsableCommand {
                     writer.member("recordTypes", Int64(schema.types.count))
                 }
             } else {
-                Output.note("Exported \(types) of \(database.container) (\(database.environment.rawValue)) into \(output).")
+                Output.note(
+                    "Exported \(types) of \(database.container) (\(database.environment.rawValue)) into \(output).")
             }
         } else if store.json {
             Output.say { $0.member("schema", schema.text) }
@@ -100,7 +103,8 @@ struct SchemaValidateCommand: AsyncParsableCommand {
                     plan.isEmpty
                         ? "\(container) (development) already has it."
                         : "It can be imported into \(container) (development): \(SchemaChangeLines.count(plan.lines.count))"
-                            + (plan.difference.losses.isEmpty ? "." : ", of which \(plan.difference.losses.count) would delete data."))
+                            + (plan.difference.losses.isEmpty
+                                ? "." : ", of which \(plan.difference.losses.count) would delete data."))
             }
         }
     }
@@ -110,7 +114,8 @@ struct SchemaValidateCommand: AsyncParsableCommand {
         return try await store.withStore(isNew: false) { store in
             let development = try await store.existingSchema(of: .development, in: place)
             return try SchemaImportPlan(
-                importing: file.schema, into: development, merging: false, production: try await store.schema(of: .production, in: place))
+                importing: file.schema, into: development, merging: false,
+                production: try await store.schema(of: .production, in: place))
         }
     }
 
@@ -122,7 +127,8 @@ struct SchemaValidateCommand: AsyncParsableCommand {
             let all = schema.types.values
             types = all.count
             fields = all.reduce(0) { $0 + $1.fields.count }
-            indexes = all.flatMap { Array($0.fields.values.map(\.indexes)) + Array($0.systemIndexes.values) }.reduce(0) { $0 + $1.names.count }
+            indexes = all.flatMap { Array($0.fields.values.map(\.indexes)) + Array($0.systemIndexes.values) }.reduce(0)
+            { $0 + $1.names.count }
             roles = schema.roles.count
         }
 
@@ -178,7 +184,8 @@ struct SchemaImportCommand: AsyncParsableCommand {
         let file = try SchemaFile(input.file)
         if database.environment == .production {
             throw CommandFailure(
-                .notPermitted, "A schema can't be imported into production", remedy: "Import it into development, and deploy it with skylight schema deploy")
+                .notPermitted, "A schema can't be imported into production",
+                remedy: "Import it into development, and deploy it with skylight schema deploy")
         }
         let outcome = try await store.withStore(isNew: !dryRun) { try await carryOut(file, in: $0) }
         if store.json { sayJSON(file, outcome) } else { say(file, outcome) }
@@ -211,9 +218,12 @@ struct SchemaImportCommand: AsyncParsableCommand {
     }
 
     private func plan(_ file: SchemaFile, in store: any OpenStore) async throws -> SchemaImportPlan {
-        let production = try await store.engine.has(database.container, .production) ? try await store.schema(of: .production, in: database.schemas) : nil
+        let production =
+            try await store.engine.has(database.container, .production)
+            ? try await store.schema(of: .production, in: database.schemas) : nil
         return try SchemaImportPlan(
-            importing: file.schema, into: try await store.schema(of: .development, in: database.schemas), merging: merge, production: production)
+            importing: file.schema, into: try await store.schema(of: .development, in: database.schemas),
+            merging: merge, production: production)
     }
 
     private func losses(of plan: SchemaImportPlan, in store: any OpenStore) async throws -> [SchemaLoss] {
@@ -232,7 +242,9 @@ struct SchemaImportCommand: AsyncParsableCommand {
     private func say(_ file: SchemaFile, _ outcome: Outcome) {
         let (plan, losses) = (outcome.plan, outcome.losses)
         file.sayNotes()
-        for line in SchemaChangeLines.lines(for: plan.difference) + SchemaChangeLines.lines(for: plan.respellings) { Output.say(line) }
+        for line in SchemaChangeLines.lines(for: plan.difference) + SchemaChangeLines.lines(for: plan.respellings) {
+            Output.say(line)
+        }
         let place = "\(database.container) (development)"
         let count = plan.lines.count
         if count == 0 {
@@ -242,7 +254,8 @@ struct SchemaImportCommand: AsyncParsableCommand {
                 Output.say("Would be deleted, only with --yes:")
                 for loss in losses { Output.say("  \(loss.line)") }
             }
-            Output.say("Would import \(file.name) into \(place): \(SchemaChangeLines.count(count)). Nothing was changed.")
+            Output.say(
+                "Would import \(file.name) into \(place): \(SchemaChangeLines.count(count)). Nothing was changed.")
         } else {
             Output.say("Imported \(file.name) into \(place): \(SchemaChangeLines.count(count)).")
         }
@@ -325,7 +338,10 @@ struct SchemaFile {
                 throw unreadable(name)
             }
             bytes += chunk[..<count]
-            if bytes.count > sizeLimit { throw CommandFailure(.badData, "'\(name)' is too large for a schema: over \(ByteCount(Int64(sizeLimit)))") }
+            if bytes.count > sizeLimit {
+                throw CommandFailure(
+                    .badData, "'\(name)' is too large for a schema: over \(ByteCount(Int64(sizeLimit)))")
+            }
         }
     }
 
@@ -334,7 +350,9 @@ struct SchemaFile {
     }
 
     private static func failure(_ errors: [SchemaTextError], in name: String) -> CommandFailure {
-        let count = errors.count == 1 ? "1 error" : "\(errors.count) errors" + (errors.count >= SchemaText.errorLimit ? " or more" : "")
+        let count =
+            errors.count == 1
+            ? "1 error" : "\(errors.count) errors" + (errors.count >= SchemaText.errorLimit ? " or more" : "")
         var failure = CommandFailure(.badData, "\(name) is not a valid schema: \(count)")
         failure.details = errors.map { "\(name):\($0.line):\($0.column): \($0.reason)\n\($0.excerpt)" }
         failure.members = { writer in
@@ -360,6 +378,8 @@ struct SchemaFile {
 
 /// The schema file option.
 struct SchemaFileOptions: ParsableArguments {
-    @Option(name: [.long, .customShort("f")], help: ArgumentHelp("The schema file (.ckdb); - is standard input.", valueName: "file"))
+    @Option(
+        name: [.long, .customShort("f")],
+        help: ArgumentHelp("The schema file (.ckdb); - is standard input.", valueName: "file"))
     var file: String
 }

@@ -14,18 +14,24 @@ struct AccessOptions: ParsableArguments {
             valueName: "mode"))
     var auth: AccessControl.Mode?
 
-    @Option(help: ArgumentHelp("Use https with the certificate in this file: PEM, the server's own first.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "Use https with the certificate in this file: PEM, the server's own first.", valueName: "file"))
     var tlsCert: String?
 
     @Option(help: ArgumentHelp("The private key of the certificate: PEM, without a password.", valueName: "file"))
     var tlsKey: String?
 
-    @Option(help: ArgumentHelp("Another host name of this server, such as skylight.local. Can be given more than once.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "Another host name of this server, such as skylight.local. Can be given more than once.", valueName: "name")
+    )
     var allowHost: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "A site whose pages may call this server, such as https://app.example.com. Can be given more than once.", valueName: "url"))
+            "A site whose pages may call this server, such as https://app.example.com. Can be given more than once.",
+            valueName: "url"))
     var allowOrigin: [String] = []
 
     @Option(
@@ -40,16 +46,21 @@ struct AccessOptions: ParsableArguments {
 
     func validate() throws {
         if let throttle, !(0...Throttle.highestLimit).contains(throttle) {
-            throw ValidationError("--throttle is a number of requests per second from 1 to \(Throttle.highestLimit), or 0 for no limit.")
+            throw ValidationError(
+                "--throttle is a number of requests per second from 1 to \(Throttle.highestLimit), or 0 for no limit.")
         }
         if (tlsCert == nil) != (tlsKey == nil) {
             throw ValidationError("--tls-cert and --tls-key belong together: use both or neither.")
         }
         for host in allowHost where !TrustedSites.isHost(TrustedSites.asHost(host)) {
-            throw ValidationError("--allow-host needs a name or an address, with or without a port, such as skylight.local, not '\(host)'.")
+            throw ValidationError(
+                "--allow-host needs a name or an address, with or without a port, such as skylight.local, not '\(host)'."
+            )
         }
         for origin in allowOrigin where !TrustedSites.isOrigin(origin) {
-            throw ValidationError("--allow-origin needs a scheme, a host and perhaps a port, such as https://app.example.com, not '\(origin)'.")
+            throw ValidationError(
+                "--allow-origin needs a scheme, a host and perhaps a port, such as https://app.example.com, not '\(origin)'."
+            )
         }
     }
 
@@ -58,7 +69,9 @@ struct AccessOptions: ParsableArguments {
     /// - Throws: `ValidationError` if the server would be open to other machines without credentials.
     func check(for hostname: String) throws {
         guard TrustedSites.isWildcard(hostname) || TrustedSites.isHost(TrustedSites.asHost(hostname)) else {
-            throw ValidationError("--hostname needs an address or a name of this machine, such as 127.0.0.1 or 0.0.0.0, not '\(hostname)'.")
+            throw ValidationError(
+                "--hostname needs an address or a name of this machine, such as 127.0.0.1 or 0.0.0.0, not '\(hostname)'."
+            )
         }
         if auth == .open, !Loopback.contains(hostname) {
             throw ValidationError(
@@ -78,7 +91,8 @@ struct AccessOptions: ParsableArguments {
         if let password = AdministratorPassword.ofEnvironment, accounts.hasAdministratorPassword {
             if try await accounts.checkAdministrator(password: password, from: "") != .accepted {
                 logger.warning(
-                    "The password in \(AdministratorPassword.variable) differs from the one in the data folder, which is used; change it with 'skylight admin set-password'")
+                    "The password in \(AdministratorPassword.variable) differs from the one in the data folder, which is used; change it with 'skylight admin set-password'"
+                )
             }
         } else if let password = AdministratorPassword.ofEnvironment {
             do {
@@ -89,8 +103,10 @@ struct AccessOptions: ParsableArguments {
         }
         if !accounts.hasAdministratorPassword, !Loopback.contains(hostname) {
             throw CommandFailure(
-                .usage, "Others can reach this server on \(hostname), but no administrator's password is set for its console",
-                remedy: "Set one first: skylight admin set-password, or the environment variable \(AdministratorPassword.variable). "
+                .usage,
+                "Others can reach this server on \(hostname), but no administrator's password is set for its console",
+                remedy:
+                    "Set one first: skylight admin set-password, or the environment variable \(AdministratorPassword.variable). "
                     + "Without --hostname only this machine can reach the server, and it needs none")
         }
     }
@@ -120,20 +136,26 @@ struct AccessOptions: ParsableArguments {
     /// Logs warnings about the access settings.
     func warn(_ access: AccessControl, _ certificate: ServerCertificate?, on hostname: String, _ logger: Logger) {
         if access.mode == .required, !access.accounts.hasAdministratorPassword {
-            logger.notice("No administrator's password is set, so nobody can sign in to the console. Set one with 'skylight admin set-password'")
+            logger.notice(
+                "No administrator's password is set, so nobody can sign in to the console. Set one with 'skylight admin set-password'"
+            )
         }
         if let certificate, certificate.expiry < Date() {
-            logger.warning("The certificate of --tls-cert has expired on \(certificate.expiry.formatted(.iso8601)); clients refuse it")
+            logger.warning(
+                "The certificate of --tls-cert has expired on \(certificate.expiry.formatted(.iso8601)); clients refuse it"
+            )
         }
         if certificate == nil, !Loopback.contains(hostname) {
             logger.warning(
-                "Without TLS, passwords, tokens, cookies and records are sent over the network unencrypted; use --tls-cert and --tls-key")
+                "Without TLS, passwords, tokens, cookies and records are sent over the network unencrypted; use --tls-cert and --tls-key"
+            )
         }
     }
 
     /// A secret of 256 random bits, in hexadecimal digits.
     static func randomSecret() -> String {
         var generator = SystemRandomNumberGenerator()
-        return (0..<4).map { _ in String(UInt64.random(in: .min ... .max, using: &generator), digits: 16, radix: 16) }.joined()
+        return (0..<4).map { _ in String(UInt64.random(in: .min ... .max, using: &generator), digits: 16, radix: 16) }
+            .joined()
     }
 }

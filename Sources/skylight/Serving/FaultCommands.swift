@@ -28,7 +28,9 @@ struct FaultStartCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("With partial-failure, every n-th item of a batch fails. (default: 2)", valueName: "n"))
     var every: Int?
 
-    @Option(help: ArgumentHelp("With partial-failure, the code of the items. (default: CONFLICT)", valueName: "serverErrorCode"))
+    @Option(
+        help: ArgumentHelp(
+            "With partial-failure, the code of the items. (default: CONFLICT)", valueName: "serverErrorCode"))
     var code: String?
 
     @OptionGroup var place: FaultAreaOptions
@@ -69,7 +71,8 @@ struct FaultStartCommand: AsyncParsableCommand {
             let setting = try FaultSetting(name)
             if count == nil, every == nil, code == nil { return setting }
             return try FaultSetting(
-                setting.fault, count: count ?? setting.count, every: every ?? setting.items?.every, code: code ?? setting.items?.code.rawValue)
+                setting.fault, count: count ?? setting.count, every: every ?? setting.items?.every,
+                code: code ?? setting.items?.code.rawValue)
         } catch let error as RecordError {
             throw ValidationError(error.reason)
         }
@@ -78,7 +81,8 @@ struct FaultStartCommand: AsyncParsableCommand {
 
 struct FaultListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the rehearsals, how a correct client reacts to each, and which ones are on.",
+        commandName: "list",
+        abstract: "List the rehearsals, how a correct client reacts to each, and which ones are on.",
         discussion: """
             Example:
               skylight rehearse list
@@ -139,7 +143,8 @@ struct FaultStopCommand: AsyncParsableCommand {
 /// The scope options of a fault injection.
 struct FaultAreaOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Only in this container. (default: all)", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
+        help: ArgumentHelp("Only in this container. (default: all)", valueName: "identifier"),
+        transform: { try ContainerID(argument: $0) })
     var container: ContainerID?
 
     @Option(help: "Only in this environment. (default: both)")
@@ -152,7 +157,9 @@ struct FaultAreaOptions: ParsableArguments {
     var zone: String?
 
     var area: FaultArea {
-        FaultArea(container: container, environment: environment, scope: database, zoneID: zone.map { ZoneID(zoneName: Name($0)) })
+        FaultArea(
+            container: container, environment: environment, scope: database,
+            zoneID: zone.map { ZoneID(zoneName: Name($0)) })
     }
 }
 

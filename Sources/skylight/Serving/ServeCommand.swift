@@ -45,7 +45,8 @@ struct ServeCommand: AsyncParsableCommand {
                 For others on the network: the console asks for the password, apps need an API token.
             """)
 
-    @Option(help: ArgumentHelp("The address to listen on; 0.0.0.0 for all addresses of this machine.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("The address to listen on; 0.0.0.0 for all addresses of this machine.", valueName: "name"))
     var hostname = "127.0.0.1"
 
     @Option(help: "The port to listen on; 0 picks a free one.")
@@ -59,12 +60,16 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Keep nothing: the data is in a temporary folder, deleted at the end.")
     var ephemeral = false
 
-    @Flag(help: "Serve CloudKit's protocol alone, as a stand-in for iCloud: no console, and none of Skylight's own services, members and headers.")
+    @Flag(
+        help:
+            "Serve CloudKit's protocol alone, as a stand-in for iCloud: no console, and none of Skylight's own services, members and headers."
+    )
     var protocolOnly = false
 
     @Option(
         help: ArgumentHelp(
-            "Purge deletions after this many days; older change tokens expire. (default: never, like CloudKit)", valueName: "days"))
+            "Purge deletions after this many days; older change tokens expire. (default: never, like CloudKit)",
+            valueName: "days"))
     var tokenLifetime: Int?
 
     @Option(
@@ -75,7 +80,9 @@ struct ServeCommand: AsyncParsableCommand {
     var journalDays: Int?
 
     @Option(
-        help: ArgumentHelp("The size limit of an uploaded asset, in bytes or with KB, MB, GB or TB (powers of 1024); at most 128 TB.", valueName: "size"))
+        help: ArgumentHelp(
+            "The size limit of an uploaded asset, in bytes or with KB, MB, GB or TB (powers of 1024); at most 128 TB.",
+            valueName: "size"))
     var assetSizeLimit = ByteCount(AssetStores.defaultSizeLimit)
 
     @Option(
@@ -92,10 +99,15 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "How many requests to the web services the request log keeps; 0 for none, at most 100000.")
     var requestLog = RequestLog.limit
 
-    @Option(help: ArgumentHelp("Read the console's templates from this folder at every request, for development.", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp(
+            "Read the console's templates from this folder at every request, for development.", valueName: "dir"))
     var templates: String?
 
-    @Option(name: .customLong("public"), help: ArgumentHelp("Read the console's static files from this folder at every request, for development.", valueName: "dir"))
+    @Option(
+        name: .customLong("public"),
+        help: ArgumentHelp(
+            "Read the console's static files from this folder at every request, for development.", valueName: "dir"))
     var publicFolder: String?
 
     @Option(help: "The log level on standard error: trace, debug, info, notice, warning, error or critical.")
@@ -106,18 +118,29 @@ struct ServeCommand: AsyncParsableCommand {
     func validate() throws {
         try access.check(for: hostname)
         if !(0...65535).contains(port) { throw ValidationError("A port is a number from 0 to 65535.") }
-        if assetSizeLimit.bytes > AssetExchange.sizeLimit { throw ValidationError("--asset-size-limit is a size of at most \(ByteCount(AssetExchange.sizeLimit)).") }
+        if assetSizeLimit.bytes > AssetExchange.sizeLimit {
+            throw ValidationError("--asset-size-limit is a size of at most \(ByteCount(AssetExchange.sizeLimit)).")
+        }
         if !(Int64(MemoryBudget.leastLimit)...AssetExchange.sizeLimit).contains(transferMemory.bytes) {
             throw ValidationError(
-                "--transfer-memory is a size of at least \(ByteCount(Int64(MemoryBudget.leastLimit))) and at most \(ByteCount(AssetExchange.sizeLimit)).")
+                "--transfer-memory is a size of at least \(ByteCount(Int64(MemoryBudget.leastLimit))) and at most \(ByteCount(AssetExchange.sizeLimit))."
+            )
         }
-        if let tokenLifetime, !(1...36_500).contains(tokenLifetime) { throw ValidationError("--token-lifetime is a number of days from 1 to 36500.") }
-        if !(0...100_000).contains(requestLog) { throw ValidationError("--request-log is a number of requests from 0 to 100000.") }
+        if let tokenLifetime, !(1...36_500).contains(tokenLifetime) {
+            throw ValidationError("--token-lifetime is a number of days from 1 to 36500.")
+        }
+        if !(0...100_000).contains(requestLog) {
+            throw ValidationError("--request-log is a number of requests from 0 to 100000.")
+        }
         if let journalDays, !(0...JournalLimits.longest).contains(journalDays) {
             throw ValidationError("--journal-days is a number of days from 0 to \(JournalLimits.longest).")
         }
-        if ephemeral, common.data != nil { throw ValidationError("--ephemeral keeps nothing, so --data does not apply: remove one of them.") }
-        if ephemeral, common.store != nil { throw ValidationError("--ephemeral keeps nothing, so --store does not apply: remove one of them.") }
+        if ephemeral, common.data != nil {
+            throw ValidationError("--ephemeral keeps nothing, so --data does not apply: remove one of them.")
+        }
+        if ephemeral, common.store != nil {
+            throw ValidationError("--ephemeral keeps nothing, so --store does not apply: remove one of them.")
+        }
         for folder in [templates, publicFolder].compactMap(\.self) where !Self.isFolder(folder) {
             throw ValidationError("There is no folder '\(folder)'.")
         }
@@ -131,12 +154,14 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         LoggingSystem.bootstrap(StreamLogHandler.standardError)
         OpenFiles.raiseLimit()
-        // A heap keeps what its threads free. By default there are eight for each processor, so a busy server keeps memory that it does not use.
+        // A heap keeps what its threads free. By default there are eight for each processor, so a busy server keeps
+        // memory that it does not use.
         CSystemCalls_limitHeaps(Int32(clamping: ProcessInfo.processInfo.activeProcessorCount))
         var folder = common.dataFolder
         if ephemeral {
             let name = "skylight-\(UUID().uuidString)"
-            folder = DataFolder(temporary: FileManager.default.temporaryDirectory.appending(path: name, directoryHint: .isDirectory))
+            folder = DataFolder(
+                temporary: FileManager.default.temporaryDirectory.appending(path: name, directoryHint: .isDirectory))
         }
         // If the removal fails, the system eventually cleans up its temporary folder.
         defer { if ephemeral { try? FileManager.default.removeItem(at: folder.url) } }
@@ -156,12 +181,14 @@ struct ServeCommand: AsyncParsableCommand {
     private func open(_ folder: DataFolder) throws -> DataFolder.Store {
         do {
             return try folder.open(
-                tokenLifetime: tokenLifetime.map { .seconds($0 * 86_400) }, journal: journalDays.map { JournalLimits(days: $0) },
+                tokenLifetime: tokenLifetime.map { .seconds($0 * 86_400) },
+                journal: journalDays.map { JournalLimits(days: $0) },
                 assetSizeLimit: assetSizeLimit.bytes, assetGraceTime: assetGrace.duration, logLevel: logLevel)
         } catch let error as DataFolderInUse {
             guard let address = folder.serverFile.entry?.address else { throw error }
             throw CommandFailure(
-                .tryAgain, "The data folder \(folder.path) is open in another Skylight process, which serves it at \(address)",
+                .tryAgain,
+                "The data folder \(folder.path) is open in another Skylight process, which serves it at \(address)",
                 remedy: "Use that server, or stop it (Ctrl-C in its window), or use another folder with --data")
         }
     }
@@ -172,7 +199,9 @@ struct ServeCommand: AsyncParsableCommand {
         await store.close()
     }
 
-    private func serve(_ store: DataFolder.Store, from folder: DataFolder, as instance: String, with certificate: ServerCertificate?) async throws {
+    private func serve(
+        _ store: DataFolder.Store, from folder: DataFolder, as instance: String, with certificate: ServerCertificate?
+    ) async throws {
         var logger = Logger(label: "skylight")
         logger.logLevel = logLevel
         let secret = AccessOptions.randomSecret()
@@ -183,7 +212,8 @@ struct ServeCommand: AsyncParsableCommand {
         }
         if control.mode == .required, folder.isOpenToOthers {
             logger.warning(
-                "Other users of this machine may be able to read the data folder without credentials; protect it: chmod 700 '\(folder.path)'")
+                "Other users of this machine may be able to read the data folder without credentials; protect it: chmod 700 '\(folder.path)'"
+            )
         }
         let log = RequestLog(limit: requestLog)
         let memory = MemoryBudget(limit: Int(clamping: transferMemory.bytes))
@@ -194,7 +224,8 @@ struct ServeCommand: AsyncParsableCommand {
         let (listening, channels) = AsyncStream.makeStream(of: (any Channel).self)
         let scheme = certificate == nil ? "http" : "https"
         var application = Application(
-            responder: try routes.routes().buildResponder(), server: try .guardedHTTP1(uploadLimit: assetSizeLimit.bytes).encrypted(with: certificate),
+            responder: try routes.routes().buildResponder(),
+            server: try .guardedHTTP1(uploadLimit: assetSizeLimit.bytes).encrypted(with: certificate),
             configuration: ApplicationConfiguration(address: .hostname(hostname, port: port)),
             onServerRunning: { [logger] channel in
                 announce(channel.localAddress, scheme, as: instance, secret, in: folder, logger)
@@ -204,35 +235,53 @@ struct ServeCommand: AsyncParsableCommand {
             // Runs within the service, so that signals during this time still shut down in order.
             application.beforeServerStarts { try await DemoFilling(store).fill() }
         }
-        var services: [any Service] = [application, AssetSweeping(assets: store.assets), MemoryTrimming(memory: memory), ServerFileWithdrawal(file: folder.serverFile, instance: instance)]
+        var services: [any Service] = [
+            application, AssetSweeping(assets: store.assets), MemoryTrimming(memory: memory),
+            ServerFileWithdrawal(file: folder.serverFile, instance: instance),
+        ]
         if demo, !protocolOnly { services.append(DemoClients(store, log: log, listening: listening, logger)) }
         var configuration = ServiceGroupConfiguration(
             // The services end in reverse order.
             services: services,
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        // Limits the wait for clients with unfinished requests. Together with the final cleanup, the shutdown takes up to five seconds.
+        // Limits the wait for clients with unfinished requests. Together with the final cleanup, the shutdown takes up
+        // to five seconds.
         configuration.maximumGracefulShutdownDuration = .seconds(4)
         do {
             try await ServiceGroup(configuration: configuration).run()
         } catch let error as IOError {
-            let reason = error.errnoCode == EADDRINUSE ? "Port \(port) of \(hostname) is in use" : "Can't listen on \(hostname), port \(port): \(error)"
+            let reason =
+                error.errnoCode == EADDRINUSE
+                ? "Port \(port) of \(hostname) is in use" : "Can't listen on \(hostname), port \(port): \(error)"
             throw CommandFailure(.unavailable, reason, remedy: "Choose another with --port, or let --port 0 pick one")
         }
     }
 
     /// Announces the address, on standard output and in the data folder.
-    private func announce(_ socket: SocketAddress?, _ scheme: String, as instance: String, _ secret: String, in folder: DataFolder, _ logger: Logger) {
-        func address(of host: String) -> String { "\(scheme)://\(TrustedSites.asHost(Self.reachable(host))):\(socket?.port ?? port)" }
+    private func announce(
+        _ socket: SocketAddress?, _ scheme: String, as instance: String, _ secret: String, in folder: DataFolder,
+        _ logger: Logger
+    ) {
+        func address(of host: String) -> String {
+            "\(scheme)://\(TrustedSites.asHost(Self.reachable(host))):\(socket?.port ?? port)"
+        }
         let address = address(of: hostname)
         do {
-            // Writes the file before the line, so that a program that waits for the line finds the server. Uses the actual
-            // IP address, because a name such as localhost may have two addresses, with a listener on only one of them.
-            let entry = ServerFile.Entry(address: socket?.ipAddress.map(address(of:)) ?? address, instance: instance, secret: secret)
+            // Writes the file before the line, so that a program that waits for the line finds the server. Uses the
+            // actual IP address, because a name such as localhost may have two addresses, with a listener on only one
+            // of them.
+            let entry = ServerFile.Entry(
+                address: socket?.ipAddress.map(address(of:)) ?? address, instance: instance, secret: secret)
             try folder.serverFile.write(entry)
         } catch {
-            logger.warning("The address can't be saved in the data folder; other commands need --url \(address): \(error)")
+            logger.warning(
+                "The address can't be saved in the data folder; other commands need --url \(address): \(error)")
         }
-        if common.json { Output.say { $0.member("address", address) } } else { Output.say("Skylight is listening on \(address)") }
+        if common.json {
+            Output.say { $0.member("address", address) }
+        } else {
+            Output.say("Skylight is listening on \(address)")
+        }
     }
 
     /// A reachable address for a listening address: replaces a wildcard address by the loopback address.
@@ -266,18 +315,21 @@ struct ServedRoutes {
     /// - Throws: an error of a template, or a file system error.
     func routes() throws -> Routes {
         let routes = Routes()
-        routes.addGuards(trusting: trusted, tokensOf: store.accounts, isSecure: isSecure, memory: memory, protocolOnly: protocolOnly)
+        routes.addGuards(
+            trusting: trusted, tokensOf: store.accounts, isSecure: isSecure, memory: memory, protocolOnly: protocolOnly)
         let faults = FaultInjection(clock: { [clock = store.clock] in clock.now() })
         // A stand-in has nothing of iCloud's.
         func engine(_ access: AccessControl) -> any RecordEngine {
             protocolOnly ? store.local : ReadOnlyConnections(store.containers, isOwners: access.mode == .open)
         }
         let notifier = Notifier(
-            engine: engine(access), accounts: store.accounts, access: access.mode == .open ? .unrestricted : .signedIn, faults: faults,
+            engine: engine(access), accounts: store.accounts, access: access.mode == .open ? .unrestricted : .signedIn,
+            faults: faults,
             log: log.notifications, now: { [clock = store.clock] in clock.now() })
         func services(_ access: AccessControl, _ throttle: Throttle?) -> WebServices {
             WebServices(
-                engine: engine(access), accounts: store.accounts, assets: store.assets, faults: faults, log: log, access: access,
+                engine: engine(access), accounts: store.accounts, assets: store.assets, faults: faults, log: log,
+                access: access,
                 throttle: throttle, notifier: notifier, instance: instance)
         }
         services(access, throttle).addRoutes(to: routes)
@@ -285,8 +337,10 @@ struct ServedRoutes {
         let replays = Routes()
         services(.open(store.accounts), nil).addRoutes(to: replays)
         try Console(
-            engine: store.containers, connections: store.containers, accounts: store.accounts, assets: store.assets, faults: faults, log: log,
-            webServices: replays.buildResponder(), notificationSender: notifier, loadDemo: { [demo = DemoFilling(store)] in try await demo.fillEmpty() },
+            engine: store.containers, connections: store.containers, accounts: store.accounts, assets: store.assets,
+            faults: faults, log: log,
+            webServices: replays.buildResponder(), notificationSender: notifier,
+            loadDemo: { [demo = DemoFilling(store)] in try await demo.fillEmpty() },
             access: access, templatesFolder: templates, publicFolder: publicFolder
         ).addRoutes(to: routes)
         return routes
@@ -320,7 +374,8 @@ struct MemoryTrimming: Service {
             while (try? await Task.sleep(for: Self.interval)) != nil {
                 guard memory.takeTrimming() else { continue }
                 // It takes some milliseconds of a thread.
-                await Task.detached(executorPreference: WorkPool.lengthy, priority: .low) { CSystemCalls_trimHeaps() }.value
+                await Task.detached(executorPreference: WorkPool.lengthy, priority: .low) { CSystemCalls_trimHeaps() }
+                    .value
             }
         }
     }

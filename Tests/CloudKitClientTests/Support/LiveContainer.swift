@@ -14,7 +14,8 @@ import WebServices
 @testable import Accounts
 @testable import CloudKitClient
 
-/// A real server that requires credentials and has nothing but CloudKit's protocol, and clients with each kind of credentials.
+/// A real server that requires credentials and has nothing but CloudKit's protocol, and clients with each kind of
+/// credentials.
 struct LiveContainer: Sendable {
     static let container = "iCloud.com.example.Live"
 
@@ -27,21 +28,31 @@ struct LiveContainer: Sendable {
     private let trusted: [UInt8]?
 
     /// - Parameter certificate: for a server over TLS.
-    static func run(certificate: ServerCertificate? = nil, trusting trusted: [UInt8]? = nil, _ body: @Sendable (LiveContainer) async throws -> Void) async throws {
+    static func run(
+        certificate: ServerCertificate? = nil, trusting trusted: [UInt8]? = nil,
+        _ body: @Sendable (LiveContainer) async throws -> Void
+    ) async throws {
         let folder = try TemporaryFolder()
         let engine = InMemoryRecordEngine()
         let assets = AssetStores(folder: folder.url, engine: engine)
         let accounts = try Accounts(file: nil) { _ in }
         let container = try #require(ContainerID(Self.container))
         let faults = FaultInjection()
-        let token = try await accounts.makeAPIToken(named: "test", container: container, environment: .development, allowedOrigins: [], callback: nil)
+        let token = try await accounts.makeAPIToken(
+            named: "test", container: container, environment: .development, allowedOrigins: [], callback: nil)
         let router = Routes()
         router.addGuards(trusting: .loopback, tokensOf: accounts, isSecure: certificate != nil, protocolOnly: true)
-        WebServices(engine: engine, accounts: accounts, assets: assets, faults: faults, access: AccessControl(.required, accounts: accounts))
-            .addRoutes(to: router)
-        try await LoopbackServer.run(router, server: try .guardedHTTP1(uploadLimit: assets.sizeLimit).encrypted(with: certificate)) { port in
+        WebServices(
+            engine: engine, accounts: accounts, assets: assets, faults: faults,
+            access: AccessControl(.required, accounts: accounts)
+        )
+        .addRoutes(to: router)
+        try await LoopbackServer.run(
+            router, server: try .guardedHTTP1(uploadLimit: assets.sizeLimit).encrypted(with: certificate)
+        ) { port in
             let live = LiveContainer(
-                address: "\(certificate == nil ? "http" : "https")://127.0.0.1:\(port)", stage: Stage(), accounts: accounts, faults: faults,
+                address: "\(certificate == nil ? "http" : "https")://127.0.0.1:\(port)", stage: Stage(),
+                accounts: accounts, faults: faults,
                 container: container, apiToken: token.secret, trusted: trusted)
             try await body(live)
         }
@@ -60,15 +71,18 @@ struct LiveContainer: Sendable {
     /// A client with a server-to-server key.
     func serverKey(_ body: (ContainerClient) async throws -> Void) async throws {
         let key = P256.Signing.PrivateKey()
-        let registered = try await accounts.registerServerKey(pem: key.publicKey.pemRepresentation, named: "test", container: container, environment: .development)
-        try await client(.serverToServer(try ServerToServerKey(keyID: registered.keyID, pem: key.pemRepresentation)), body)
+        let registered = try await accounts.registerServerKey(
+            pem: key.publicKey.pemRepresentation, named: "test", container: container, environment: .development)
+        try await client(
+            .serverToServer(try ServerToServerKey(keyID: registered.keyID, pem: key.pemRepresentation)), body)
     }
 
     func client(_ credentials: ContainerCredentials, _ body: (ContainerClient) async throws -> Void) async throws {
         var configuration = ClientConfiguration(address: address)
         configuration.trustedCertificates = trusted
         let client = try ContainerClient(
-            container: container, environment: .development, credentials: credentials, configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            container: container, environment: .development, credentials: credentials, configuration: configuration,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             pacing: stage.time.pacing)
         do {
             try await body(client)

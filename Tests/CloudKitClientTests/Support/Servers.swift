@@ -24,7 +24,9 @@ final class OneTimeTokens: Sendable {
             guard token == state.current else { return .error("AUTHENTICATION_REQUIRED", status: 421) }
             state.good += 1
             state.current = "token\(state.good)"
-            return .json(#"{"zones":[],"records":[{"recordName":"r","recordType":"T"}]}"#, ["X-Apple-CloudKit-Web-Auth-Token": state.current])
+            return .json(
+                #"{"zones":[],"records":[{"recordName":"r","recordType":"T"}]}"#,
+                ["X-Apple-CloudKit-Web-Auth-Token": state.current])
         }
     }
 }

@@ -50,14 +50,17 @@ final class Stage: Sendable {
 
     /// Runs a client whose pauses take no time.
     func run(
-        _ address: String, as credentials: ContainerCredentials? = nil, _ change: (inout ClientConfiguration) -> Void = { _ in },
+        _ address: String, as credentials: ContainerCredentials? = nil,
+        _ change: (inout ClientConfiguration) -> Void = { _ in },
         _ body: (ContainerClient) async throws -> Void
     ) async throws {
         var configuration = ClientConfiguration(address: address)
         change(&configuration)
         let client = try ContainerClient(
-            container: try #require(ContainerID(Self.container)), environment: .development, credentials: credentials ?? webAuth(),
-            configuration: configuration, logger: Logger(label: "test") { _ in Lines(stage: self) }, pacing: time.pacing)
+            container: try #require(ContainerID(Self.container)), environment: .development,
+            credentials: credentials ?? webAuth(),
+            configuration: configuration, logger: Logger(label: "test") { _ in Lines(stage: self) }, pacing: time.pacing
+        )
         do {
             try await body(client)
         } catch {
@@ -82,7 +85,8 @@ final class Stage: Sendable {
         }
 
         func log(event: LogEvent) {
-            let details = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
+            let details = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(
+                separator: " ")
             stage.lines.withLock { $0.append("\(event.level): \(event.message) \(details)") }
         }
     }
@@ -117,10 +121,12 @@ extension DatabaseClient {
     func read() async throws { _ = try await zones() }
 
     func save(_ kind: RecordOperation.Kind = .create, ifAnswerIsLost lostAnswer: LostAnswer = .report) async throws {
-        _ = try await modify([RecordOperation(kind, recordName: "r", recordType: "T")], atomic: false, ifAnswerIsLost: lostAnswer)
+        _ = try await modify(
+            [RecordOperation(kind, recordName: "r", recordType: "T")], atomic: false, ifAnswerIsLost: lostAnswer)
     }
 }
 
 /// The answer to a save of one record.
-let savedAnswer = ScriptedServer.Reply.json(#"{"records":[{"recordName":"r","recordType":"T","recordChangeTag":"1","fields":{}}]}"#)
+let savedAnswer = ScriptedServer.Reply.json(
+    #"{"records":[{"recordName":"r","recordType":"T","recordChangeTag":"1","fields":{}}]}"#)
 let noZones = ScriptedServer.Reply.json(#"{"zones":[]}"#)

@@ -11,7 +11,9 @@ import Testing
 @Suite struct FaultTests {
     private static let zone = ZoneID(zoneName: "A")
     /// Those after which a request is repeated.
-    private static let passing: [InjectedFault] = [.throttled, .zoneBusy, .tryAgainLater, .droppedBefore, .droppedAfter]
+    private static let passing: [InjectedFault] = [
+        .throttled, .zoneBusy, .tryAgainLater, .droppedBefore, .droppedAfter,
+    ]
 
     /// Queries alone lag.
     @Test(arguments: InjectedFault.allCases.filter { $0.kind == .reading && $0 != .laggingIndex })
@@ -90,7 +92,9 @@ import Testing
                 #expect(pushes == (fault == .conflict ? round + 1 : 1) && !origin.isFaulty)
                 for name in names {
                     #expect(try await database.value(of: "number", of: name, in: Self.zone) == .int64(Int64(round)))
-                    let versions = try await database.journal(RecordJournalRequest(RecordID(recordName: name, zoneID: Self.zone))).entries.count
+                    let versions = try await database.journal(
+                        RecordJournalRequest(RecordID(recordName: name, zoneID: Self.zone))
+                    ).entries.count
                     #expect(versions == round + 1)
                 }
             }

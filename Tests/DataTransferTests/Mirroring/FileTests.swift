@@ -37,20 +37,28 @@ import Testing
     }
 
     /// Saves a record with a file.
-    private static func save(_ name: Name, _ bytes: [UInt8], in database: any RecordDatabase, _ store: AssetStore) async throws {
-        let grant = try await database.grantUploads([AssetSlot(recordType: "Photo", fieldName: "file", recordName: name)], in: zone)[0].get()
+    private static func save(_ name: Name, _ bytes: [UInt8], in database: any RecordDatabase, _ store: AssetStore)
+        async throws
+    {
+        let grant = try await database.grantUploads(
+            [AssetSlot(recordType: "Photo", fieldName: "file", recordName: name)], in: zone)[0].get()
         let asset = try await store.receive(Parts(bytes: bytes), ticket: grant.ticket, fileName: nil, declaredSize: nil)
         try await database.save(name, in: zone, type: "Photo", ["file": .asset(asset), "text": .string("\(name)")])
     }
 
     /// The bytes of a record's file; `nil` if the store does not have them.
-    private static func file(of name: Name, in database: any RecordDatabase, _ store: AssetStore) async throws -> [UInt8]? {
-        guard case .asset(let asset)? = try await database.value(of: "file", of: name, in: zone), let checksum = FileChecksum(asset.fileChecksum),
+    private static func file(of name: Name, in database: any RecordDatabase, _ store: AssetStore) async throws
+        -> [UInt8]?
+    {
+        guard case .asset(let asset)? = try await database.value(of: "file", of: name, in: zone),
+            let checksum = FileChecksum(asset.fileChecksum),
             try await store.ledger.entry(of: checksum) != nil
         else { return nil }
         let ticket = DownloadTicket(checksum: checksum, size: asset.size, expires: Timestamp(milliseconds: .max))
         var bytes: [UInt8] = []
-        for try await part in StoredFile(file: try await store.open(ticket, coding: .identity)) { bytes += part.readableBytesView }
+        for try await part in StoredFile(file: try await store.open(ticket, coding: .identity)) {
+            bytes += part.readableBytesView
+        }
         return bytes
     }
 
@@ -67,9 +75,12 @@ import Testing
             copy.options.files = files
             try await origin.database().make(zone)
             let (there, here) = (
-                try await origin.assets.store(origin.container, .development), try await assets.store(copy.container, .development)
+                try await origin.assets.store(origin.container, .development),
+                try await assets.store(copy.container, .development)
             )
-            for number in 1...5 { try await save(Name("f\(number)"), bytes(UInt64(number)), in: origin.database(), there) }
+            for number in 1...5 {
+                try await save(Name("f\(number)"), bytes(UInt64(number)), in: origin.database(), there)
+            }
             try await body(origin, copy, there, here)
             await assets.close()
             await engine.close()
@@ -104,7 +115,9 @@ import Testing
             try await copy.expectEqual()
             #expect(try await Self.file(of: "f1", in: copy.database(), here) == nil)
             await #expect(throws: RecordError.self) {
-                try await copy.mirror { try await $0.fetchFiles(of: RecordID(recordName: "f1", zoneID: Self.zone), in: .private) }
+                try await copy.mirror {
+                    try await $0.fetchFiles(of: RecordID(recordName: "f1", zoneID: Self.zone), in: .private)
+                }
             }
         }
     }
@@ -129,7 +142,9 @@ import Testing
             try await copy.pull()
             try await copy.expectEqual()
             await #expect(throws: RecordError.self) {
-                try await copy.mirror { try await $0.fetchFiles(of: RecordID(recordName: "f2", zoneID: Self.zone), in: .private) }
+                try await copy.mirror {
+                    try await $0.fetchFiles(of: RecordID(recordName: "f2", zoneID: Self.zone), in: .private)
+                }
             }
         }
     }
@@ -155,14 +170,20 @@ import Testing
     @Test(arguments: [100, 3000, 60_000, 100_000])
     func aBrokenDownloadGoesOn(bytes: Int) async throws {
         try await Self.run(.all) { origin, copy, _, here in
-            _ = try await BreakingProxy.run(to: origin.port, .breakOnce(afterBytes: bytes)) { port, _ in try await copy.pull(through: port) }
+            _ = try await BreakingProxy.run(to: origin.port, .breakOnce(afterBytes: bytes)) { port, _ in
+                try await copy.pull(through: port)
+            }
             let mirror = try await copy.database()
-            for number in 1...5 { #expect(try await Self.file(of: Name("f\(number)"), in: mirror, here) == Self.bytes(UInt64(number))) }
+            for number in 1...5 {
+                #expect(try await Self.file(of: Name("f\(number)"), in: mirror, here) == Self.bytes(UInt64(number)))
+            }
             try await copy.expectEqual()
         }
     }
     @Test(arguments: BreakingProxy.Message.allCases, BreakingProxy.Part.allCases)
-    func filesComeAndGoThroughConnectionsThatBreak(message: BreakingProxy.Message, part: BreakingProxy.Part) async throws {
+    func filesComeAndGoThroughConnectionsThatBreak(message: BreakingProxy.Message, part: BreakingProxy.Part)
+        async throws
+    {
         try await Self.run(.all) { origin, copy, there, here in
             try await BreakingProxy.run(to: origin.port, .breakEvery(3, message, part)) { port, proxy in
                 try await Self.comeAndGo(origin, copy, there, here, through: port)
@@ -178,14 +199,20 @@ import Testing
         }
     }
 
-    private static func comeAndGo(_ origin: Origin, _ copy: Copy, _ there: AssetStore, _ here: AssetStore, through port: Int) async throws {
+    private static func comeAndGo(
+        _ origin: Origin, _ copy: Copy, _ there: AssetStore, _ here: AssetStore, through port: Int
+    ) async throws {
         #expect(try await copy.pull(through: port).outcome.saved == 5)
         let (database, mirror) = (try await origin.database(), try await copy.database())
-        for number in 1...5 { #expect(try await file(of: Name("f\(number)"), in: mirror, here) == bytes(UInt64(number))) }
+        for number in 1...5 {
+            #expect(try await file(of: Name("f\(number)"), in: mirror, here) == bytes(UInt64(number)))
+        }
         for number in 6...8 { try await save(Name("f\(number)"), bytes(UInt64(number)), in: mirror, here) }
         let report = try await copy.push(through: port)
         #expect(report.items.count == 3 && report.refused.isEmpty && report.conflicts.isEmpty)
-        for number in 6...8 { #expect(try await file(of: Name("f\(number)"), in: database, there) == bytes(UInt64(number))) }
+        for number in 6...8 {
+            #expect(try await file(of: Name("f\(number)"), in: database, there) == bytes(UInt64(number)))
+        }
         try await copy.pull(through: port)
         try await copy.expectEqual()
     }

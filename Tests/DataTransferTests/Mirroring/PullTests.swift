@@ -84,7 +84,9 @@ import Testing
         try await Origin.run { origin in
             let database = try await origin.database()
             try await database.make(Self.zone)
-            for number in 0..<30 { try await database.save(Name("r\(number)"), in: Self.zone, ["number": .int64(Int64(number))]) }
+            for number in 0..<30 {
+                try await database.save(Name("r\(number)"), in: Self.zone, ["number": .int64(Int64(number))])
+            }
             var copy = try Copy(of: origin, in: InMemoryRecordEngine())
             copy.options.scopes = [.private]
             try await copy.pull()
@@ -162,7 +164,9 @@ import Testing
             try await copy.pull()
             for number in 0..<5 { try await database.remove(Name("r\(number)"), in: Self.zone) }
             // The zone is another one of the same name.
-            for result in try await database.modifyZones([.delete(Self.zone), .create(Self.zone)]) { _ = try result.get() }
+            for result in try await database.modifyZones([.delete(Self.zone), .create(Self.zone)]) {
+                _ = try result.get()
+            }
             for number in 10..<25 { try await database.save(Name("r\(number)"), in: Self.zone) }
             try await database.expireTokens()
             let report = try await copy.pull()
@@ -215,7 +219,9 @@ import Testing
             let theirs = try await origin.database(as: owner)
             try await theirs.make(Self.zone)
             try await theirs.save("r", in: Self.zone, ["text": .string("shared")])
-            try await theirs.share(Self.zone, with: ZoneParticipant(userRecordName: origin.user, permission: .readWrite), on: origin.engine)
+            try await theirs.share(
+                Self.zone, with: ZoneParticipant(userRecordName: origin.user, permission: .readWrite), on: origin.engine
+            )
             let copy = try Copy(of: origin, in: InMemoryRecordEngine())
             try await copy.pull()
             try await copy.expectEqual(.shared)

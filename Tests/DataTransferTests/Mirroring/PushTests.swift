@@ -14,11 +14,16 @@ import Testing
     private static let zone = ZoneID(zoneName: "A")
 
     /// An origin with records, and a mirror of it.
-    private static func run(_ count: Int, _ body: @Sendable (Origin, Copy, any RecordDatabase, any RecordDatabase) async throws -> Void) async throws {
+    private static func run(
+        _ count: Int, _ body: @Sendable (Origin, Copy, any RecordDatabase, any RecordDatabase) async throws -> Void
+    ) async throws {
         try await Origin.run { origin in
             let database = try await origin.database()
             try await database.make(zone)
-            for number in 0..<count { try await database.save(Name("r\(number)"), in: zone, ["text": .string("old"), "number": .int64(Int64(number))]) }
+            for number in 0..<count {
+                try await database.save(
+                    Name("r\(number)"), in: zone, ["text": .string("old"), "number": .int64(Int64(number))])
+            }
             var copy = try Copy(of: origin, in: InMemoryRecordEngine())
             copy.options.scopes = [.private]
             try await copy.pull()
@@ -33,18 +38,26 @@ import Testing
 
     @Test func thirtyEditsArriveExceptTwoConflicts() async throws {
         try await Self.run(20) { _, copy, origin, mirror in
-            for number in 0..<15 { try await mirror.save(Name("r\(number)"), in: Self.zone, ["text": .string("mine \(number)")]) }
+            for number in 0..<15 {
+                try await mirror.save(Name("r\(number)"), in: Self.zone, ["text": .string("mine \(number)")])
+            }
             for number in 15..<20 { try await mirror.remove(Name("r\(number)"), in: Self.zone) }
-            for number in 0..<10 { try await mirror.save(Name("new\(number)"), in: Self.zone, ["text": .string("new")]) }
+            for number in 0..<10 {
+                try await mirror.save(Name("new\(number)"), in: Self.zone, ["text": .string("new")])
+            }
             // Meanwhile two of them change in the origin: one that was edited here, and one that was deleted.
             try await origin.save("r3", in: Self.zone, ["text": .string("theirs")])
             try await origin.save("r17", in: Self.zone, ["text": .string("theirs")])
             let report = try await copy.push()
             #expect(report.items.count == 28 && report.refused.isEmpty)
-            #expect(report.items.filter { $0.act == .create }.count == 10 && report.items.filter { $0.act == .delete }.count == 4)
+            #expect(
+                report.items.filter { $0.act == .create }.count == 10
+                    && report.items.filter { $0.act == .delete }.count == 4)
             #expect(report.conflicts.map(\.recordID.recordName) == ["r3", "r17"])
             let conflict = try #require(report.conflicts.first)
-            let versions = try [conflict.base, conflict.mine, conflict.theirs?.record].map { try $0?.fields.values(of: ["text"])["text"] }
+            let versions = try [conflict.base, conflict.mine, conflict.theirs?.record].map {
+                try $0?.fields.values(of: ["text"])["text"]
+            }
             #expect(versions == [.string("old"), .string("mine 3"), .string("theirs")])
             #expect(report.conflicts[1].mine == nil && report.conflicts[1].theirs?.record != nil)
             #expect(try await origin.value(of: "text", of: "r3", in: Self.zone) == .string("theirs"))
@@ -70,7 +83,9 @@ import Testing
             try await mirror.save("short", in: Self.zone)
             try await mirror.remove("short", in: Self.zone)
             let planned = try await copy.push(isDryRun: true)
-            #expect(planned.items.map(\.recordID.recordName) == ["r2", "r0"] && planned.items.map(\.fields) == [["text", "number"], ["text"]])
+            #expect(
+                planned.items.map(\.recordID.recordName) == ["r2", "r0"]
+                    && planned.items.map(\.fields) == [["text", "number"], ["text"]])
             #expect(planned.items.allSatisfy { $0.act == .update && $0.base != nil })
             #expect(try await Self.versions(of: "r2", origin) == 1, "a dry run sends nothing")
             let sent = try await copy.push()
@@ -126,7 +141,9 @@ import Testing
         try await Self.run(6) { origin, copy, database, mirror in
             for number in 0..<4 { try await mirror.save(Name("r\(number)"), in: Self.zone, ["text": .string("mine")]) }
             try await mirror.remove("r5", in: Self.zone)
-            let report = try await BreakingProxy.run(to: origin.port, .breakOnce(afterBytes: bytes)) { port, _ in try await copy.push(through: port) }
+            let report = try await BreakingProxy.run(to: origin.port, .breakOnce(afterBytes: bytes)) { port, _ in
+                try await copy.push(through: port)
+            }
             #expect(report.items.count == 5 && report.conflicts.isEmpty && report.refused.isEmpty)
             for number in 0..<4 { #expect(try await Self.versions(of: Name("r\(number)"), database) == 2) }
             try await copy.pull()
@@ -135,15 +152,22 @@ import Testing
     }
 
     @Test(arguments: BreakingProxy.Message.allCases, BreakingProxy.Part.allCases)
-    func editsArriveOnceThroughConnectionsThatBreak(message: BreakingProxy.Message, part: BreakingProxy.Part) async throws {
+    func editsArriveOnceThroughConnectionsThatBreak(message: BreakingProxy.Message, part: BreakingProxy.Part)
+        async throws
+    {
         try await Self.run(4) { origin, copy, database, mirror in
             try await BreakingProxy.run(to: origin.port, .breakEvery(3, message, part)) { port, proxy in
                 for round in 1...7 {
-                    for number in 0..<4 { try await mirror.save(Name("r\(number)"), in: Self.zone, ["number": .int64(Int64(-round))]) }
+                    for number in 0..<4 {
+                        try await mirror.save(Name("r\(number)"), in: Self.zone, ["number": .int64(Int64(-round))])
+                    }
                     try await mirror.save(Name("new\(round)"), in: Self.zone)
                     let report = try await copy.push(through: port)
-                    #expect(report.items.count == 5 && report.conflicts.isEmpty && report.refused.isEmpty, "round \(round)")
-                    for number in 0..<4 { #expect(try await Self.versions(of: Name("r\(number)"), database) == round + 1) }
+                    #expect(
+                        report.items.count == 5 && report.conflicts.isEmpty && report.refused.isEmpty, "round \(round)")
+                    for number in 0..<4 {
+                        #expect(try await Self.versions(of: Name("r\(number)"), database) == round + 1)
+                    }
                     #expect(try await Self.versions(of: Name("new\(round)"), database) == 1)
                 }
                 #expect(proxy.breaks >= 2)
@@ -156,7 +180,9 @@ import Testing
     @Test func moreEditsThanARequestTakesArriveInParts() async throws {
         try await Self.run(0) { _, copy, _, mirror in
             // The zone is a mirror once it was pulled.
-            for number in 0..<450 { try await mirror.save(Name("new\(number)"), in: Self.zone, ["number": .int64(Int64(number))]) }
+            for number in 0..<450 {
+                try await mirror.save(Name("new\(number)"), in: Self.zone, ["number": .int64(Int64(number))])
+            }
             let report = try await copy.push()
             #expect(report.items.map(\.recordID.recordName) == (0..<450).map { Name("new\($0)") })
             try await copy.pull()
@@ -166,12 +192,16 @@ import Testing
 
     @Test func recordsAreDeletedBeforeTheirParents() async throws {
         try await Self.run(0) { _, copy, origin, mirror in
-            for (name, parent) in [("root", nil), ("middle", "root"), ("leaf", "middle"), ("other", nil)] as [(Name, Name?)] {
+            for (name, parent) in [("root", nil), ("middle", "root"), ("leaf", "middle"), ("other", nil)]
+                as [(Name, Name?)]
+            {
                 try await origin.save(name, in: Self.zone, parent: parent.map { .record($0) } ?? .unchanged)
             }
             try await copy.pull()
             try await mirror.save("new", in: Self.zone)
-            let operations = (["root", "leaf", "other", "middle"] as [Name]).map { RecordOperation(.forceDelete, recordName: $0) }
+            let operations = (["root", "leaf", "other", "middle"] as [Name]).map {
+                RecordOperation(.forceDelete, recordName: $0)
+            }
             for result in try await mirror.modify(ModifyRequest(operations, zoneID: Self.zone)) { _ = try result.get() }
             try await mirror.save("new", in: Self.zone, ["number": .int64(1)])
             let planned = try await copy.push(isDryRun: true)
@@ -187,21 +217,30 @@ import Testing
         try await Self.run(210) { _, copy, origin, mirror in
             let falls: [Name: FieldValue] = ["on": .reference(Reference(recordName: "target", action: .deleteSelf))]
             for (name, parent, fields) in [
-                ("shelf", nil, [:]), ("book", "shelf", [:]), ("kept", nil, [:]), ("known", "kept", [:]), ("target", nil, [:]), ("fallen", "target", falls), ("orphan", "fallen", [:]),
+                ("shelf", nil, [:]), ("book", "shelf", [:]), ("kept", nil, [:]), ("known", "kept", [:]),
+                ("target", nil, [:]), ("fallen", "target", falls), ("orphan", "fallen", [:]),
             ] as [(Name, Name?, [Name: FieldValue])] {
                 try await origin.save(name, in: Self.zone, fields, parent: parent.map { .record($0) } ?? .unchanged)
             }
             try await copy.pull()
             // Edits have the order of their first changes.
             try await mirror.save("shelf", in: Self.zone, ["text": .string("mine")])
-            for number in 0..<210 { try await mirror.save(Name("r\(number)"), in: Self.zone, ["text": .string("mine")]) }
-            for name in ["book", "known", "shelf", "target", "kept"] as [Name] { try await mirror.remove(name, in: Self.zone) }
+            for number in 0..<210 {
+                try await mirror.save(Name("r\(number)"), in: Self.zone, ["text": .string("mine")])
+            }
+            for name in ["book", "known", "shelf", "target", "kept"] as [Name] {
+                try await mirror.remove(name, in: Self.zone)
+            }
             #expect(try await mirror.unsentEdits(since: nil, limit: 1).map(\.recordID.recordName) == ["shelf"])
-            // Here it has a child that the mirror does not know. It is not the first one, which would change the tag of its parent.
+            // Here it has a child that the mirror does not know. It is not the first one, which would change the tag of
+            // its parent.
             try await origin.save("child", in: Self.zone, parent: .record("kept"))
             let report = try await copy.push()
             #expect(report.refused.keys.map(\.recordName) == ["kept"])
-            #expect(report.items.filter { $0.act == .delete }.map(\.recordID.recordName) == ["book", "known", "target", "shelf"])
+            #expect(
+                report.items.filter { $0.act == .delete }.map(\.recordID.recordName) == [
+                    "book", "known", "target", "shelf",
+                ])
             #expect(try await mirror.unsentEdits(since: nil, limit: 10).map(\.recordID.recordName) == ["kept"])
             try await origin.remove("child", in: Self.zone)
             #expect(try await copy.push().items.map(\.recordID.recordName) == ["kept"])

@@ -14,11 +14,13 @@ import Testing
 /// Feeds that a Skylight does not give, as CloudKit may.
 @Suite struct ScriptedFeedTests {
     private static let zone = ZoneID(zoneName: "Z")
-    private static let zones = #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"now"}],"syncToken":"d1","moreComing":false}"#
+    private static let zones =
+        #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"now"}],"syncToken":"d1","moreComing":false}"#
 
     private static func record(_ name: String, _ tag: String = "1", fields: String = "") -> String {
         let signature = #"{"timestamp":1000,"userRecordName":"_u","deviceID":"d"}"#
-        return #"{"recordName":"\#(name)","recordType":"Item","recordChangeTag":"\#(tag)","fields":{\#(fields)},"created":\#(signature),"modified":\#(signature)}"#
+        return
+            #"{"recordName":"\#(name)","recordType":"Item","recordChangeTag":"\#(tag)","fields":{\#(fields)},"created":\#(signature),"modified":\#(signature)}"#
     }
 
     private static func page(_ records: [String], _ token: String, more: Bool) -> String {
@@ -31,12 +33,17 @@ import Testing
     ///   - file: the content of each file; `nil` if none is there.
     ///   - reply: the answer to a request for a file, instead of its content; `nil` for the others.
     ///   - slow: a path. After a request for it, half a minute passes whenever the client looks at its clock.
-    ///   - service: the answer to a request of a service, such as `changes/zone`, instead of those here; `nil` for the others.
+    ///   - service: the answer to a request of a service, such as `changes/zone`, instead of those here; `nil` for the
+    ///     others.
     ///   - feed: the answer of `changes/zone` to a request that contains a token, or none.
     private static func pull(
-        _ scope: DatabaseScope = .private, into engine: InMemoryRecordEngine = InMemoryRecordEngine(), files: AssetStores? = nil, zones: @escaping @Sendable (String) -> String = { _ in zones },
-        lookup: @escaping @Sendable (_ body: String) -> String = { _ in "{}" }, file: String? = nil, reply: @escaping @Sendable (_ path: String) -> ScriptedServer.Reply? = { _ in nil },
-        slow: String = "", service: @escaping @Sendable (_ name: String, _ body: String) -> ScriptedServer.Reply? = { _, _ in nil }, feed: @escaping @Sendable (_ body: String) -> String,
+        _ scope: DatabaseScope = .private, into engine: InMemoryRecordEngine = InMemoryRecordEngine(),
+        files: AssetStores? = nil, zones: @escaping @Sendable (String) -> String = { _ in zones },
+        lookup: @escaping @Sendable (_ body: String) -> String = { _ in "{}" }, file: String? = nil,
+        reply: @escaping @Sendable (_ path: String) -> ScriptedServer.Reply? = { _ in nil },
+        slow: String = "",
+        service: @escaping @Sendable (_ name: String, _ body: String) -> ScriptedServer.Reply? = { _, _ in nil },
+        feed: @escaping @Sendable (_ body: String) -> String,
         _ body: (PullReport, any RecordDatabase, [ScriptedServer.Request]) async throws -> Void
     ) async throws {
         let container = try #require(ContainerID("iCloud.com.example.Scripted"))
@@ -44,7 +51,9 @@ import Testing
         try await ScriptedServer.run({ request, _ in
             isSlow.withLock { $0 = request.path == slow }
             if request.method == "GET", let reply = reply(request.path) { return reply }
-            if let reply = service(request.path.split(separator: "/").suffix(2).joined(separator: "/"), request.body) { return reply }
+            if let reply = service(request.path.split(separator: "/").suffix(2).joined(separator: "/"), request.body) {
+                return reply
+            }
             if request.method == "GET" { return .raw(file ?? "", status: file == nil ? 404 : 200) }
             if request.path.hasSuffix("changes/database") { return .json(zones(request.body)) }
             let text = request.path.hasSuffix("records/lookup") ? lookup(request.body) : feed(request.body)
@@ -59,13 +68,15 @@ import Testing
                     }
                 }, pause: { pause in clock.withLock { $0 += pause } })
             let client = try ContainerClient(
-                container: container, environment: .development, credentials: .apiToken("token"), configuration: ClientConfiguration(address: address),
+                container: container, environment: .development, credentials: .apiToken("token"),
+                configuration: ClientConfiguration(address: address),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, pacing: pacing)
             var options = MirrorOptions(scopes: [scope])
             options.publicTypes = ["Item"]
             if files != nil { options.files = .all }
             let store = try await files?.store(container, .development)
-            let mirror = ContainerMirror(of: client, in: container, of: engine, as: "_u", assets: store, options: options)
+            let mirror = ContainerMirror(
+                of: client, in: container, of: engine, as: "_u", assets: store, options: options)
             let report: PullReport
             do {
                 report = try await mirror.pull()
@@ -75,7 +86,8 @@ import Testing
             }
             await client.close()
             let address = DatabaseAddress(container: container, environment: .development, scope: scope)
-            try await body(report, try await engine.database(address, as: Caller(userRecordName: "_u")), server.requests)
+            try await body(
+                report, try await engine.database(address, as: Caller(userRecordName: "_u")), server.requests)
         }
     }
 
@@ -91,7 +103,8 @@ import Testing
         }
     }
 
-    private static let twoZones = #"{"zones":[{"zoneID":{"zoneName":"Bad"}},{"zoneID":{"zoneName":"Z"}}],"syncToken":"d1","moreComing":false}"#
+    private static let twoZones =
+        #"{"zones":[{"zoneID":{"zoneName":"Bad"}},{"zoneID":{"zoneName":"Z"}}],"syncToken":"d1","moreComing":false}"#
 
     /// The other zone comes, and the next pull tries the one that failed again.
     @Test(arguments: ["circle", "empty pages", "no JSON", "breaks off"])
@@ -106,12 +119,18 @@ import Testing
                 case "breaks off": return .close
                 default: break
                 }
-                let token = fault == "circle" ? "t1" : number.withLock { number in number += 1; return "t\(number)" }
+                let token =
+                    fault == "circle"
+                    ? "t1"
+                    : number.withLock { number in
+                        number += 1; return "t\(number)"
+                    }
                 return .json(Self.page([], token, more: true).replacing(#""Z""#, with: #""Bad""#))
             }, feed: { _ in Self.page([Self.record("a")], "t1", more: false) }
         ) { report, mirror, requests in
             #expect(report.outcome.saved == 1)
-            guard case .failed(.private, let zoneID?, let reason)? = report.problems.first, report.problems.count == 1 else {
+            guard case .failed(.private, let zoneID?, let reason)? = report.problems.first, report.problems.count == 1
+            else {
                 Issue.record("\(report.problems)")
                 return
             }
@@ -125,17 +144,24 @@ import Testing
     @Test func anOriginThatAnswersNothingEndsThePull() async throws {
         await #expect(throws: CloudKitFailure.self) {
             try await Self.pull(
-                zones: { body in body.contains("resultsLimit") ? "no JSON" : Self.twoZones }, service: { name, _ in name == "changes/zone" ? .close : nil },
-                feed: { _ in "" }) { _, _, _ in }
+                zones: { body in body.contains("resultsLimit") ? "no JSON" : Self.twoZones },
+                service: { name, _ in name == "changes/zone" ? .close : nil },
+                feed: { _ in "" }
+            ) { _, _, _ in }
         }
     }
 
     /// Credentials that are refused for one type are refused for all, and a pull without them brings nothing.
-    @Test(arguments: [DatabaseScope.private, .public]) func refusedCredentialsEndThePull(scope: DatabaseScope) async throws {
+    @Test(arguments: [DatabaseScope.private, .public]) func refusedCredentialsEndThePull(scope: DatabaseScope)
+        async throws
+    {
         let refused = #"{"serverErrorCode":"AUTHENTICATION_FAILED","reason":"no"}"#
         let failure = await #expect(throws: CloudKitFailure.self) {
             try await Self.pull(
-                scope, service: { name, _ in ["changes/zone", "records/query"].contains(name) ? .json(refused, status: 401) : nil }, feed: { _ in "" }
+                scope,
+                service: { name, _ in
+                    ["changes/zone", "records/query"].contains(name) ? .json(refused, status: 401) : nil
+                }, feed: { _ in "" }
             ) { _, _, _ in }
         }
         #expect(failure?.serverError?.code == .authenticationFailed)
@@ -167,7 +193,9 @@ import Testing
         let good = Self.record("good", fields: asset("AQIE", "ADDRESS/good"))
         let isForNow = ["drips", "no server"].contains(fault)
         for pull in 1...2 {
-            let feed: @Sendable (String) -> String = { _ in Self.page(pull == 1 ? [bad, good, Self.record("b")] : [], "t\(pull)", more: false) }
+            let feed: @Sendable (String) -> String = { _ in
+                Self.page(pull == 1 ? [bad, good, Self.record("b")] : [], "t\(pull)", more: false)
+            }
             try await Self.pull(
                 into: engine, files: assets, lookup: { _ in #"{"records":[\#(bad)]}"# }, file: "abc",
                 reply: { path in
@@ -184,12 +212,17 @@ import Testing
             ) { report, mirror, requests in
                 #expect(report.outcome.saved == (pull == 1 ? 3 : 0))
                 // Only what may come right is tried again.
-                guard pull == 1 || isForNow else { return #expect(report.problems.isEmpty && requests.allSatisfy { $0.method != "GET" }) }
-                guard case .file("file", let recordID, let reason)? = report.problems.first, report.problems.count == 1 else {
+                guard pull == 1 || isForNow else {
+                    return #expect(report.problems.isEmpty && requests.allSatisfy { $0.method != "GET" })
+                }
+                guard case .file("file", let recordID, let reason)? = report.problems.first, report.problems.count == 1
+                else {
                     Issue.record("\(report.problems)")
                     return
                 }
-                #expect(recordID.recordName == "bad" && reason.hasSuffix("The next pull asks again") == isForNow, "\(reason)")
+                #expect(
+                    recordID.recordName == "bad" && reason.hasSuffix("The next pull asks again") == isForNow,
+                    "\(reason)")
                 guard case .asset(let stored)? = try await mirror.value(of: "file", of: "good", in: Self.zone) else {
                     Issue.record("no asset")
                     return
@@ -205,10 +238,15 @@ import Testing
         let (folder, engine) = (try TemporaryFolder(), InMemoryRecordEngine())
         let assets = AssetStores(folder: folder.url, engine: engine)
         let records = (1...5).map { number in
-            Self.record("r\(number)", fields: #""file":{"value":{"fileChecksum":"AQI\#(number)","size":3,"downloadURL":"ADDRESS/\#(number)"},"type":"ASSETID"}"#)
+            Self.record(
+                "r\(number)",
+                fields:
+                    #""file":{"value":{"fileChecksum":"AQI\#(number)","size":3,"downloadURL":"ADDRESS/\#(number)"},"type":"ASSETID"}"#
+            )
         }
         for pull in 1...3 {
-            let feed: @Sendable (String) -> String = { _ in Self.page(pull == 1 ? records : [], "t\(pull)", more: false) }
+            let feed: @Sendable (String) -> String = { _ in Self.page(pull == 1 ? records : [], "t\(pull)", more: false)
+            }
             try await Self.pull(
                 into: engine, files: assets,
                 lookup: { body in #"{"records":[\#(records.first { body.contains($0.prefix(18)) } ?? "")]}"# },
@@ -225,26 +263,37 @@ import Testing
         await assets.close()
     }
 
-    /// A record whose file was missed can't be looked up in the second pull. The feed comes all the same, and the third pull gets the file.
+    /// A record whose file was missed can't be looked up in the second pull. The feed comes all the same, and the third
+    /// pull gets the file.
     @Test func aMissedRecordThatIsNotAnsweredKeepsNothingElseBack() async throws {
         let (folder, engine) = (try TemporaryFolder(), InMemoryRecordEngine())
         let assets = AssetStores(folder: folder.url, engine: engine)
-        let record = Self.record("a", fields: #""file":{"value":{"fileChecksum":"AQID","size":3,"downloadURL":"ADDRESS/a"},"type":"ASSETID"}"#)
+        let record = Self.record(
+            "a",
+            fields: #""file":{"value":{"fileChecksum":"AQID","size":3,"downloadURL":"ADDRESS/a"},"type":"ASSETID"}"#)
         for pull in 1...3 {
             let news = [[record], [Self.record("b")], []][pull - 1]
             try await Self.pull(
-                into: engine, files: assets, zones: { _ in Self.zones.replacing("now", with: "now\(pull)") }, lookup: { _ in #"{"records":[\#(record)]}"# },
-                file: "abc", reply: { _ in pull == 1 ? .close : nil }, service: { name, _ in pull == 2 && name == "records/lookup" ? .close : nil }, feed: { _ in Self.page(news, "t\(pull)", more: false) }
+                into: engine, files: assets, zones: { _ in Self.zones.replacing("now", with: "now\(pull)") },
+                lookup: { _ in #"{"records":[\#(record)]}"# },
+                file: "abc", reply: { _ in pull == 1 ? .close : nil },
+                service: { name, _ in pull == 2 && name == "records/lookup" ? .close : nil },
+                feed: { _ in Self.page(news, "t\(pull)", more: false) }
             ) { report, mirror, requests in
                 let marks = try await mirror.mirrorMarks()
-                #expect(marks[Marks.token(of: Self.zone, .private)] == "t\(pull)" && (marks[Marks.missedFiles(.private)] != nil) == (pull < 3))
+                #expect(
+                    marks[Marks.token(of: Self.zone, .private)] == "t\(pull)"
+                        && (marks[Marks.missedFiles(.private)] != nil) == (pull < 3))
                 switch pull {
                 case 2:
-                    guard case .record(let recordID, let reason)? = report.problems.first, report.problems.count == 1 else {
+                    guard case .record(let recordID, let reason)? = report.problems.first, report.problems.count == 1
+                    else {
                         Issue.record("\(report.problems)")
                         return
                     }
-                    #expect(recordID == RecordID(recordName: "a", zoneID: Self.zone) && reason.hasPrefix("records/lookup: ") && report.outcome.saved == 1)
+                    #expect(
+                        recordID == RecordID(recordName: "a", zoneID: Self.zone) && reason.hasPrefix("records/lookup: ")
+                            && report.outcome.saved == 1)
                 case 3: #expect(report.problems.isEmpty && requests.contains { $0.path == "/a" })
                 default: #expect(report.problems.count == 1)
                 }
@@ -254,19 +303,29 @@ import Testing
     }
 
     @Test func aRecordThatTheFeedCouldNotReadIsLookedUp() async throws {
-        let failed = ["b", "c"].map { #"{"recordName":"\#($0)","serverErrorCode":"INTERNAL_ERROR","reason":"unreadable"}"# }
-        let lookup = #"{"records":[\#(Self.record("b")),{"recordName":"c","serverErrorCode":"INTERNAL_ERROR","reason":"unreadable"}]}"#
-        try await Self.pull(lookup: { _ in lookup }, feed: { _ in Self.page([Self.record("a")] + failed, "t1", more: false) }) { report, mirror, _ in
+        let failed = ["b", "c"].map {
+            #"{"recordName":"\#($0)","serverErrorCode":"INTERNAL_ERROR","reason":"unreadable"}"#
+        }
+        let lookup =
+            #"{"records":[\#(Self.record("b")),{"recordName":"c","serverErrorCode":"INTERNAL_ERROR","reason":"unreadable"}]}"#
+        try await Self.pull(
+            lookup: { _ in lookup }, feed: { _ in Self.page([Self.record("a")] + failed, "t1", more: false) }
+        ) { report, mirror, _ in
             #expect(report.outcome.saved == 2)
-            #expect(report.problems == [.record(RecordID(recordName: "c", zoneID: Self.zone), reason: "INTERNAL_ERROR: unreadable")])
+            #expect(
+                report.problems == [
+                    .record(RecordID(recordName: "c", zoneID: Self.zone), reason: "INTERNAL_ERROR: unreadable")
+                ])
             let names = try await mirror.list(RecordListRequest(Self.zone)).records.map(\.recordID.recordName)
             #expect(names == ["a", "b"])
         }
     }
 
     @Test func fieldsOfUnknownKindsAreNamed() async throws {
-        let fields = #""text":{"value":"a","type":"STRING"},"new":{"value":{"x":1},"type":"HOLOGRAM"},"none":{"value":null,"type":"STRING"}"#
-        try await Self.pull(feed: { _ in Self.page([Self.record("a", fields: fields)], "t1", more: false) }) { report, mirror, _ in
+        let fields =
+            #""text":{"value":"a","type":"STRING"},"new":{"value":{"x":1},"type":"HOLOGRAM"},"none":{"value":null,"type":"STRING"}"#
+        try await Self.pull(feed: { _ in Self.page([Self.record("a", fields: fields)], "t1", more: false) }) {
+            report, mirror, _ in
             #expect(report.problems == [.fields(["new"], of: "Item")])
             let text = try await mirror.value(of: "text", of: "a", in: Self.zone)
             #expect(text == .string("a"))
@@ -278,9 +337,11 @@ import Testing
         let engine = InMemoryRecordEngine()
         let assets = AssetStores(folder: folder.url, engine: engine)
         let record = Self.record(
-            "a", fields: #""file":{"value":{"fileChecksum":"AQID","size":3,"downloadURL":"ADDRESS/gone"},"type":"ASSETID"}"#)
+            "a",
+            fields: #""file":{"value":{"fileChecksum":"AQID","size":3,"downloadURL":"ADDRESS/gone"},"type":"ASSETID"}"#)
         let feed: @Sendable (String) -> String = { _ in Self.page([record, Self.record("b")], "t1", more: false) }
-        try await Self.pull(into: engine, files: assets, lookup: { _ in #"{"records":[\#(record)]}"# }, feed: feed) { report, mirror, requests in
+        try await Self.pull(into: engine, files: assets, lookup: { _ in #"{"records":[\#(record)]}"# }, feed: feed) {
+            report, mirror, requests in
             #expect(report.outcome.saved == 2)
             guard case .file("file", let recordID, _)? = report.problems.first, report.problems.count == 1 else {
                 Issue.record("\(report.problems)")
@@ -300,19 +361,25 @@ import Testing
         let (folder, engine) = (try TemporaryFolder(), InMemoryRecordEngine())
         let assets = AssetStores(folder: folder.url, engine: engine)
         let file = String(repeating: "A file of CloudKit's. ", count: 5000)
-        let asset = #""file":{"value":{"fileChecksum":"AQ+/c3Q=","size":\#(file.utf8.count),"downloadURL":"ADDRESS/${f}?o=1"},"type":"ASSETID"}"#
+        let asset =
+            #""file":{"value":{"fileChecksum":"AQ+/c3Q=","size":\#(file.utf8.count),"downloadURL":"ADDRESS/${f}?o=1"},"type":"ASSETID"}"#
         for tag in ["1", "2"] {
-            let feed: @Sendable (String) -> String = { _ in Self.page([Self.record("a", tag, fields: asset)], "t\(tag)", more: false) }
+            let feed: @Sendable (String) -> String = { _ in
+                Self.page([Self.record("a", tag, fields: asset)], "t\(tag)", more: false)
+            }
             try await Self.pull(into: engine, files: assets, file: file, feed: feed) { report, mirror, requests in
                 #expect(report.outcome.saved == 1 && report.problems.isEmpty)
-                #expect(requests.filter { $0.method == "GET" }.map { $0.target.contains("$") } == (tag == "1" ? [false] : []))
+                #expect(
+                    requests.filter { $0.method == "GET" }.map { $0.target.contains("$") }
+                        == (tag == "1" ? [false] : []))
                 guard case .asset(let stored)? = try await mirror.value(of: "file", of: "a", in: Self.zone) else {
                     Issue.record("no asset")
                     return
                 }
                 #expect(stored.originChecksum == "AQ+/c3Q=" && stored.size == Int64(file.utf8.count))
                 let checksum = try #require(FileChecksum(stored.fileChecksum))
-                let ledger = try await engine.assetLedger(#require(ContainerID("iCloud.com.example.Scripted")), .development)
+                let ledger = try await engine.assetLedger(
+                    #require(ContainerID("iCloud.com.example.Scripted")), .development)
                 #expect(try await ledger.entry(of: checksum) != nil)
             }
         }
@@ -333,23 +400,30 @@ import Testing
 
     @Test func anExpiredTokenOfTheDatabaseStartsTheListAnew() async throws {
         let engine = InMemoryRecordEngine()
-        try await Self.pull(into: engine, feed: { _ in Self.page([Self.record("a")], "t1", more: false) }) { _, _, _ in }
+        try await Self.pull(into: engine, feed: { _ in Self.page([Self.record("a")], "t1", more: false) }) { _, _, _ in
+        }
         // The zone is no longer in the list.
         let zones: @Sendable (String) -> String = { body in
-            if body.contains(#""d1""#) { return #"{"serverErrorCode":"BAD_REQUEST","reason":"client knowledge differs from server knowledge"}"# }
+            if body.contains(#""d1""#) {
+                return #"{"serverErrorCode":"BAD_REQUEST","reason":"client knowledge differs from server knowledge"}"#
+            }
             return #"{"zones":[],"syncToken":"d2","moreComing":false}"#
         }
-        try await Self.pull(into: engine, zones: zones, feed: { _ in Self.page([], "t2", more: false) }) { report, mirror, requests in
+        try await Self.pull(into: engine, zones: zones, feed: { _ in Self.page([], "t2", more: false) }) {
+            report, mirror, requests in
             #expect(report.problems.isEmpty && requests.count == 2)
             let custom = try await mirror.zones().map(\.zoneID).filter { !$0.isDefault }
             let marks = try await mirror.mirrorMarks()
             #expect(custom.isEmpty)
-            #expect(Set(marks.keys) == [Marks.database(.private), Marks.files, Marks.history] && marks[Marks.database(.private)] == "d2")
+            #expect(
+                Set(marks.keys) == [Marks.database(.private), Marks.files, Marks.history]
+                    && marks[Marks.database(.private)] == "d2")
         }
     }
 
     @Test func aZoneThatFailsDoesNotStopTheOthers() async throws {
-        let zones = #"{"zones":[{"zoneID":{"zoneName":"Bad"}},{"zoneID":{"zoneName":"Z"}}],"syncToken":"d1","moreComing":false}"#
+        let zones =
+            #"{"zones":[{"zoneID":{"zoneName":"Bad"}},{"zoneID":{"zoneName":"Z"}}],"syncToken":"d1","moreComing":false}"#
         let feed: @Sendable (String) -> String = { body in
             guard body.contains(#""Bad""#) else { return Self.page([Self.record("a")], "t1", more: false) }
             return #"{"zones":[{"zoneID":{"zoneName":"Bad"},"serverErrorCode":"INTERNAL_ERROR","reason":"broken"}]}"#

@@ -12,8 +12,10 @@ import Testing
     private static let zone = ZoneID(zoneName: "A")
     private static let grace: Name = "_9ace0000000000000000000000000000"
 
-    private static func send(_ operation: RecordOperation, to database: any RecordDatabase) async throws -> StoredRecord {
-        guard case .saved(let record) = try await database.modify(ModifyRequest([operation], zoneID: zone))[0].get() else {
+    private static func send(_ operation: RecordOperation, to database: any RecordDatabase) async throws -> StoredRecord
+    {
+        guard case .saved(let record) = try await database.modify(ModifyRequest([operation], zoneID: zone))[0].get()
+        else {
             throw RecordError(.internalError, "not a save")
         }
         return record
@@ -23,7 +25,8 @@ import Testing
         try await database.fetch([RecordID(recordName: name, zoneID: zone)], desiredKeys: nil)[0].get()
     }
 
-    private static func share(_ kind: RecordOperation.Kind, tag: String? = nil, _ input: ShareInput) -> RecordOperation {
+    private static func share(_ kind: RecordOperation.Kind, tag: String? = nil, _ input: ShareInput) -> RecordOperation
+    {
         var operation = RecordOperation(kind, recordName: "share", recordType: Share.recordType, recordChangeTag: tag)
         operation.share = input
         return operation
@@ -46,19 +49,25 @@ import Testing
             try await owner.make(Self.zone)
             try await owner.save("list", in: Self.zone)
             try await owner.save("milk", in: Self.zone, parent: .record("list"))
-            let invitation = ShareParticipant(participantID: "p", lookupInfo: LookupInfo(userRecordName: Self.grace), permission: .readWrite)
+            let invitation = ShareParticipant(
+                participantID: "p", lookupInfo: LookupInfo(userRecordName: Self.grace), permission: .readWrite)
             let root = ShareInput.Root(recordName: "list", recordChangeTag: nil)
-            let made = try await Self.send(Self.share(.create, ShareInput(root: root, participants: [invitation])), to: owner)
+            let made = try await Self.send(
+                Self.share(.create, ShareInput(root: root, participants: [invitation])), to: owner)
             let link = try #require(made.sharing?.shortGUID)
-            _ = try await origin.database(.public, as: Self.grace).accept([link], by: LookupInfo(userRecordName: Self.grace))[0].get()
+            _ = try await origin.database(.public, as: Self.grace).accept(
+                [link], by: LookupInfo(userRecordName: Self.grace))[0].get()
             var copy = try Copy(of: origin, in: engine)
             copy.options.scopes = [.private]
             try await copy.pull()
             try await copy.expectEqual()
             let mirror = try await copy.database()
             let (there, here) = (try await Self.record("share", in: owner), try await Self.record("share", in: mirror))
-            #expect(here.sharing?.share?.participants == there.sharing?.share?.participants && here.sharing?.shortGUID == link)
-            #expect(try await Self.record("list", in: mirror).sharing == RecordSharing(shortGUID: link, shareName: "share"))
+            #expect(
+                here.sharing?.share?.participants == there.sharing?.share?.participants
+                    && here.sharing?.shortGUID == link)
+            #expect(
+                try await Self.record("list", in: mirror).sharing == RecordSharing(shortGUID: link, shareName: "share"))
             // It gives no rights here, and its link leads nowhere.
             var address = mirror.address
             address.scope = .shared
@@ -73,14 +82,19 @@ import Testing
             // An edit of its participants waits for a push, as every edit does.
             var reader = try #require(here.sharing?.share?.participants[1])
             reader.permission = .readOnly
-            let edit = Self.share(.update, tag: here.recordChangeTag, ShareInput(publicPermission: .readOnly, participants: [reader]))
+            let edit = Self.share(
+                .update, tag: here.recordChangeTag, ShareInput(publicPermission: .readOnly, participants: [reader]))
             _ = try await Self.send(edit, to: mirror)
-            #expect(try await mirror.unsentEdits(since: nil, limit: 10).map(\.base?.sharing?.share) == [here.sharing?.share])
+            #expect(
+                try await mirror.unsentEdits(since: nil, limit: 10).map(\.base?.sharing?.share) == [here.sharing?.share]
+            )
             #expect(try await copy.push(isDryRun: true).items.map(\.fields) == [["participants", "publicPermission"]])
             let report = try await copy.push()
             #expect(report.refused.isEmpty && report.items.count == 1)
             let after = try #require(try await Self.record("share", in: owner).sharing?.share)
-            #expect(after.publicPermission == .readOnly && after.permission(of: Self.grace) == .readOnly && after.participants.count == 2)
+            #expect(
+                after.publicPermission == .readOnly && after.permission(of: Self.grace) == .readOnly
+                    && after.participants.count == 2)
             #expect(try await Self.record("share", in: mirror).sharing?.share?.participants == after.participants)
             #expect(try await mirror.unsentEdits(since: nil, limit: 10).isEmpty)
             // So does its end.

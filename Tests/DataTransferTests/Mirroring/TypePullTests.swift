@@ -16,10 +16,13 @@ import Testing
     ) async throws {
         try await Origin.run { origin in
             let database = try await origin.database(.public)
-            for number in 0..<12 { try await database.save(Name("p\(number)"), in: .default, ["number": .int64(Int64(number))]) }
+            for number in 0..<12 {
+                try await database.save(Name("p\(number)"), in: .default, ["number": .int64(Int64(number))])
+            }
             if indexed {
                 _ = try await database.edit([
-                    .addIndexes([.queryable, .sortable], of: .system(.modTime), in: "Item"), .addIndexes(.queryable, of: .system(.recordID), in: "Item"),
+                    .addIndexes([.queryable, .sortable], of: .system(.modTime), in: "Item"),
+                    .addIndexes(.queryable, of: .system(.recordID), in: "Item"),
                 ])
             }
             var copy = try Copy(of: origin, in: InMemoryRecordEngine(), pageSize: 5)
@@ -74,11 +77,14 @@ import Testing
     @Test func aTypeWithoutTheIndexesIsNamedWithThem() async throws {
         try await Self.run(indexed: false) { _, copy, _ in
             let problems = try await copy.pull().problems
-            guard case .missingIndexes(let type, _, let indexes, let reason)? = problems.first, problems.count == 1 else {
+            guard case .missingIndexes(let type, _, let indexes, let reason)? = problems.first, problems.count == 1
+            else {
                 Issue.record("\(problems)")
                 return
             }
-            #expect(type == "Item" && indexes == ["modifiedTimestamp QUERYABLE", "modifiedTimestamp SORTABLE"] && reason.contains("not marked"))
+            #expect(
+                type == "Item" && indexes == ["modifiedTimestamp QUERYABLE", "modifiedTimestamp SORTABLE"]
+                    && reason.contains("not marked"))
         }
     }
 
@@ -110,7 +116,9 @@ import Testing
         try await Self.run { origin, copy, database in
             try await BreakingProxy.run(to: origin.port, .breakEvery(3, message, part)) { port, proxy in
                 for round in 0..<4 {
-                    for number in 0..<12 { try await database.save(Name("p\(number)"), in: .default, ["number": .int64(Int64(-round))]) }
+                    for number in 0..<12 {
+                        try await database.save(Name("p\(number)"), in: .default, ["number": .int64(Int64(-round))])
+                    }
                     try await database.remove(Name("p\(round)"), in: .default)
                     #expect(try await copy.pull(through: port).problems.isEmpty)
                     try await copy.expectEqual(.public)
@@ -144,17 +152,27 @@ import Testing
     @Test func theSchemaComesFromTheFileAndFromRecords() async throws {
         try await Self.run { _, copy, _ in
             var copy = copy
-            copy.options.schema = try Schema(text: "DEFINE SCHEMA RECORD TYPE Unused ( title STRING, file ASSET ); RECORD TYPE Item ( text STRING );")
+            copy.options.schema = try Schema(
+                text: "DEFINE SCHEMA RECORD TYPE Unused ( title STRING, file ASSET ); RECORD TYPE Item ( text STRING );"
+            )
             let report = try await copy.pull()
-            #expect(report.problems.contains { if case .missingIndexes("Unused", _, _, _) = $0 { true } else { $0 == .unknownType("Unused") } })
+            #expect(
+                report.problems.contains {
+                    if case .missingIndexes("Unused", _, _, _) = $0 { true } else { $0 == .unknownType("Unused") }
+                })
             let schema = try await copy.database(.public).schema()
-            #expect(schema.types["Unused"]?.fields["file"]?.type == .asset && schema.types["Item"]?.fields["number"]?.type == .int64)
+            #expect(
+                schema.types["Unused"]?.fields["file"]?.type == .asset
+                    && schema.types["Item"]?.fields["number"]?.type == .int64)
             // Any question can be asked.
-            let found = try await copy.database(.public).query(QueryRequest(Query(recordType: "Item", filters: [.init("number", .equals, FieldInput(.int64(7)))])))
+            let found = try await copy.database(.public).query(
+                QueryRequest(Query(recordType: "Item", filters: [.init("number", .equals, FieldInput(.int64(7)))])))
             #expect(found.records.map(\.recordID.recordName) == ["p7"])
             let evidence = try await copy.mirror { try await $0.schemaEvidence() }
-            #expect(evidence.types["Unused"] == .init(source: .declared, fields: ["title": .declared, "file": .declared]))
-            #expect(evidence.types["Item"] == .init(source: .declared, fields: ["text": .declared, "number": .observed]))
+            #expect(
+                evidence.types["Unused"] == .init(source: .declared, fields: ["title": .declared, "file": .declared]))
+            #expect(
+                evidence.types["Item"] == .init(source: .declared, fields: ["text": .declared, "number": .observed]))
             #expect(!evidence.isComplete)
         }
     }

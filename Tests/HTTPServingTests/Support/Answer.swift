@@ -15,7 +15,9 @@ struct Answer: Sendable {
 
     init(head: String) throws {
         let lines = head.split(separator: "\r\n")
-        guard let status = lines.first?.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else { throw Malformed(text: head) }
+        guard let status = lines.first?.split(separator: " ").dropFirst().first.flatMap({ Int($0) }) else {
+            throw Malformed(text: head)
+        }
         self.status = status
         let fields = lines.dropFirst().map { line in
             let parts = line.split(separator: ":", maxSplits: 1)

@@ -10,23 +10,28 @@ struct FileServer: Sendable {
 
     /// Runs a server while the body runs.
     static func run(
-        guarded: Bool = true, uploadLimit: Int64 = 0, idleTimeout: TimeAmount = .seconds(60), memory: MemoryBudget = MemoryBudget(),
+        guarded: Bool = true, uploadLimit: Int64 = 0, idleTimeout: TimeAmount = .seconds(60),
+        memory: MemoryBudget = MemoryBudget(),
         routes: @Sendable (Routes) -> Void, _ body: @Sendable (FileServer) async throws -> Void
     ) async throws {
         let router = Routes()
         router.addGuards(trusting: .loopback, memory: memory)
         routes(router)
-        try await LoopbackServer.run(router, server: guarded ? .guardedHTTP1(uploadLimit: uploadLimit, idleTimeout: idleTimeout) : .http1()) {
+        try await LoopbackServer.run(
+            router, server: guarded ? .guardedHTTP1(uploadLimit: uploadLimit, idleTimeout: idleTimeout) : .http1()
+        ) {
             try await body(FileServer(port: $0))
         }
     }
 
     /// Runs a server that answers `/file` with a file, GET and HEAD.
     static func run(
-        serving file: TestFile, guarded: Bool = true, idleTimeout: TimeAmount = .seconds(60), headers: HTTPFields = [.contentType: "text/plain"],
+        serving file: TestFile, guarded: Bool = true, idleTimeout: TimeAmount = .seconds(60),
+        headers: HTTPFields = [.contentType: "text/plain"],
         _ body: @Sendable (FileServer) async throws -> Void
     ) async throws {
-        try await run(guarded: guarded, idleTimeout: idleTimeout, routes: { $0.serve(file, at: "file", headers: headers) }, body)
+        try await run(
+            guarded: guarded, idleTimeout: idleTimeout, routes: { $0.serve(file, at: "file", headers: headers) }, body)
     }
 
     /// Sends a request on a new connection and reads the answer.
@@ -49,7 +54,8 @@ extension Routes {
         let answer: @Sendable (Request, ServingRequestContext) throws -> Response = { request, context in
             let opened = try file.open()
             return ServedFile(
-                handle: opened.handle, size: Int64(file.bytes.count), etag: TestFile.etag, lastModified: TestFile.lastModified, headers: headers,
+                handle: opened.handle, size: Int64(file.bytes.count), etag: TestFile.etag,
+                lastModified: TestFile.lastModified, headers: headers,
                 holding: opened
             ).response(to: request, in: context)
         }
@@ -65,7 +71,8 @@ extension Routes {
             var headers: HTTPFields = [.contentType: "text/plain", .vary: "Accept-Encoding"]
             if isCompressed { headers[.contentEncoding] = "gzip" }
             return ServedFile(
-                handle: opened.handle, size: Int64(file.bytes.count), etag: isCompressed ? TestFile.compressedTag : TestFile.etag,
+                handle: opened.handle, size: Int64(file.bytes.count),
+                etag: isCompressed ? TestFile.compressedTag : TestFile.etag,
                 lastModified: TestFile.lastModified, headers: headers, holding: opened
             ).response(to: request, in: context)
         }

@@ -3,10 +3,13 @@ import Foundation
 /// The memory use of this process, including the server.
 enum Memory {
     /// `malloc_trim` of glibc, which its module does not show.
-    private static let giveBack = dlsym(nil, "malloc_trim").map { unsafeBitCast($0, to: (@convention(c) (Int) -> CInt).self) }
+    private static let giveBack = dlsym(nil, "malloc_trim").map {
+        unsafeBitCast($0, to: (@convention(c) (Int) -> CInt).self)
+    }
 
-    /// The growth in bytes of the peak memory use during some work: the least of the attempts within two minutes, because
-    /// other tests run in this process too. Before each attempt, freed memory is returned to the system, so that its reuse is visible.
+    /// The growth in bytes of the peak memory use during some work: the least of the attempts within two minutes,
+    /// because other tests run in this process too. Before each attempt, freed memory is returned to the system, so
+    /// that its reuse is visible.
     /// - Returns: `nil` if the system does not provide the peak.
     static func leastPeakGrowth(enough: Int, _ work: () async throws -> Void) async throws -> Int? {
         var least: Int?
@@ -14,7 +17,9 @@ enum Memory {
         while least ?? .max > enough, ContinuousClock.now - start < .seconds(120) {
             _ = giveBack?(0)
             // Resets the peak to the current use.
-            guard (try? Data("5".utf8).write(to: URL(filePath: "/proc/self/clear_refs"))) != nil, let before = try status("VmRSS:") else {
+            guard (try? Data("5".utf8).write(to: URL(filePath: "/proc/self/clear_refs"))) != nil,
+                let before = try status("VmRSS:")
+            else {
                 try await work()
                 return nil
             }

@@ -10,8 +10,10 @@ enum ServedFileAnswer {
         try await FileServer.run(routes: { router in
             router.get("file") { request, context in
                 let opened = try file.open()
-                return ServedFile(handle: opened.handle, size: 1, etag: "a", lastModified: seconds, headers: [:], holding: opened)
-                    .response(to: request, in: context)
+                return ServedFile(
+                    handle: opened.handle, size: 1, etag: "a", lastModified: seconds, headers: [:], holding: opened
+                )
+                .response(to: request, in: context)
             }
         }) { server in
             text.yield(try await server.answer()["last-modified"])

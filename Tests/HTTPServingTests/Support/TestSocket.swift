@@ -53,7 +53,9 @@ final class TestSocket {
         address.sin_port = in_port_t(port).bigEndian
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
         let code = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
         }
         guard code == 0 else { throw Failed(what: "connect", code: errno) }
     }
@@ -115,7 +117,9 @@ final class TestSocket {
         bytes.reserveCapacity(count)
         while bytes.count < count {
             let part = try read(upTo: min(1 << 20, count - bytes.count))
-            if part.isEmpty { throw Failed(what: "the connection ended after \(bytes.count) of \(count) bytes", code: 0) }
+            if part.isEmpty {
+                throw Failed(what: "the connection ended after \(bytes.count) of \(count) bytes", code: 0)
+            }
             bytes += part
         }
         return bytes
@@ -154,7 +158,9 @@ final class TestSocket {
                 answer.body += chunk
             }
         }
-        guard let count = answer["content-length"].flatMap({ Int($0) }) else { throw Failed(what: "no length", code: 0) }
+        guard let count = answer["content-length"].flatMap({ Int($0) }) else {
+            throw Failed(what: "no length", code: 0)
+        }
         answer.body = try read(exactly: count)
         return answer
     }
@@ -163,7 +169,9 @@ final class TestSocket {
     func readChunk() throws -> [UInt8] {
         var line: [UInt8] = []
         while !line.suffix(2).elementsEqual([13, 10]) { line += try read(exactly: 1) }
-        guard let size = Int(String(decoding: line.dropLast(2), as: UTF8.self), radix: 16) else { throw Failed(what: "chunk", code: 0) }
+        guard let size = Int(String(decoding: line.dropLast(2), as: UTF8.self), radix: 16) else {
+            throw Failed(what: "chunk", code: 0)
+        }
         return Array(try read(exactly: size + 2).dropLast(2))
     }
 }

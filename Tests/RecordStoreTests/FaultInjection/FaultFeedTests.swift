@@ -54,7 +54,9 @@ import Testing
         try stage.start(.emptyPages, .childrenFirst)
         let expired = await refusal { _ = try await stage.door.pages(since: token) }
         #expect(expired == TokenCodec.expired)
-        let missing = await refusal { _ = try await stage.door.zoneChanges(ZoneChangesRequest(ZoneID(zoneName: "Missing"))) }
+        let missing = await refusal {
+            _ = try await stage.door.zoneChanges(ZoneChangesRequest(ZoneID(zoneName: "Missing")))
+        }
         #expect(missing?.code == .zoneNotFound)
     }
 
@@ -106,7 +108,9 @@ import Testing
         try stage.start(.childrenFirst)
         var state: [Name: String] = [:]
         func take(_ page: ZoneChangesPage) {
-            for change in page.changes { state[change.name] = change.kind == .deleted ? nil : change.record?.recordChangeTag }
+            for change in page.changes {
+                state[change.name] = change.kind == .deleted ? nil : change.record?.recordChangeTag
+            }
         }
         var page = try await stage.door.zoneChanges(ZoneChangesRequest(notes, limit: PageLimit(records: 2)))
         take(page)
@@ -114,7 +118,8 @@ import Testing
         try await stage.plain.save("Room/2", type: "Room", in: notes)
         try await stage.plain.save("Room/new", type: "Room", in: notes)
         while page.moreComing {
-            page = try await stage.door.zoneChanges(ZoneChangesRequest(notes, since: page.syncToken, limit: PageLimit(records: 2)))
+            page = try await stage.door.zoneChanges(
+                ZoneChangesRequest(notes, since: page.syncToken, limit: PageLimit(records: 2)))
             take(page)
         }
         for next in try await stage.door.pages(since: page.syncToken) { take(next) }
@@ -128,7 +133,8 @@ import Testing
         let since = try await stage.plain.pull(notes).token
         try await stage.fillWithChat(rooms: 2, messages: 3)
         try stage.start(.childrenFirst)
-        let begun = try await stage.door.zoneChanges(ZoneChangesRequest(notes, since: since, limit: PageLimit(records: 3)))
+        let begun = try await stage.door.zoneChanges(
+            ZoneChangesRequest(notes, since: since, limit: PageLimit(records: 3)))
         try await stage.beginPulls(256)
         let gone = try #require(begun.changes.first?.name)
         try await stage.plain.delete(gone, in: notes)
@@ -202,7 +208,8 @@ import Testing
         let stage = try await FaultStage()
         try await stage.fillWithChat(rooms: 2, messages: 3)
         try stage.start(.childrenFirst)
-        var request = ZoneChangesRequest(notes, limit: PageLimit(records: 2), desiredKeys: ["replyTo"], desiredRecordTypes: ["Message"])
+        var request = ZoneChangesRequest(
+            notes, limit: PageLimit(records: 2), desiredKeys: ["replyTo"], desiredRecordTypes: ["Message"])
         var changes: [RecordChange] = []
         var page: ZoneChangesPage
         repeat {
@@ -224,7 +231,10 @@ import Testing
         let error = await refusal { _ = try await stage.door.zoneChanges(ZoneChangesRequest(notes)) }
         #expect(error?.code == .zoneNotFound)
         #expect(try await stage.door.databaseChanges(DatabaseChangesRequest(since: listed.syncToken)).changes.isEmpty)
-        #expect(try await stage.plain.databaseChanges(DatabaseChangesRequest(since: token)).changes.map(\.kind) == [.deleted])
+        #expect(
+            try await stage.plain.databaseChanges(DatabaseChangesRequest(since: token)).changes.map(\.kind) == [
+                .deleted
+            ])
     }
 
     @Test func tokensOfAPullWithFaultsAreExplained() async throws {
@@ -245,7 +255,9 @@ import Testing
         for (index, change) in changes.enumerated() where change.kind != .deleted {
             var targets = [change.record?.parent].compactMap(\.self)
             for field in try change.record?.fields.decoded() ?? [] {
-                if case .reference(let reference) = field.value, reference.action != .none { targets.append(reference.recordName) }
+                if case .reference(let reference) = field.value, reference.action != .none {
+                    targets.append(reference.recordName)
+                }
             }
             for place in targets.compactMap({ places[$0] }) {
                 #expect(place > index, "\(change.name) at \(index) comes after \(changes[place].name)")

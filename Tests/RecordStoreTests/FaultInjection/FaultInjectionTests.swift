@@ -17,8 +17,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "nothing", "throttled=", "throttled=x", "throttled=0", "throttled=-1", "throttled=1000001", "pages-of-one=2", "Throttled", "throttled;every=2", "throttled;code=CONFLICT",
-        "partial-failure;every=0", "partial-failure;every=201", "partial-failure;every=x", "partial-failure;every", "partial-failure;code=BAD", "partial-failure;code=",
+        "", "nothing", "throttled=", "throttled=x", "throttled=0", "throttled=-1", "throttled=1000001",
+        "pages-of-one=2", "Throttled", "throttled;every=2", "throttled;code=CONFLICT",
+        "partial-failure;every=0", "partial-failure;every=201", "partial-failure;every=x", "partial-failure;every",
+        "partial-failure;code=BAD", "partial-failure;code=",
         "partial-failure;code=ATOMIC_ERROR", "partial-failure;count=2", "partial-failure;", "partial-failure every=2",
     ])
     func whatIsNoFaultIsRefused(text: String) {
@@ -26,7 +28,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("partial-failure", 1, 2, FailingItems.Code.conflict), ("partial-failure=3;every=4", 3, 4, .conflict), ("partial-failure;code=THROTTLED;every=1", 1, 1, .throttled),
+        ("partial-failure", 1, 2, FailingItems.Code.conflict), ("partial-failure=3;every=4", 3, 4, .conflict),
+        ("partial-failure;code=THROTTLED;every=1", 1, 1, .throttled),
     ])
     func itemsAreChosen(text: String, count: Int, every: Int, code: FailingItems.Code) throws {
         let setting = try FaultSetting(text)
@@ -79,7 +82,9 @@ import Testing
 
     @Test func thereIsALimit() throws {
         let faults = FaultInjection()
-        for number in 0..<FaultInjection.limit { try faults.start(FaultSetting(.pagesOfOne), in: FaultArea(zoneID: ZoneID(zoneName: "\(number)"))) }
+        for number in 0..<FaultInjection.limit {
+            try faults.start(FaultSetting(.pagesOfOne), in: FaultArea(zoneID: ZoneID(zoneName: "\(number)")))
+        }
         #expect(throws: RecordError.self) { try faults.start(FaultSetting(.emptyPages)) }
     }
 
@@ -91,7 +96,9 @@ import Testing
         let clock = TestClock()
         let faults = FaultInjection(clock: { clock.now() })
         let elsewhere = FaultArea(container: ContainerID("iCloud.com.example.Elsewhere"))
-        for fault in InjectedFault.allCases where fault.kind != .act { try faults.start(FaultSetting(fault), in: elsewhere) }
+        for fault in InjectedFault.allCases where fault.kind != .act {
+            try faults.start(FaultSetting(fault), in: elsewhere)
+        }
         try await scenario.play(FaultInjectingEngine(InMemoryRecordEngine(clock: { clock.now() }), faults), clock)
     }
 
@@ -104,7 +111,11 @@ import Testing
         let door = FaultInjectingEngine(base, FaultInjection())
         let (behind, before) = (try await base.full(.private), try await door.full(.private))
         #expect(door.capabilities == base.capabilities && before.capabilities == behind.capabilities)
-        for capability in Capability.allCases { #expect(door.unable(capability) == base.unable(capability) && before.unable(capability) == behind.unable(capability)) }
+        for capability in Capability.allCases {
+            #expect(
+                door.unable(capability) == base.unable(capability)
+                    && before.unable(capability) == behind.unable(capability))
+        }
         try await scenario.play(door, clock)
     }
 }

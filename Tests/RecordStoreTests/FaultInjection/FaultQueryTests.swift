@@ -14,7 +14,8 @@ import Testing
             try await stage.plain.save(name, in: notes, ["rank": .int64(Int64(rank))])
         }
         _ = try await stage.plain.edit([
-            .setIndexes([.queryable], of: .system(.recordID), in: "Item"), .setIndexes([.sortable], of: .custom("rank"), in: "Item"),
+            .setIndexes([.queryable], of: .system(.recordID), in: "Item"),
+            .setIndexes([.sortable], of: .custom("rank"), in: "Item"),
         ])
         stage.clock.advance(10_000)
         return stage
@@ -34,7 +35,9 @@ import Testing
         } while request.continuationMarker != nil
         #expect(pages == [[], ["a"], [], ["b"], [], ["c"], [], ["d"]])
         #expect(names(try await stage.door.all(items, in: .allZones)) == ["a", "b", "c", "d"])
-        let error = await refusal { _ = try await stage.door.query(QueryRequest(Query(recordType: "Nothing"), in: .zone(notes))) }
+        let error = await refusal {
+            _ = try await stage.door.query(QueryRequest(Query(recordType: "Nothing"), in: .zone(notes)))
+        }
         #expect(error?.code == .badRequest || error?.code == .notFound)
     }
 
@@ -43,13 +46,15 @@ import Testing
         let owner = try await stage.engine.full(.public)
         try await owner.save("letter", ["rank": .int64(1)])
         _ = try await owner.edit([
-            .setIndexes([.queryable], of: .system(.recordID), in: "Item"), .setIndexes([.sortable], of: .custom("rank"), in: "Item"),
+            .setIndexes([.queryable], of: .system(.recordID), in: "Item"),
+            .setIndexes([.sortable], of: .custom("rank"), in: "Item"),
             .setGrants([Grant(role: "_icloud", permissions: [.write])], of: "Item"),
         ])
         stage.clock.advance(10_000)
         try stage.start(.laggingIndex)
         let door = FaultInjectingEngine(stage.engine, stage.faults)
-        let writer = try await door.database(owner.address, as: Caller(userRecordName: grace.userRecordName, access: .signedIn))
+        let writer = try await door.database(
+            owner.address, as: Caller(userRecordName: grace.userRecordName, access: .signedIn))
         let refused = await refusal { _ = try await writer.query(QueryRequest(items)) }
         #expect(refused?.code == .accessDenied)
         try await writer.save("letter", ["rank": .int64(2)])
@@ -71,7 +76,9 @@ import Testing
         for size in 1...5 {
             #expect(names(try await stage.door.all(items, in: .zone(notes), pageSize: size)) == ["a", "b", "c", "d"])
         }
-        #expect(try await stage.door.query(QueryRequest(items, in: .zone(notes), limit: PageLimit(records: 3))).records.count == 3)
+        #expect(
+            try await stage.door.query(QueryRequest(items, in: .zone(notes), limit: PageLimit(records: 3))).records
+                .count == 3)
         stage.clock.advance(2_000)
         #expect(names(try await stage.door.all(items, in: .zone(notes))) == ["a", "b", "b2", "c", "d"])
         stage.clock.advance(1_000)
@@ -106,16 +113,22 @@ import Testing
     @Test func onlySoManyBytesAreRemembered() async throws {
         let stage = try await stage()
         try await stage.plain.save("large", in: notes, ["text": .string(String(repeating: "x", count: 900_000))])
-        let record = try #require(try await stage.plain.fetch([RecordID(recordName: "large", zoneID: notes)], desiredKeys: nil).first?.get())
+        let record = try #require(
+            try await stage.plain.fetch([RecordID(recordName: "large", zoneID: notes)], desiredKeys: nil).first?.get())
         let saves = RecentSaves()
         let now = stage.clock.now()
-        let place = RecentSaves.Place(container: stage.plain.address.container, environment: .development, zoneID: record.recordID.zoneID)
+        let place = RecentSaves.Place(
+            container: stage.plain.address.container, environment: .development, zoneID: record.recordID.zoneID)
         let records = (0..<100).map { number in
             var copy = record
             copy.recordID = RecordID(recordName: Name("r\(number)"), zoneID: record.recordID.zoneID)
             return copy
         }
-        for record in records { saves.add([record], container: place.container, environment: place.environment, until: now, horizon: Timestamp(milliseconds: 0)) }
+        for record in records {
+            saves.add(
+                [record], container: place.container, environment: place.environment, until: now,
+                horizon: Timestamp(milliseconds: 0))
+        }
         let held = saves.records(at: Timestamp(milliseconds: 0), in: [place])
         #expect((30...37).contains(held.count) && held[records[99].recordID] != nil)
         #expect(saves.isEmpty(since: now))
@@ -126,7 +139,8 @@ import Testing
         let operations = ["x", "y", "z"].map { RecordOperation(.forceUpdate, recordName: $0, recordType: "Item") }
         try stage.faults.start(FaultSetting(.conflict, count: 2))
         #expect(try await stage.door.outcomes(operations, in: notes) == [.conflict, .atomicError, .atomicError])
-        #expect(try await stage.door.outcomes(operations, in: notes, atomic: false) == [.conflict, .conflict, .conflict])
+        #expect(
+            try await stage.door.outcomes(operations, in: notes, atomic: false) == [.conflict, .conflict, .conflict])
         #expect(try await stage.plain.names(in: notes, of: ["x", "y", "z"]).isEmpty)
         #expect(stage.faults.running.isEmpty)
         #expect(try await stage.door.outcomes(operations, in: notes) == [nil, nil, nil])
@@ -151,7 +165,8 @@ import Testing
         let other = try #require(ContainerID("iCloud.com.example.Other"))
         for area in [
             FaultArea(container: other), FaultArea(environment: .production), FaultArea(scope: .public),
-            FaultArea(zoneID: ZoneID(zoneName: "Others")), FaultArea(zoneID: ZoneID(zoneName: "Notes", ownerRecordName: grace.userRecordName)),
+            FaultArea(zoneID: ZoneID(zoneName: "Others")),
+            FaultArea(zoneID: ZoneID(zoneName: "Notes", ownerRecordName: grace.userRecordName)),
         ] {
             try stage.start(.pagesOfOne, in: area)
             let named = ZoneID(zoneName: "Notes", ownerRecordName: ada.userRecordName)
@@ -182,16 +197,22 @@ import Testing
         try await InjectedFault.expireTokens.perform(in: stage.door, zoneID: nil)
         let expired = await refusal { _ = try await stage.plain.pull(notes, since: token) }
         #expect(expired == TokenCodec.expired)
-        let expiredDatabase = await refusal { _ = try await stage.plain.databaseChanges(DatabaseChangesRequest(since: database)) }
+        let expiredDatabase = await refusal {
+            _ = try await stage.plain.databaseChanges(DatabaseChangesRequest(since: database))
+        }
         #expect(expiredDatabase == TokenCodec.expired)
         let (renewed, renewedDatabase) = (try await stage.plain.pull(notes).token, try await stage.plain.currentToken())
         try await InjectedFault.resetZone.perform(in: stage.door, zoneID: notes)
         #expect(try await stage.plain.pull(notes).changes.isEmpty)
         let reset = await refusal { _ = try await stage.plain.pull(notes, since: renewed) }
         #expect(reset == TokenCodec.expired)
-        #expect(try await stage.plain.databaseChanges(DatabaseChangesRequest(since: renewedDatabase)).changes.map(\.kind) == [.changed])
+        #expect(
+            try await stage.plain.databaseChanges(DatabaseChangesRequest(since: renewedDatabase)).changes.map(\.kind)
+                == [.changed])
         try await InjectedFault.purgeZone.perform(in: stage.door, zoneID: notes)
-        #expect(try await stage.plain.databaseChanges(DatabaseChangesRequest(since: renewedDatabase)).changes.map(\.kind) == [.purged])
+        #expect(
+            try await stage.plain.databaseChanges(DatabaseChangesRequest(since: renewedDatabase)).changes.map(\.kind)
+                == [.purged])
         for act in [InjectedFault.purgeZone, .resetZone] {
             let error = await refusal { try await act.perform(in: stage.door, zoneID: nil) }
             #expect(error?.code == .badRequest)

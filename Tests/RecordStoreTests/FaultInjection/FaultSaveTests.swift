@@ -7,14 +7,28 @@ import Testing
 @Suite struct FaultSaveTests {
     private static let names: [Name] = ["a", "b", "c", "d", "e"]
 
-    private static func saves(_ names: [Name] = names) -> [RecordOperation] { names.map { RecordOperation(.forceUpdate, recordName: $0, recordType: "Item") } }
+    private static func saves(_ names: [Name] = names) -> [RecordOperation] {
+        names.map { RecordOperation(.forceUpdate, recordName: $0, recordType: "Item") }
+    }
 
-    @Test(arguments: [
-        (1, "QUOTA_EXCEEDED", [.quotaExceeded, .quotaExceeded, .quotaExceeded, .quotaExceeded, .quotaExceeded], [.quotaExceeded, .quotaExceeded, .quotaExceeded, .quotaExceeded, .quotaExceeded], []),
-        (2, "CONFLICT", [nil, .conflict, nil, .conflict, nil], [.atomicError, .conflict, .atomicError, .conflict, .atomicError], ["a", "c", "e"]),
-        (5, "ZONE_BUSY", [nil, nil, nil, nil, .zoneBusy], [.atomicError, .atomicError, .atomicError, .atomicError, .zoneBusy], ["a", "b", "c", "d"]),
-    ] as [(Int, String, [ServerErrorCode?], [ServerErrorCode?], [Name])])
-    func someItemsFail(every: Int, code: String, alone: [ServerErrorCode?], atomic: [ServerErrorCode?], saved: [Name]) async throws {
+    @Test(
+        arguments: [
+            (
+                1, "QUOTA_EXCEEDED", [.quotaExceeded, .quotaExceeded, .quotaExceeded, .quotaExceeded, .quotaExceeded],
+                [.quotaExceeded, .quotaExceeded, .quotaExceeded, .quotaExceeded, .quotaExceeded], []
+            ),
+            (
+                2, "CONFLICT", [nil, .conflict, nil, .conflict, nil],
+                [.atomicError, .conflict, .atomicError, .conflict, .atomicError], ["a", "c", "e"]
+            ),
+            (
+                5, "ZONE_BUSY", [nil, nil, nil, nil, .zoneBusy],
+                [.atomicError, .atomicError, .atomicError, .atomicError, .zoneBusy], ["a", "b", "c", "d"]
+            ),
+        ] as [(Int, String, [ServerErrorCode?], [ServerErrorCode?], [Name])])
+    func someItemsFail(every: Int, code: String, alone: [ServerErrorCode?], atomic: [ServerErrorCode?], saved: [Name])
+        async throws
+    {
         let stage = try await FaultStage()
         try stage.faults.start(FaultSetting(.partialFailure, count: 2, every: every, code: code))
         #expect(try await stage.door.outcomes(Self.saves(), in: notes) == atomic)
@@ -38,7 +52,10 @@ import Testing
         let scope = RequestFaults(asking: [.partialFailure], items: try FailingItems(every: 3, code: nil))
         #expect(try await stage.door(scope).outcomes(Self.saves(["a", "b"]), in: notes) == [nil, nil])
         #expect(scope.shaped.isEmpty && stage.faults.running.map(\.remaining) == [1])
-        #expect(try await stage.door.outcomes(Self.saves(["a", "b", "c"]), in: notes) == [.atomicError, .atomicError, .conflict])
+        #expect(
+            try await stage.door.outcomes(Self.saves(["a", "b", "c"]), in: notes) == [
+                .atomicError, .atomicError, .conflict,
+            ])
         #expect(stage.faults.isIdle)
     }
 
@@ -46,7 +63,10 @@ import Testing
     func anItemFailsWithEachCode(code: FailingItems.Code) async throws {
         let stage = try await FaultStage()
         try stage.faults.start(FaultSetting(.partialFailure, every: 1, code: code.rawValue))
-        guard case .failure(let error)? = try await stage.door.modify(ModifyRequest(Self.saves(["a"]), zoneID: notes)).first else {
+        guard
+            case .failure(let error)? = try await stage.door.modify(ModifyRequest(Self.saves(["a"]), zoneID: notes))
+                .first
+        else {
             Issue.record("no error")
             return
         }
@@ -56,7 +76,9 @@ import Testing
     @Test func withoutSpaceOnlyDeletionsWork() async throws {
         let stage = try await FaultStage()
         for name in ["old", "older"] as [Name] { try await stage.plain.save(name, in: notes) }
-        func mixed(_ deleted: Name) -> [RecordOperation] { Self.saves(["a"]) + [RecordOperation(.forceDelete, recordName: deleted)] }
+        func mixed(_ deleted: Name) -> [RecordOperation] {
+            Self.saves(["a"]) + [RecordOperation(.forceDelete, recordName: deleted)]
+        }
         try stage.faults.start(FaultSetting(.quotaExceeded, count: 3))
         // Nothing is saved, so nothing fails.
         #expect(try await stage.door.outcomes([RecordOperation(.forceDelete, recordName: "older")], in: notes) == [nil])

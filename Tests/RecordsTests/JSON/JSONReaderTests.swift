@@ -74,20 +74,26 @@ import Testing
         let text = Array(#"{"a":{"value":"x\"}","type":"STRING"},"b": [1,{"c":2}] ,"d":-1.5}"#.utf8)
         let slices = try JSONReader.memberSlices(of: text[...])
         #expect(slices.map(\.name) == ["a", "b", "d"])
-        #expect(slices.map { String(decoding: $0.value, as: UTF8.self) } == [#"{"value":"x\"}","type":"STRING"}"#, #"[1,{"c":2}]"#, "-1.5"])
+        #expect(
+            slices.map { String(decoding: $0.value, as: UTF8.self) } == [
+                #"{"value":"x\"}","type":"STRING"}"#, #"[1,{"c":2}]"#, "-1.5",
+            ])
     }
 
     @Test func slicesElementsWithoutDecodingThem() throws {
         let text = Array(#" [{"a":"]"}, [1,2] ,"x\"]",-1.5,null]"#.utf8)
         let slices = try JSONReader.elementSlices(of: text[...])
-        #expect(slices.map { String(decoding: $0, as: UTF8.self) } == [#"{"a":"]"}"#, "[1,2]", #""x\"]""#, "-1.5", "null"])
+        #expect(
+            slices.map { String(decoding: $0, as: UTF8.self) } == [#"{"a":"]"}"#, "[1,2]", #""x\"]""#, "-1.5", "null"])
         #expect(try JSONReader.elementSlices(of: Array("[]".utf8)[...]).isEmpty)
         #expect(throws: JSONError.self) { try JSONReader.elementSlices(of: Array("{}".utf8)[...]) }
     }
 
     /// Any bytes give a value or an error. A value survives writing and reading.
     @Test func survivesMutatedText() throws {
-        let seed = Array(#"{"operations":[{"operationType":"create","record":{"fields":{"a":{"value":-1.5e3}},"x":"\u00e9\ud83d\ude00"}}]}"#.utf8)
+        let seed = Array(
+            #"{"operations":[{"operationType":"create","record":{"fields":{"a":{"value":-1.5e3}},"x":"\u00e9\ud83d\ude00"}}]}"#
+                .utf8)
         var random = SystemRandomNumberGenerator()
         for _ in 0..<3000 {
             var text = seed

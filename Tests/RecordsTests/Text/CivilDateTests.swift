@@ -5,8 +5,10 @@ import Testing
     @Test(
         "Known days",
         arguments: [
-            (1970, 1, 1, 0), (1969, 12, 31, -1), (2000, 2, 29, 11_016), (2000, 3, 1, 11_017), (1900, 2, 28, -25_509), (1900, 3, 1, -25_508), (2026, 11, 22, 20_779),
-            (0, 3, 1, -719_468), (0, 2, 29, -719_469), (1, 1, 1, -719_162), (9999, 12, 31, 2_932_896), (-1, 12, 31, -719_529),
+            (1970, 1, 1, 0), (1969, 12, 31, -1), (2000, 2, 29, 11_016), (2000, 3, 1, 11_017), (1900, 2, 28, -25_509),
+            (1900, 3, 1, -25_508), (2026, 11, 22, 20_779),
+            (0, 3, 1, -719_468), (0, 2, 29, -719_469), (1, 1, 1, -719_162), (9999, 12, 31, 2_932_896),
+            (-1, 12, 31, -719_529),
         ] as [(Int64, Int64, Int64, Int64)])
     func knownDays(year: Int64, month: Int64, day: Int64, days: Int64) throws {
         let date = try #require(CivilDate(year: year, month: month, day: day))
@@ -25,7 +27,9 @@ import Testing
             }
             let isLeap = year % 400 == 0 || (year % 4 == 0 && year % 100 != 0)
             day += 1
-            if day > [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][Int(month) - 1] { (month, day) = (month + 1, 1) }
+            if day > [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][Int(month) - 1] {
+                (month, day) = (month + 1, 1)
+            }
             if month > 12 { (year, month) = (year + 1, 1) }
         }
     }
@@ -33,7 +37,8 @@ import Testing
     @Test(
         "Dates that do not exist",
         arguments: [
-            (2026, 2, 29), (1900, 2, 29), (2026, 4, 31), (2026, 0, 1), (2026, 13, 1), (2026, 1, 0), (2026, 1, 32), (2026, -1, -1),
+            (2026, 2, 29), (1900, 2, 29), (2026, 4, 31), (2026, 0, 1), (2026, 13, 1), (2026, 1, 0), (2026, 1, 32),
+            (2026, -1, -1),
             (.max, 1, 1), (.min, 1, 1), (2026, .max, .max), (2026, .min, .min),
         ] as [(Int64, Int64, Int64)])
     func noSuchDate(year: Int64, month: Int64, day: Int64) {
@@ -49,19 +54,24 @@ import Testing
             let date = try #require(CivilDate(year: year, month: 2, day: 28))
             #expect(CivilDate(daysSince1970: date.daysSince1970) == date)
         }
-        for milliseconds in [Int64.min, -1, 0, .max] { #expect(UTCTime(milliseconds: milliseconds).isoTextWithMilliseconds.hasSuffix("Z")) }
+        for milliseconds in [Int64.min, -1, 0, .max] {
+            #expect(UTCTime(milliseconds: milliseconds).isoTextWithMilliseconds.hasSuffix("Z"))
+        }
         for seconds in [Int64.min, .max] { #expect(UTCTime(seconds: seconds).timeText.utf8.count == 8) }
     }
 
     @Test(
         "Moments as text",
         arguments: [
-            (0, "1970-01-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"), (1_795_348_800_250, "2026-11-22T12:00:00.250Z"),
-            (253_402_300_799_999, "9999-12-31T23:59:59.999Z"), (253_402_300_800_000, "+010000-01-01T00:00:00.000Z"), (-62_167_219_200_001, "-000001-12-31T23:59:59.999Z"),
+            (0, "1970-01-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"),
+            (1_795_348_800_250, "2026-11-22T12:00:00.250Z"),
+            (253_402_300_799_999, "9999-12-31T23:59:59.999Z"), (253_402_300_800_000, "+010000-01-01T00:00:00.000Z"),
+            (-62_167_219_200_001, "-000001-12-31T23:59:59.999Z"),
         ] as [(Int64, String)])
     func momentsAsText(milliseconds: Int64, text: String) {
         #expect(UTCTime(milliseconds: milliseconds).isoTextWithMilliseconds == text)
-        #expect(UTCTime(seconds: milliseconds.floorDivided(by: 1000).quotient).isoText == text.prefix { $0 != "." } + "Z")
+        #expect(
+            UTCTime(seconds: milliseconds.floorDivided(by: 1000).quotient).isoText == text.prefix { $0 != "." } + "Z")
     }
 
     @Test func divisionRoundsDown() {

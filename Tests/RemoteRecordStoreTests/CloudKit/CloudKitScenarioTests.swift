@@ -12,12 +12,15 @@ import Testing
     /// Scenarios that an engine in this process can play without any capability, and CloudKit's protocol can't express.
     private static let beyondTheProtocol = [
         "users have databases of their own": "the protocol does not tell the caller's device",
-        "a record saved with a parent wants it in its zone or in its request": "CloudKit itself sets who saved a record, and when",
-        "restored children, and those in the public database, leave the tag of a parent as it is": "CloudKit itself sets who saved a record, and when",
+        "a record saved with a parent wants it in its zone or in its request":
+            "CloudKit itself sets who saved a record, and when",
+        "restored children, and those in the public database, leave the tag of a parent as it is":
+            "CloudKit itself sets who saved a record, and when",
         "a page of changes ends where its bytes do": "the protocol limits pages by records only",
     ]
 
-    /// A scenario that needs a capability, or a detail that CloudKit does not tell, fails on an engine that has nothing else. It is skipped here.
+    /// A scenario that needs a capability, or a detail that CloudKit does not tell, fails on an engine that has nothing
+    /// else. It is skipped here.
     private static func isExpressible(_ scenario: Scenario) async -> Bool {
         let hasFailed = Mutex(false)
         await withKnownIssue("\(scenario.name)", isIntermittent: true) {
@@ -56,7 +59,8 @@ import Testing
             }
         }
         #expect(Set(Self.beyondTheProtocol.keys).isSubset(of: skipped))
-        #expect(played.count >= 30, "\(played.count) played, \(skipped.count) skipped: \(skipped.joined(separator: "; "))")
+        #expect(
+            played.count >= 30, "\(played.count) played, \(skipped.count) skipped: \(skipped.joined(separator: "; "))")
     }
 }
 
@@ -83,7 +87,8 @@ private actor EngineOfCallers: RecordEngine {
         let key = Key(user: caller.userRecordName, environment: address.environment)
         if let engine = engines[key] { return try engine.database(address) }
         let connection = try await standIn.connection(of: key.user, key.environment)
-        let engine = try CloudKitRecordEngine(connection, logger: LogLines().logger, clock: { [clock] in clock.now() }) { _ in }
+        let engine = try CloudKitRecordEngine(connection, logger: LogLines().logger, clock: { [clock] in clock.now() })
+        { _ in }
         engines[key] = engine
         return try engine.database(address)
     }

@@ -28,7 +28,9 @@ import Testing
     }
 
     private static func localAddress() throws -> DatabaseAddress {
-        DatabaseAddress(container: try #require(ContainerID("iCloud.com.example.Local")), environment: .development, scope: .private)
+        DatabaseAddress(
+            container: try #require(ContainerID("iCloud.com.example.Local")), environment: .development, scope: .private
+        )
     }
 
     @Test func eachContainerHasItsEngine() async throws {
@@ -54,10 +56,14 @@ import Testing
             #expect(try await containers.containers() == [local, standIn.container].sorted())
             #expect(try await containers.environments(of: standIn.container) == [.development])
             let summaries = try await containers.summaries(of: [standIn.container, local, standIn.container])
-            #expect(summaries.map(\.container) == [standIn.container, local, standIn.container] && summaries[0] == ContainerSummary(container: standIn.container))
+            #expect(
+                summaries.map(\.container) == [standIn.container, local, standIn.container]
+                    && summaries[0] == ContainerSummary(container: standIn.container))
             #expect(summaries[1].lastSave != nil)
             #expect(containers.isConnected(standIn.container) && !containers.isConnected(local))
-            #expect(!containers.keepsAssets(of: standIn.container) && ReadOnlyConnections(containers).keepsAssets(of: local))
+            #expect(
+                !containers.keepsAssets(of: standIn.container) && ReadOnlyConnections(containers).keepsAssets(of: local)
+            )
         }
     }
 
@@ -67,7 +73,9 @@ import Testing
             let refused = await refusal { _ = try await containers.database(address(.private, .production), as: ada) }
             #expect(refused?.code == .notFound && refused?.reason.contains("--environment production") == true)
             let deleted = await refusal { try await containers.deleteContainer(standIn.container) }
-            let renamed = await refusal { try await containers.renameContainer(Self.localAddress().container, to: standIn.container) }
+            let renamed = await refusal {
+                try await containers.renameContainer(Self.localAddress().container, to: standIn.container)
+            }
             let ledger = await refusal { _ = try await containers.assetLedger(standIn.container, .development) }
             #expect(deleted?.code == .badRequest && renamed?.code == .exists && ledger?.code == .badRequest)
         }
@@ -111,7 +119,8 @@ import Testing
             try await accounts.connect(standIn.connection(of: grace.userRecordName))
             let second = try #require(try containers.connected(standIn.container, .development))
             #expect(second !== first)
-            #expect(try await containers.database(address(.private), as: ada).caller.userRecordName == grace.userRecordName)
+            #expect(
+                try await containers.database(address(.private), as: ada).caller.userRecordName == grace.userRecordName)
             _ = try await accounts.disconnect(standIn.container, .development)
             #expect(try containers.connected(standIn.container, .development) == nil)
             // A job that still has the engine sends nothing more.

@@ -16,13 +16,15 @@ import Testing
         let first = clock.now()
         receipts.noteRequest(since: nil, in: Self.feed)
         receipts.note(Self.token(1), in: Self.feed)
-        #expect(receipts.receipt(of: Self.token(1), in: Self.feed) == TokenReceipts.Receipt(received: first, pullsSince: 0))
+        #expect(
+            receipts.receipt(of: Self.token(1), in: Self.feed) == TokenReceipts.Receipt(received: first, pullsSince: 0))
         for _ in 0..<3 {
             clock.advance()
             receipts.noteRequest(since: Self.token(1), in: Self.feed)
             receipts.note(Self.token(1), in: Self.feed)
         }
-        #expect(receipts.receipt(of: Self.token(1), in: Self.feed) == TokenReceipts.Receipt(received: first, pullsSince: 3))
+        #expect(
+            receipts.receipt(of: Self.token(1), in: Self.feed) == TokenReceipts.Receipt(received: first, pullsSince: 3))
         #expect(receipts.receipt(of: Self.token(2), in: Self.feed) == nil)
         #expect(receipts.receipt(of: Self.token(1), in: .database(.private)) == nil)
     }
@@ -49,7 +51,9 @@ import Testing
             receipts.noteRequest(since: nil, in: feed)
             receipts.note(Self.token(number), in: feed)
         }
-        func isKnown(_ number: Int) -> Bool { receipts.receipt(of: Self.token(number), in: .zone(ZoneID(zoneName: "Zone \(number)"), .private)) != nil }
+        func isKnown(_ number: Int) -> Bool {
+            receipts.receipt(of: Self.token(number), in: .zone(ZoneID(zoneName: "Zone \(number)"), .private)) != nil
+        }
         #expect(!isKnown(0) && !isKnown(9) && isKnown(10) && isKnown(TokenReceipts.limit + 9))
         let long = ChangeToken(text: String(repeating: "x", count: TokenReceipts.bytesLimit + 1))
         receipts.note(long, in: Self.feed)

@@ -13,7 +13,9 @@ import Testing
 
 let testContainer = "iCloud.com.example.Remote"
 
-private func closing<Value>(_ client: ContainerClient, _ body: (ContainerClient) async throws -> Value) async throws -> Value {
+private func closing<Value>(_ client: ContainerClient, _ body: (ContainerClient) async throws -> Value) async throws
+    -> Value
+{
     do {
         let value = try await body(client)
         await client.close()
@@ -27,13 +29,16 @@ private func closing<Value>(_ client: ContainerClient, _ body: (ContainerClient)
 /// A container of a scripted server.
 /// - Parameter pacing: `nil` for pauses that take no time.
 func withScript(
-    clock: VirtualClock = VirtualClock(), pacing: Pacing? = nil, requestsAtOnce: Int = 4, _ script: @escaping ScriptedServer.Script,
+    clock: VirtualClock = VirtualClock(), pacing: Pacing? = nil, requestsAtOnce: Int = 4,
+    _ script: @escaping ScriptedServer.Script,
     _ body: (Container, ScriptedServer) async throws -> Void
 ) async throws {
     try await ScriptedServer.run(script) { address, server in
         let client = try ContainerClient(
-            container: try #require(ContainerID(testContainer)), environment: .development, credentials: .apiToken("a0b1c2d3e4f5a6b7"),
-            configuration: ClientConfiguration(address: address), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            container: try #require(ContainerID(testContainer)), environment: .development,
+            credentials: .apiToken("a0b1c2d3e4f5a6b7"),
+            configuration: ClientConfiguration(address: address),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             pacing: pacing ?? clock.pacing)
         try await closing(client) { try await body(Container($0, maximumConcurrentRequests: requestsAtOnce), server) }
     }
@@ -41,12 +46,14 @@ func withScript(
 
 /// A container of a server that answers in turn; the last answer is repeated.
 func withAnswers(
-    _ answers: ScriptedServer.Reply..., clock: VirtualClock = VirtualClock(), body: (Container, ScriptedServer) async throws -> Void
+    _ answers: ScriptedServer.Reply..., clock: VirtualClock = VirtualClock(),
+    body: (Container, ScriptedServer) async throws -> Void
 ) async throws {
     try await withScript(clock: clock, { _, number in answers[min(number, answers.count - 1)] }, body)
 }
 
-/// A real server with nothing but CloudKit's protocol, and users who are signed in: Anna, and Ben with the address ben@example.com.
+/// A real server with nothing but CloudKit's protocol, and users who are signed in: Anna, and Ben with the address
+/// ben@example.com.
 struct LiveServer: Sendable {
     let skylight: SkylightServer
     private let people: [SkylightServer.User]
@@ -54,10 +61,16 @@ struct LiveServer: Sendable {
     /// - Parameter overTLS: true for a server with a certificate of its own, which its devices trust.
     static func run(overTLS: Bool = false, _ body: (LiveServer) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
-        let tls = try overTLS
-            ? SkylightServer.TLSFiles(certificate: folder.write(TestCertificate.pem, to: "cert.pem"), key: folder.write(TestCertificate.key, to: "key.pem")) : nil
+        let tls =
+            try overTLS
+            ? SkylightServer.TLSFiles(
+                certificate: folder.write(TestCertificate.pem, to: "cert.pem"),
+                key: folder.write(TestCertificate.key, to: "key.pem")) : nil
         try await SkylightServer.run(container: testContainer, tls: tls) { skylight in
-            let people = [try await skylight.makeUser("Anna"), try await skylight.makeUser("Ben", emailAddress: "ben@example.com")]
+            let people = [
+                try await skylight.makeUser("Anna"),
+                try await skylight.makeUser("Ben", emailAddress: "ben@example.com"),
+            ]
             try await body(LiveServer(skylight: skylight, people: people))
         }
     }
@@ -71,7 +84,8 @@ struct LiveServer: Sendable {
     ///   - port: of a proxy.
     ///   - pacing: `nil` for pauses that take no time.
     func device<Value>(
-        of user: Int = 0, through port: Int? = nil, pacing: Pacing? = nil, _ body: (ContainerClient) async throws -> Value
+        of user: Int = 0, through port: Int? = nil, pacing: Pacing? = nil,
+        _ body: (ContainerClient) async throws -> Value
     ) async throws -> Value {
         let client = try await skylight.connection(
             of: people[user], in: skylight.container, through: port, pacing: pacing ?? VirtualClock().pacing)
@@ -79,7 +93,9 @@ struct LiveServer: Sendable {
     }
 
     /// The number of versions of a record of Anna's that were ever saved.
-    func versions(of recordID: RecordID) async throws -> Int { try await skylight.versions(of: recordID, for: people[0]) }
+    func versions(of recordID: RecordID) async throws -> Int {
+        try await skylight.versions(of: recordID, for: people[0])
+    }
 
     func stopFaults() { skylight.stopFaults() }
     func expireTokens() async throws { try await skylight.trigger(.expireTokens, for: people[0]) }
@@ -134,7 +150,9 @@ func item(_ name: String, tag: String, text: String? = nil) -> String {
 }
 
 /// A record as it was fetched, with a change.
-func edited(_ name: String, tag: String, from old: String = "old", to new: String = "new", in zoneID: ZoneID = zone) throws -> Record {
+func edited(_ name: String, tag: String, from old: String = "old", to new: String = "new", in zoneID: ZoneID = zone)
+    throws -> Record
+{
     let json = try JSONReader.value(of: "{\(item(name, tag: tag, text: old))}")
     var record = try #require(Record(try ReceivedRecord(json.object, in: zoneID)))
     record["text"] = new

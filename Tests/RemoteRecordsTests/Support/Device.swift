@@ -4,7 +4,8 @@ import Synchronization
 
 @testable import RemoteRecords
 
-/// An app on one device of a user: texts by record, in memory. A copy of what it stored is what it finds after it was killed.
+/// An app on one device of a user: texts by record, in memory. A copy of what it stored is what it finds after it was
+/// killed.
 final class Device: SyncEngineDelegate {
     struct Stored: Sendable {
         var records: [RecordID: Record] = [:]
@@ -24,12 +25,15 @@ final class Device: SyncEngineDelegate {
     }
 
     var disk: Stored { stored.withLock { $0 } }
-    var texts: [Name: String] { disk.records.reduce(into: [:]) { texts, pair in texts[pair.key.recordName] = pair.value["text"] } }
+    var texts: [Name: String] {
+        disk.records.reduce(into: [:]) { texts, pair in texts[pair.key.recordName] = pair.value["text"] }
+    }
 
     /// - Parameter delegate: takes what the engine tells, and hands it on to this app; by default the app itself.
     func engine(_ container: Container, telling delegate: (any SyncEngineDelegate)? = nil) throws -> SyncEngine {
         let state = try disk.state.map { try SyncEngine.State.Serialization(bytes: $0) }
-        return try SyncEngine(.init(database: container.privateCloudDatabase, stateSerialization: state, delegate: delegate ?? self))
+        return try SyncEngine(
+            .init(database: container.privateCloudDatabase, stateSerialization: state, delegate: delegate ?? self))
     }
 
     /// Changes a record, or makes it.
@@ -56,7 +60,9 @@ final class Device: SyncEngineDelegate {
         stored.withLock { $0.state = engine.state.serialization.bytes }
     }
 
-    func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? {
+    func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async
+        -> RecordZoneChangeBatch?
+    {
         let changes = syncEngine.state.pendingRecordZoneChanges.filter { context.options.scope.contains($0) }
         return await RecordZoneChangeBatch(pendingChanges: changes) { recordID in
             stored.withLock { $0.records[recordID] }
@@ -81,7 +87,8 @@ final class Device: SyncEngineDelegate {
                 for record in event.modifications.map(\.record) {
                     stored.came?.insert(record.recordID)
                     if pending.contains(.deleteRecord(record.recordID)) { continue }
-                    stored.records[record.recordID] = pending.contains(.saveRecord(record.recordID)) ? stored.mine(on: record, ownKey) : record
+                    stored.records[record.recordID] =
+                        pending.contains(.saveRecord(record.recordID)) ? stored.mine(on: record, ownKey) : record
                 }
                 for recordID in event.deletions.map(\.recordID) {
                     // An edit here outlives a deletion there.
@@ -93,18 +100,23 @@ final class Device: SyncEngineDelegate {
                 }
             case .didFetchRecordZoneChanges(let event) where event.error == nil:
                 if let came = stored.came {
-                    stored.records = stored.records.filter { $0.key.zoneID != event.zoneID || came.contains($0.key) || pending.contains(.saveRecord($0.key)) }
+                    stored.records = stored.records.filter {
+                        $0.key.zoneID != event.zoneID || came.contains($0.key) || pending.contains(.saveRecord($0.key))
+                    }
                 }
                 stored.came = nil
             case .sentRecordZoneChanges(let event):
-                for record in event.savedRecords where !pending.contains(.saveRecord(record.recordID)) && stored.records[record.recordID] != nil {
+                for record in event.savedRecords
+                where !pending.contains(.saveRecord(record.recordID)) && stored.records[record.recordID] != nil {
                     stored.records[record.recordID] = record
                 }
                 for failed in event.failedRecordSaves {
                     let record = failed.record
                     guard let mine = stored.records[record.recordID] else { continue }
                     switch failed.error.code {
-                    case .serverRecordChanged: stored.records[record.recordID] = failed.error.serverRecord.map { stored.mine(on: $0, ownKey) } ?? mine
+                    case .serverRecordChanged:
+                        stored.records[record.recordID] =
+                            failed.error.serverRecord.map { stored.mine(on: $0, ownKey) } ?? mine
                     case .unknownItem: stored.records[record.recordID] = mine.madeAnew
                     default: continue
                     }

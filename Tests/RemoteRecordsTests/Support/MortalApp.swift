@@ -2,13 +2,14 @@ import Synchronization
 
 @testable import RemoteRecords
 
-/// An app that may be killed in the middle of a sync. From then on it takes no event, so that nothing more is stored, and the task of the sync is
-/// cancelled, so that nothing more is sent.
+/// An app that may be killed in the middle of a sync. From then on it takes no event, so that nothing more is stored,
+/// and the task of the sync is cancelled, so that nothing more is sent.
 final class MortalApp: SyncEngineDelegate {
     private struct End {
         /// The number of events that it still takes.
         var events: Int
-        /// True if it sends what comes before the next event, and is killed while it waits for the answer. The answer is not stored.
+        /// True if it sends what comes before the next event, and is killed while it waits for the answer. The answer
+        /// is not stored.
         var sendsMore: Bool
     }
 
@@ -25,7 +26,9 @@ final class MortalApp: SyncEngineDelegate {
         end.withLock { $0 = End(events: events, sendsMore: sendsMore) }
     }
 
-    func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? {
+    func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async
+        -> RecordZoneChangeBatch?
+    {
         await app.nextRecordZoneChangeBatch(context, syncEngine: syncEngine)
     }
 

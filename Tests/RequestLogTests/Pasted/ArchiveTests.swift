@@ -21,7 +21,8 @@ import Testing
                     continue
                 }
                 #expect(outline.isKeyedArchive && outline.rootClass == "CKServerChangeToken")
-                #expect(outline.tokens.map(\.bytes) == [Self.token] && outline.tokens.map(\.path) == ["root.ChangeToken"])
+                #expect(
+                    outline.tokens.map(\.bytes) == [Self.token] && outline.tokens.map(\.path) == ["root.ChangeToken"])
             case .json(let tokens, _): bytes = tokens.first?.bytes ?? []
             default: bytes = []
             }
@@ -44,7 +45,10 @@ import Testing
 
     @Test func tokensAreFoundWithinDictionariesAndWithinData() throws {
         let archive = ArchiveWriter.tokenArchive(Self.token)
-        let defaults = ArchiveWriter.bytes(.dictionary([("serverChangeToken", .data(archive)), ("größe", .integer(7)), ("zones", .array([.data(archive)]))]))
+        let defaults = ArchiveWriter.bytes(
+            .dictionary([
+                ("serverChangeToken", .data(archive)), ("größe", .integer(7)), ("zones", .array([.data(archive)])),
+            ]))
         let outline = try Self.outline(defaults)
         #expect(!outline.isKeyedArchive && outline.rootClass == nil)
         #expect(outline.tokens.map(\.path) == ["serverChangeToken › root.ChangeToken", "zones[0] › root.ChangeToken"])
@@ -58,10 +62,15 @@ import Testing
                 (
                     "$objects",
                     .array([
-                        .string("$null"), .dictionary([("NS.keys", .array([.uid(2), .uid(3)])), ("NS.objects", .array([.uid(4), .uid(0)])), ("$class", .uid(5))]),
+                        .string("$null"),
+                        .dictionary([
+                            ("NS.keys", .array([.uid(2), .uid(3)])), ("NS.objects", .array([.uid(4), .uid(0)])),
+                            ("$class", .uid(5)),
+                        ]),
                         .string("Notes"), .dictionary([("ZoneName", .uid(2)), ("$class", .uid(7))]),
                         .dictionary([("ChangeToken", .uid(8)), ("$class", .uid(6))]),
-                        .dictionary([("$classname", .string("NSDictionary"))]), .dictionary([("$classname", .string("CKServerChangeToken"))]),
+                        .dictionary([("$classname", .string("NSDictionary"))]),
+                        .dictionary([("$classname", .string("CKServerChangeToken"))]),
                         .dictionary([("$classname", .string("CKRecordZoneID"))]), .data(Self.token),
                     ])
                 ),
@@ -75,7 +84,8 @@ import Testing
 
     @Test func whatRefersToItselfEnds() throws {
         // An array that contains itself.
-        let loop: [UInt8] = Array("bplist00".utf8) + [0xA2, 0, 0] + [8] + [0, 0, 0, 0, 0, 0, 1, 1] + [0, 0, 0, 0, 0, 0, 0, 1]
+        let loop: [UInt8] =
+            Array("bplist00".utf8) + [0xA2, 0, 0] + [8] + [0, 0, 0, 0, 0, 0, 1, 1] + [0, 0, 0, 0, 0, 0, 0, 1]
             + [0, 0, 0, 0, 0, 0, 0, 0] + [0, 0, 0, 0, 0, 0, 0, 11]
         let outline = try Self.outline(loop)
         #expect(outline.lines.count == 3 && outline.lines.last?.text == "the same object as before")
@@ -98,7 +108,9 @@ import Testing
 
     @Test func cutArchivesAreRefused() {
         let archive = ArchiveWriter.tokenArchive(Self.token)
-        for length in 0..<archive.count { #expect(throws: BinaryPropertyListError.self) { try BinaryPropertyList(Array(archive.prefix(length))) } }
+        for length in 0..<archive.count {
+            #expect(throws: BinaryPropertyListError.self) { try BinaryPropertyList(Array(archive.prefix(length))) }
+        }
     }
 
     /// Random damage: each archive is read or refused, in bounded time and memory.
@@ -108,7 +120,9 @@ import Testing
         var read = 0
         for round in 0..<6_000 {
             var bytes = archive
-            for _ in 0..<(round % 5 + 1) { bytes[Int.random(in: 8..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random) }
+            for _ in 0..<(round % 5 + 1) {
+                bytes[Int.random(in: 8..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
             if let list = try? BinaryPropertyList(bytes) {
                 read += 1
                 let outline = PropertyListOutline(of: list)
@@ -116,7 +130,9 @@ import Testing
             }
         }
         #expect(read > 200)
-        for _ in 0..<2_000 { _ = try? BinaryPropertyList(Array("bplist00".utf8) + random.bytes(Int.random(in: 0...120, using: &random))) }
+        for _ in 0..<2_000 {
+            _ = try? BinaryPropertyList(Array("bplist00".utf8) + random.bytes(Int.random(in: 0...120, using: &random)))
+        }
     }
 
     /// A key of 30 KB that a dictionary uses 20,000 times. Lines show a part of it, and only displayed lines are made.
@@ -142,7 +158,10 @@ import Testing
         // 100 objects at the same large array: reading each would take quadratic time.
         var bytes: [UInt8] = Array("bplist00".utf8) + [0xAF, 0x11, 0x01, 0x00] + [UInt8](repeating: 0, count: 256)
         let table = bytes.count
-        bytes += [UInt8](repeating: 8, count: 100) + [0, 0, 0, 0, 0, 0, 1, 1] + [0, 0, 0, 0, 0, 0, 0, 100] + [0, 0, 0, 0, 0, 0, 0, 0]
+        bytes +=
+            [UInt8](repeating: 8, count: 100) + [0, 0, 0, 0, 0, 0, 1, 1] + [0, 0, 0, 0, 0, 0, 0, 100] + [
+                0, 0, 0, 0, 0, 0, 0, 0,
+            ]
         bytes += [0, 0, 0, 0, 0, 0, UInt8(table >> 8), UInt8(table & 255)]
         #expect { _ = try BinaryPropertyList(bytes) } throws: { "\($0)".contains("overlap") }
     }

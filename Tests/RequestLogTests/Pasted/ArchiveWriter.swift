@@ -30,12 +30,16 @@ struct ArchiveWriter {
     static func tokenArchive(_ token: [UInt8], className: String = "CKServerChangeToken") -> [UInt8] {
         bytes(
             .dictionary([
-                ("$version", .integer(1)), ("$archiver", .string("NSKeyedArchiver")), ("$top", .dictionary([("root", .uid(1))])),
+                ("$version", .integer(1)), ("$archiver", .string("NSKeyedArchiver")),
+                ("$top", .dictionary([("root", .uid(1))])),
                 (
                     "$objects",
                     .array([
                         .string("$null"), .dictionary([("ChangeToken", .uid(2)), ("$class", .uid(3))]), .data(token),
-                        .dictionary([("$classname", .string(className)), ("$classes", .array([.string(className), .string("NSObject")]))]),
+                        .dictionary([
+                            ("$classname", .string(className)),
+                            ("$classes", .array([.string(className), .string("NSObject")])),
+                        ]),
                     ])
                 ),
             ]))

@@ -21,7 +21,8 @@ import Testing
                 let read = Self.bytes(text)
                 #expect(read?.bytes == bytes, "\(form) of \(length) bytes: \(text)")
                 #expect(read?.gap == nil)
-                // Some formats look the same: base64 without its special digits, and URL-encoded text with nothing to encode.
+                // Some formats look the same: base64 without its special digits, and URL-encoded text with nothing to
+                // encode.
                 if form == .dataDump || form == .lengthDump || form == .hex { #expect(read?.forms == [form]) }
             }
             guard case .json(let tokens, 0) = PastedText(TextForm.json.text(of: bytes)).reading else {
@@ -33,17 +34,22 @@ import Testing
     }
 
     @Test(arguments: [
-        ("EQEAAA", [TextForm.base64URL]), ("EQEAAAA=", [.base64]), ("-_-_", [.base64URL]), ("+/+/", [.base64]), ("deadBEEF", [.hex]), ("0xdead", [.hex]),
-        ("%2B%2F%2B%2F", [.percentEncoded, .base64]), ("%252B%252F%252B%252F", [.percentEncoded, .percentEncoded, .base64]),
-        ("\"+/+/\",\n", [.base64]), ("  'EQEA AAA=' ", [.base64]), ("<62706c69\n 7374>", [.dataDump]), ("{ length=2,bytes=0xFFFF }", [.lengthDump]),
-        ("<CKServerChangeToken: 0x600000; data=AQAAAAAAAA8=>", [.base64]), ("<CKServerChangeToken: 0x6; data=<0102 03>>", [.dataDump]),
+        ("EQEAAA", [TextForm.base64URL]), ("EQEAAAA=", [.base64]), ("-_-_", [.base64URL]), ("+/+/", [.base64]),
+        ("deadBEEF", [.hex]), ("0xdead", [.hex]),
+        ("%2B%2F%2B%2F", [.percentEncoded, .base64]),
+        ("%252B%252F%252B%252F", [.percentEncoded, .percentEncoded, .base64]),
+        ("\"+/+/\",\n", [.base64]), ("  'EQEA AAA=' ", [.base64]), ("<62706c69\n 7374>", [.dataDump]),
+        ("{ length=2,bytes=0xFFFF }", [.lengthDump]),
+        ("<CKServerChangeToken: 0x600000; data=AQAAAAAAAA8=>", [.base64]),
+        ("<CKServerChangeToken: 0x6; data=<0102 03>>", [.dataDump]),
     ])
     func formsAreRecognised(text: String, forms: [TextForm]) {
         #expect(Self.bytes(text)?.forms == forms)
     }
 
     @Test func theLimitsOfADumpAreExplained() throws {
-        let cut = try #require(Self.bytes("{length = 42, bytes = 0x62706c69 73743030 d4010203 04050607 ... 00000000 00000146 }"))
+        let cut = try #require(
+            Self.bytes("{length = 42, bytes = 0x62706c69 73743030 d4010203 04050607 ... 00000000 00000146 }"))
         #expect(cut.bytes.count == 24 && cut.gap?.offset == 16 && cut.gap?.count == 18)
         let old = try #require(Self.bytes("<62706c69 … 0146>"))
         #expect(old.bytes.count == 6 && old.gap?.offset == 4 && old.gap?.count == nil)
@@ -56,9 +62,12 @@ import Testing
     private struct Missing: Error {}
 
     @Test(arguments: [
-        ("A", "one is missing, or there is one too many"), ("AB!D", "‘!’ at character 3"), ("ABéD", "‘é’ at character 3"), ("+-+-", "mixes the two alphabets"),
-        ("42 bytes", "base64EncodedString()"), ("Optional(42 bytes)", "base64EncodedString()"), ("<12 3>", "two digits for each byte"),
-        ("{length = 1, bytes = 0x0102}", "states 1 bytes"), ("<01 ... 02 ... 03>", "cut in at most one place"), ("AAA=AAA=", "one value only"),
+        ("A", "one is missing, or there is one too many"), ("AB!D", "‘!’ at character 3"),
+        ("ABéD", "‘é’ at character 3"), ("+-+-", "mixes the two alphabets"),
+        ("42 bytes", "base64EncodedString()"), ("Optional(42 bytes)", "base64EncodedString()"),
+        ("<12 3>", "two digits for each byte"),
+        ("{length = 1, bytes = 0x0102}", "states 1 bytes"), ("<01 ... 02 ... 03>", "cut in at most one place"),
+        ("AAA=AAA=", "one value only"),
         ("0xzz", "‘z’ at character 1"), (String(repeating: "A", count: PastedText.limit + 1), "longer than"),
     ])
     func whatCanNotBeReadSaysWhy(text: String, words: String) {
@@ -84,8 +93,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("\"syncToken\":\"AQID\",\"moreComing\":true}]}", "syncToken"), ("\"zoneID\":{\"zoneName\":\"N\"},\"metaSyncToken\" : \"AQID", "metaSyncToken"),
-        ("{\n    zones = (\n        {\n syncToken = \"AQID\";\n }\n );\n}", "zones.syncToken"), ("{\"a\":{\"b\":[[],[{\"syncToken\":\"\\u0041QID\"}]]}}", "a.b[1][0].syncToken"),
+        ("\"syncToken\":\"AQID\",\"moreComing\":true}]}", "syncToken"),
+        ("\"zoneID\":{\"zoneName\":\"N\"},\"metaSyncToken\" : \"AQID", "metaSyncToken"),
+        ("{\n    zones = (\n        {\n syncToken = \"AQID\";\n }\n );\n}", "zones.syncToken"),
+        ("{\"a\":{\"b\":[[],[{\"syncToken\":\"\\u0041QID\"}]]}}", "a.b[1][0].syncToken"),
     ])
     func tokensOfFragmentsAreFound(text: String, path: String) {
         guard case .json(let tokens, 0) = PastedText(text).reading else {
@@ -124,11 +135,14 @@ import Testing
     @Test func anythingCanBePasted() {
         var random = SmallRandom(state: 60)
         let pieces = [
-            "{", "}", "[", "]", "<", ">", "\"", "\\", "%", "%2", "%41", "syncToken", ":", "=", ",", " ", "\n", "…", "...", "length = 3", "bytes = 0x", "AQID", "62706c697374", "é", "\u{0}",
+            "{", "}", "[", "]", "<", ">", "\"", "\\", "%", "%2", "%41", "syncToken", ":", "=", ",", " ", "\n", "…",
+            "...", "length = 3", "bytes = 0x", "AQID", "62706c697374", "é", "\u{0}",
             "bplist00", "0x", "42 bytes", "zoneID", "zoneName", ";", "data=",
         ]
         for _ in 0..<4_000 {
-            let text = (0..<Int.random(in: 1...14, using: &random)).map { _ in pieces[Int.random(in: 0..<pieces.count, using: &random)] }.joined()
+            let text = (0..<Int.random(in: 1...14, using: &random)).map { _ in
+                pieces[Int.random(in: 0..<pieces.count, using: &random)]
+            }.joined()
             if case .bytes(let bytes) = PastedText(text).reading { _ = bytes.content }
             _ = ErrorText(text)
         }

@@ -42,7 +42,10 @@ struct AccessTableTests {
         (
             1,
             [
-                ("POST", "public/records/modify", #"{"operations":[{"operationType":"forceUpdate","record":{"recordType":"Open","recordName":"a"}}]}"#),
+                (
+                    "POST", "public/records/modify",
+                    #"{"operations":[{"operationType":"forceUpdate","record":{"recordType":"Open","recordName":"a"}}]}"#
+                ),
                 ("POST", "public/assets/upload", #"{"tokens":[{"recordType":"Open","fieldName":"file"}]}"#),
                 ("POST", "public/assets/rereference", #"{"assets":[{"recordName":"a","fieldName":"file"}]}"#),
                 ("POST", "public/zones/modify", #"{"operations":[]}"#),
@@ -54,18 +57,33 @@ struct AccessTableTests {
             2,
             [
                 ("POST", "private/records/lookup", #"{"records":[{"recordName":"a"}]}"#),
-                ("POST", "private/records/modify", #"{"operations":[{"operationType":"forceUpdate","record":{"recordType":"Open","recordName":"a"}}]}"#),
+                (
+                    "POST", "private/records/modify",
+                    #"{"operations":[{"operationType":"forceUpdate","record":{"recordType":"Open","recordName":"a"}}]}"#
+                ),
                 ("POST", "private/assets/upload", #"{"tokens":[{"recordType":"Open","fieldName":"file"}]}"#),
                 ("GET", "private/zones/list", ""),
                 ("POST", "private/changes/database", "{}"),
                 ("GET", "/skylight/1/\(CredentialStage.container)/development/private/keyvalues/changes", ""),
-                ("POST", "/skylight/1/\(CredentialStage.container)/development/private/keyvalues/modify", #"{"operations":[{"operationType":"remove","key":"a"}]}"#),
+                (
+                    "POST", "/skylight/1/\(CredentialStage.container)/development/private/keyvalues/modify",
+                    #"{"operations":[{"operationType":"remove","key":"a"}]}"#
+                ),
                 ("POST", "shared/changes/database", "{}"),
                 ("GET", "shared/zones/list", ""),
-                ("POST", "shared/records/lookup", #"{"records":[{"recordName":"a"}],"zoneID":{"zoneName":"Z","ownerRecordName":"_x"}}"#),
+                (
+                    "POST", "shared/records/lookup",
+                    #"{"records":[{"recordName":"a"}],"zoneID":{"zoneName":"Z","ownerRecordName":"_x"}}"#
+                ),
             ]
         ),
-        (3, [("GET", "public/users/caller", ""), ("POST", "private/users/caller", "{}"), ("GET", "public/users/current", "")]),
+        (
+            3,
+            [
+                ("GET", "public/users/caller", ""), ("POST", "private/users/caller", "{}"),
+                ("GET", "public/users/current", ""),
+            ]
+        ),
         (
             4,
             [
@@ -81,11 +99,15 @@ struct AccessTableTests {
     private static let anyProblem = "any"
     private static let nobody: [Outcome] = [.failed, .failed, .signIn, .signIn, .signIn]
     private static let app: [Outcome] = [.answered(as: nil), .signIn, .signIn, .signIn, .signIn]
-    private static let key: [Outcome] = [.answered(as: .key), .answered(as: .key), .privateDenied, .answered(as: .key), .peopleDenied]
+    private static let key: [Outcome] = [
+        .answered(as: .key), .answered(as: .key), .privateDenied, .answered(as: .key), .peopleDenied,
+    ]
 
     private static func all(_ outcome: Outcome) -> [Outcome] { Array(repeating: outcome, count: 5) }
 
-    private static func required(_ brought: CredentialStage.Brought) -> (outcomes: [Outcome], way: Authentication.Way, problem: String?) {
+    private static func required(_ brought: CredentialStage.Brought) -> (
+        outcomes: [Outcome], way: Authentication.Way, problem: String?
+    ) {
         switch brought {
         case .nothing: (nobody, .nothing, nil)
         case .apiToken, .restrictedTokenFromListedPage: (app, .apiToken, nil)
@@ -93,7 +115,8 @@ struct AccessTableTests {
         case .revokedToken: (all(.failed), .apiToken, "revokedToken")
         case .tokenOfOtherContainer, .tokenOfOtherEnvironment: (all(.failed), .apiToken, "otherPlace")
         case .restrictedTokenWithoutOrigin, .restrictedTokenFromOtherPage: (all(.failed), .apiToken, "foreignOrigin")
-        case .session, .sessionWithToken, .sessionUnderToken, .sessionInHeader, .sessionUnderOldName, .sessionWithWrongPassword:
+        case .session, .sessionWithToken, .sessionUnderToken, .sessionInHeader, .sessionUnderOldName,
+            .sessionWithWrongPassword:
             (all(.answered(as: .anna)), .webAuth, nil)
         case .sessionWithoutItsToken: (all(.failed), .webAuth, "missingToken")
         case .sessionWithUnknownToken: (all(.failed), .apiToken, "unknownToken")
@@ -122,13 +145,17 @@ struct AccessTableTests {
     }
 
     /// On an open server, unknown credentials are ignored, and known ones count as usual.
-    private static func open(_ brought: CredentialStage.Brought) -> (outcomes: [Outcome], way: Authentication.Way, problem: String?) {
+    private static func open(_ brought: CredentialStage.Brought) -> (
+        outcomes: [Outcome], way: Authentication.Way, problem: String?
+    ) {
         switch brought {
-        case .nothing, .unknownToken, .unknownKey, .password, .instanceSecret, .otherAuthorization: (all(.answered(as: .developer)), .open, nil)
+        case .nothing, .unknownToken, .unknownKey, .password, .instanceSecret, .otherAuthorization:
+            (all(.answered(as: .developer)), .open, nil)
         case .ownerAlone, .ownerWithPassword, .ownerWithToken: (all(.answered(as: .developer)), .owner, nil)
         case .ownerWithInstanceSecret: (all(.answered(as: .anna)), .owner, nil)
         case .anonymousAlone, .anonymousWithPassword: (app, .open, nil)
-        case .apiToken, .restrictedTokenFromListedPage, .unknownSession: (all(.answered(as: .developer)), .apiToken, nil)
+        case .apiToken, .restrictedTokenFromListedPage, .unknownSession:
+            (all(.answered(as: .developer)), .apiToken, nil)
         case .sessionWithUnknownToken: (all(.answered(as: .anna)), .webAuth, nil)
         default: required(brought)
         }
@@ -154,34 +181,47 @@ struct AccessTableTests {
             let header = "Authorization: Basic " + Data("admin:guess".utf8).base64EncodedString()
             for (column, services) in Self.services {
                 let service = try #require(services.first)
-                let sent = CredentialStage.Sent(target: "/database/1/\(CredentialStage.container)/development/\(service.path)", headers: [header])
+                let sent = CredentialStage.Sent(
+                    target: "/database/1/\(CredentialStage.container)/development/\(service.path)", headers: [header])
                 let response = try await stage.send(service.method, sent, service.body)
                 let what = "\(service.path): \(response.status) \(response.text.prefix(500))"
                 try check(response, Self.nobody[column], stage, .otherAuthorization, service.path, what)
-                let noted = try #require(response.headers["x-skylight-request"].flatMap { server.log.request($0) }, "\(what)")
-                #expect(noted.authentication?.way == .administrator && noted.authentication?.problem?.kind == "wrongPassword", "\(what)")
+                let noted = try #require(
+                    response.headers["x-skylight-request"].flatMap { server.log.request($0) }, "\(what)")
+                #expect(
+                    noted.authentication?.way == .administrator
+                        && noted.authentication?.problem?.kind == "wrongPassword", "\(what)")
             }
         }
     }
 
     private func play(
-        _ brought: CredentialStage.Brought, _ mode: AccessControl.Mode, _ expected: (outcomes: [Outcome], way: Authentication.Way, problem: String?),
+        _ brought: CredentialStage.Brought, _ mode: AccessControl.Mode,
+        _ expected: (outcomes: [Outcome], way: Authentication.Way, problem: String?),
         _ stage: CredentialStage
     ) async throws {
         for (column, services) in Self.services {
             for service in services {
-                let path = service.path.hasPrefix("/") ? service.path : "/database/1/\(CredentialStage.container)/development/\(service.path)"
+                let path =
+                    service.path.hasPrefix("/")
+                    ? service.path : "/database/1/\(CredentialStage.container)/development/\(service.path)"
                 let sent = try stage.sent(brought, path, body: service.body)
                 let response = try await stage.send(service.method, sent, service.body)
-                let what = "\(mode.rawValue), \(brought.rawValue), \(service.method) \(service.path): \(response.status) \(response.text.prefix(500))"
+                let what =
+                    "\(mode.rawValue), \(brought.rawValue), \(service.method) \(service.path): \(response.status) \(response.text.prefix(500))"
                 try check(response, expected.outcomes[column], stage, brought, service.path, what)
-                let noted = try #require(response.headers["x-skylight-request"].flatMap { stage.server.log.request($0) }, "\(what)")
+                let noted = try #require(
+                    response.headers["x-skylight-request"].flatMap { stage.server.log.request($0) }, "\(what)")
                 #expect(noted.authentication?.way == expected.way, "\(what)")
                 let problem = noted.authentication?.problem?.kind
-                #expect(expected.problem == Self.anyProblem ? problem != nil : problem == expected.problem, "\(what) \(problem ?? "")")
+                #expect(
+                    expected.problem == Self.anyProblem ? problem != nil : problem == expected.problem,
+                    "\(what) \(problem ?? "")")
                 #expect(noted.container?.description == CredentialStage.container, "\(what)")
                 #expect(noted.userRecordName == expectedUser(expected.outcomes[column], stage), "\(what)")
-                #expect(!noted.target.contains(stage.apiToken.secret) && !noted.target.contains(PercentEncoding.encoded(stage.session.token)), "\(what)")
+                #expect(
+                    !noted.target.contains(stage.apiToken.secret)
+                        && !noted.target.contains(PercentEncoding.encoded(stage.session.token)), "\(what)")
             }
         }
     }
@@ -196,7 +236,8 @@ struct AccessTableTests {
     }
 
     private func check(
-        _ response: RawResponse, _ outcome: Outcome, _ stage: CredentialStage, _ brought: CredentialStage.Brought, _ service: String, _ what: String
+        _ response: RawResponse, _ outcome: Outcome, _ stage: CredentialStage, _ brought: CredentialStage.Brought,
+        _ service: String, _ what: String
     ) throws {
         let json = try response.json()
         func expect(_ status: Int, _ code: String, _ reason: String) {
@@ -217,7 +258,9 @@ struct AccessTableTests {
             #expect((next != nil) == (isOfSession && speaker == .anna), "\(what)")
             #expect(next == nil || next != stage.session.token && next != stage.underToken.token, "\(what)")
             // Clients that send ckSession get the token under its older name too.
-            #expect(response.headers["x-apple-cloudkit-session"] == (brought == .sessionUnderOldName ? next : nil), "\(what)")
+            #expect(
+                response.headers["x-apple-cloudkit-session"] == (brought == .sessionUnderOldName ? next : nil),
+                "\(what)")
             return
         case .failed: expect(401, "AUTHENTICATION_FAILED", "no auth method found")
         case .administratorOnly: expect(401, "AUTHENTICATION_FAILED", "<has administrator>")
@@ -234,16 +277,22 @@ struct AccessTableTests {
     }
 
     /// Checks the target of the redirect.
-    private func checkRedirect(_ json: JSONValue, _ stage: CredentialStage, _ brought: CredentialStage.Brought, _ what: String) throws {
+    private func checkRedirect(
+        _ json: JSONValue, _ stage: CredentialStage, _ brought: CredentialStage.Brought, _ what: String
+    ) throws {
         guard case .string(let url)? = Subset.value(at: "redirectURL", in: json) else { return }
         // The client gets the sign-in ticket; the log must not contain it.
-        let id = try #require(Subset.value(at: "uuid", in: json).flatMap { if case .string(let id) = $0 { id } else { nil } }, "\(what)")
+        let id = try #require(
+            Subset.value(at: "uuid", in: json).flatMap { if case .string(let id) = $0 { id } else { nil } }, "\(what)")
         let kept = String(decoding: stage.server.log.bodies(of: id)?.response?.bytes ?? [], as: UTF8.self)
         #expect(kept.contains("ticket=hidden") && !kept.contains(url.suffix(20)), "\(what): \(kept)")
         let start = "http://localhost/sign-in?ticket="
         #expect(url.hasPrefix(start), "\(what)")
-        let request = try #require(stage.server.accounts.signInRequest(ticket: String(url.dropFirst(start.count)), now: Date()), "\(what)")
-        #expect(request.container.description == CredentialStage.container && request.environment == .development, "\(what)")
+        let request = try #require(
+            stage.server.accounts.signInRequest(ticket: String(url.dropFirst(start.count)), now: Date()), "\(what)")
+        #expect(
+            request.container.description == CredentialStage.container && request.environment == .development, "\(what)"
+        )
         let token: String? =
             switch brought {
             case .nothing, .otherAuthorization, .anonymousAlone, .anonymousWithPassword: nil
@@ -251,6 +300,8 @@ struct AccessTableTests {
             default: stage.apiToken.token.id
             }
         #expect(request.apiTokenID == token, "\(what)")
-        #expect(request.origin == (brought == .restrictedTokenFromListedPage ? CredentialStage.listedOrigin : nil), "\(what)")
+        #expect(
+            request.origin == (brought == .restrictedTokenFromListedPage ? CredentialStage.listedOrigin : nil),
+            "\(what)")
     }
 }

@@ -17,7 +17,8 @@ struct CredentialStage: Sendable {
     enum Brought: String, CaseIterable, Sendable {
         case nothing
         case apiToken, restrictedTokenFromListedPage
-        case unknownToken, revokedToken, tokenOfOtherContainer, tokenOfOtherEnvironment, restrictedTokenWithoutOrigin, restrictedTokenFromOtherPage
+        case unknownToken, revokedToken, tokenOfOtherContainer, tokenOfOtherEnvironment, restrictedTokenWithoutOrigin,
+            restrictedTokenFromOtherPage
         case session, sessionWithToken, sessionUnderToken, sessionInHeader, sessionUnderOldName
         case sessionWithWrongPassword
         case sessionWithoutItsToken, sessionWithUnknownToken
@@ -58,10 +59,13 @@ struct CredentialStage: Sendable {
         let accounts = server.accounts
         let container = try #require(ContainerID(Self.container))
         let other = try #require(ContainerID("iCloud.com.example.Other"))
-        func token(_ name: String, _ container: ContainerID, _ environment: Records.Environment, _ origins: [String] = []) async throws -> (
+        func token(
+            _ name: String, _ container: ContainerID, _ environment: Records.Environment, _ origins: [String] = []
+        ) async throws -> (
             token: APIToken, secret: String
         ) {
-            try await accounts.makeAPIToken(named: name, container: container, environment: environment, allowedOrigins: origins, callback: nil)
+            try await accounts.makeAPIToken(
+                named: name, container: container, environment: environment, allowedOrigins: origins, callback: nil)
         }
         apiToken = try await token("plain", container, .development)
         restricted = try await token("restricted", container, .development, [Self.listedOrigin])
@@ -72,11 +76,14 @@ struct CredentialStage: Sendable {
         otherEnvironment = try await token("other environment", container, .production).secret
         anna = try await accounts.makeUser(displayName: "Anna Arendt", emailAddress: "anna@example.com")
         let user = anna.userRecordName
-        func signIn(_ environment: Records.Environment = .development, under token: String? = nil, at now: Date = Date()) async throws -> (
+        func signIn(
+            _ environment: Records.Environment = .development, under token: String? = nil, at now: Date = Date()
+        ) async throws -> (
             session: WebAuthSession, token: String
         ) {
             try await accounts.signIn(
-                user, with: SignInRequest(container: container, environment: environment, apiTokenID: token), keepSignedIn: false, now: now)
+                user, with: SignInRequest(container: container, environment: environment, apiTokenID: token),
+                keepSignedIn: false, now: now)
         }
         session = try await signIn()
         underToken = try await signIn(under: apiToken.token.id)
@@ -87,7 +94,8 @@ struct CredentialStage: Sendable {
         elsewhere = try await signIn(.production).token
         func register(_ environment: Records.Environment = .development) async throws -> (Signer, ServerKey) {
             var signer = Signer()
-            let key = try await accounts.registerServerKey(pem: signer.publicKeyPEM, named: "test", container: container, environment: environment)
+            let key = try await accounts.registerServerKey(
+                pem: signer.publicKeyPEM, named: "test", container: container, environment: environment)
             signer.keyID = key.keyID
             return (signer, key)
         }
@@ -104,7 +112,9 @@ struct CredentialStage: Sendable {
         func query(_ parameters: [(String, String)]) -> String {
             path + "?" + parameters.map { "\($0)=\(PercentEncoding.encoded($1))" }.joined(separator: "&")
         }
-        func with(_ parameters: (String, String)..., headers: [String] = []) -> Sent { Sent(target: query(parameters), headers: headers) }
+        func with(_ parameters: (String, String)..., headers: [String] = []) -> Sent {
+            Sent(target: query(parameters), headers: headers)
+        }
         func alone(_ headers: [String]) -> Sent { Sent(target: path, headers: headers) }
         let basic = "Authorization: Basic " + Data("admin:\(Self.password)".utf8).base64EncodedString()
         let bearer = "Authorization: Bearer \(TestServer.instanceSecret)"
@@ -112,23 +122,29 @@ struct CredentialStage: Sendable {
         switch brought {
         case .nothing: return alone([])
         case .apiToken: return with(("ckAPIToken", apiToken.secret))
-        case .restrictedTokenFromListedPage: return with(("ckAPIToken", restricted.secret), headers: ["Origin: \(Self.listedOrigin)"])
+        case .restrictedTokenFromListedPage:
+            return with(("ckAPIToken", restricted.secret), headers: ["Origin: \(Self.listedOrigin)"])
         case .unknownToken: return with(("ckAPIToken", String(repeating: "0", count: 64)))
         case .revokedToken: return with(("ckAPIToken", revoked))
         case .tokenOfOtherContainer: return with(("ckAPIToken", otherContainer))
         case .tokenOfOtherEnvironment: return with(("ckAPIToken", otherEnvironment))
         case .restrictedTokenWithoutOrigin: return with(("ckAPIToken", restricted.secret))
-        case .restrictedTokenFromOtherPage: return with(("ckAPIToken", restricted.secret), headers: ["Origin: http://localhost:3000"])
+        case .restrictedTokenFromOtherPage:
+            return with(("ckAPIToken", restricted.secret), headers: ["Origin: http://localhost:3000"])
         case .session: return with(("ckWebAuthToken", session.token))
         case .sessionWithToken: return with(("ckAPIToken", apiToken.secret), ("ckWebAuthToken", session.token))
         case .sessionUnderToken: return with(("ckAPIToken", apiToken.secret), ("ckWebAuthToken", underToken.token))
-        case .sessionInHeader: return with(("ckAPIToken", apiToken.secret), headers: ["X-Apple-CloudKit-Web-Auth-Token: \(session.token)"])
+        case .sessionInHeader:
+            return with(("ckAPIToken", apiToken.secret), headers: ["X-Apple-CloudKit-Web-Auth-Token: \(session.token)"])
         case .sessionUnderOldName: return with(("ckAPIToken", apiToken.secret), ("ckSession", session.token))
         // This password is not checked. Otherwise the sixth one would be refused.
         case .sessionWithWrongPassword:
-            return with(("ckWebAuthToken", session.token), headers: ["Authorization: Basic " + Data("admin:guess".utf8).base64EncodedString()])
+            return with(
+                ("ckWebAuthToken", session.token),
+                headers: ["Authorization: Basic " + Data("admin:guess".utf8).base64EncodedString()])
         case .sessionWithoutItsToken: return with(("ckWebAuthToken", underToken.token))
-        case .sessionWithUnknownToken: return with(("ckAPIToken", String(repeating: "0", count: 64)), ("ckWebAuthToken", session.token))
+        case .sessionWithUnknownToken:
+            return with(("ckAPIToken", String(repeating: "0", count: 64)), ("ckWebAuthToken", session.token))
         case .unknownSession: return with(("ckAPIToken", apiToken.secret), ("ckWebAuthToken", "bm90IGEgdG9rZW4="))
         case .expiredSession: return with(("ckAPIToken", apiToken.secret), ("ckWebAuthToken", expired))
         case .revokedSession: return with(("ckAPIToken", apiToken.secret), ("ckWebAuthToken", revokedSession))
@@ -170,14 +186,16 @@ struct CredentialStage: Sendable {
 extension CredentialStage {
     /// Adds a type that anyone may read and change, so that access depends on credentials alone.
     func makeOpenType() async throws {
-        let address = DatabaseAddress(container: ScenarioRunner.address.container, environment: .development, scope: .public)
+        let address = DatabaseAddress(
+            container: ScenarioRunner.address.container, environment: .development, scope: .public)
         let database = try await server.engine.database(address, as: ScenarioRunner.developer)
         let fields = [Name("file"): FieldDefinition(type: .asset)]
         _ = try await database.edit([
             .addType(RecordType(name: "Open", fields: fields, systemIndexes: [.recordID: [.queryable]])),
             .setGrants(
                 [
-                    Grant(role: "_world", permissions: [.read, .create, .write]), Grant(role: "_icloud", permissions: [.read, .create, .write]),
+                    Grant(role: "_world", permissions: [.read, .create, .write]),
+                    Grant(role: "_icloud", permissions: [.read, .create, .write]),
                 ], of: "Open"),
         ])
     }

@@ -7,13 +7,16 @@ import Testing
 
 @testable import WebServices
 
-/// Signed requests over HTTP: the parts that the signature covers, and the log of wrong ones. AccountsTests test the signatures themselves.
+/// Signed requests over HTTP: the parts that the signature covers, and the log of wrong ones. AccountsTests test the
+/// signatures themselves.
 @Suite("Signed requests")
 struct SignatureServiceTests {
     private static let root = "/database/1/\(CredentialStage.container)/development/public"
     private static let body = #"{"records":[{"recordName":"a"}]}"#
 
-    private static func send(_ server: TestServer, _ method: String, _ target: String, _ headers: [String], _ body: [UInt8] = []) async throws -> RawResponse {
+    private static func send(
+        _ server: TestServer, _ method: String, _ target: String, _ headers: [String], _ body: [UInt8] = []
+    ) async throws -> RawResponse {
         let request = Array(NotedClient.head(method, target, headers, length: body.count).utf8) + body
         return try #require(try await server.client.exchange(request).first)
     }
@@ -24,20 +27,26 @@ struct SignatureServiceTests {
             let stage = try await CredentialStage(server)
             let lookup = "\(Self.root)/records/lookup"
             for target in [
-                lookup, lookup + "?ckjsBuildVersion=2420&clientId=ab-c", lookup + "?remapEnums=True&b=%2B+%20&a=", lookup.replacing("iCloud", with: "%69Cloud"),
+                lookup, lookup + "?ckjsBuildVersion=2420&clientId=ab-c", lookup + "?remapEnums=True&b=%2B+%20&a=",
+                lookup.replacing("iCloud", with: "%69Cloud"),
                 lookup + "?", lookup + "/",
             ] {
-                let response = try await Self.send(server, "POST", target, stage.signer.headers(target, body: Self.body), Array(Self.body.utf8))
+                let response = try await Self.send(
+                    server, "POST", target, stage.signer.headers(target, body: Self.body), Array(Self.body.utf8))
                 #expect(response.status == 200, "\(target): \(response.text)")
                 // Any difference is refused.
-                for other in [target + "&x", target.replacing("development", with: "developmen%74")] where other != target {
-                    let refused = try await Self.send(server, "POST", other, stage.signer.headers(target, body: Self.body), Array(Self.body.utf8))
+                for other in [target + "&x", target.replacing("development", with: "developmen%74")]
+                where other != target {
+                    let refused = try await Self.send(
+                        server, "POST", other, stage.signer.headers(target, body: Self.body), Array(Self.body.utf8))
                     #expect(refused.status == 401 || refused.status == 404, "\(other): \(refused.status)")
                 }
             }
             let caller = "\(Self.root)/users/caller?clientId=x"
             let answer = try await Self.send(server, "GET", caller, stage.signer.headers(caller))
-            #expect(Subset.value(at: "users[0].userRecordName", in: try answer.json()) == .string(stage.key.userRecordName.string))
+            #expect(
+                Subset.value(at: "users[0].userRecordName", in: try answer.json())
+                    == .string(stage.key.userRecordName.string))
         }
     }
 
@@ -48,13 +57,18 @@ struct SignatureServiceTests {
             let target = "\(Self.root)/records/lookup"
             let packed = try Tool.gzip(Array(Self.body.utf8))
             let signed = try stage.signer.headers(target, bytes: packed)
-            #expect(try await Self.send(server, "POST", target, signed + ["Content-Encoding: gzip"], packed).status == 200)
+            #expect(
+                try await Self.send(server, "POST", target, signed + ["Content-Encoding: gzip"], packed).status == 200)
             let unpacked = try stage.signer.headers(target, body: Self.body)
-            #expect(try await Self.send(server, "POST", target, unpacked + ["Content-Encoding: gzip"], packed).status == 401)
+            #expect(
+                try await Self.send(server, "POST", target, unpacked + ["Content-Encoding: gzip"], packed).status == 401
+            )
         }
     }
 
-    @Test("A body changed by one byte is refused, and the log says that the body hash differs", arguments: AccessControl.Mode.allCases)
+    @Test(
+        "A body changed by one byte is refused, and the log says that the body hash differs",
+        arguments: AccessControl.Mode.allCases)
     func changedBody(mode: AccessControl.Mode) async throws {
         try await TestServer.run(requiring: mode) { server in
             let stage = try await CredentialStage(server)
@@ -64,13 +78,20 @@ struct SignatureServiceTests {
             let changed = Array(Self.body.replacing("\"a\"", with: "\"b\"").utf8)
             let refused = try await Self.send(server, "POST", target, headers, changed)
             #expect(refused.status == 401)
-            #expect(Subset.differences(["serverErrorCode": "AUTHENTICATION_FAILED", "reason": "no auth method found"], try refused.json()) == [])
+            #expect(
+                Subset.differences(
+                    ["serverErrorCode": "AUTHENTICATION_FAILED", "reason": "no auth method found"], try refused.json())
+                    == [])
             let id = try #require(refused.headers["x-skylight-request"])
             let noted = try #require(server.log.request(id))
             let problem = try #require(noted.authentication?.problem)
-            #expect(problem.kind == "body" && problem.isCertain && problem.sentence.lowercased().contains("body"), "\(problem)")
+            #expect(
+                problem.kind == "body" && problem.isCertain && problem.sentence.lowercased().contains("body"),
+                "\(problem)")
             let parts = Dictionary(problem.parts.map { ($0.name, $0.state) }, uniquingKeysWith: { first, _ in first })
-            #expect(parts["body hash"] == .differs && parts["date"] == .matches && parts["target"] == .matches, "\(problem.parts)")
+            #expect(
+                parts["body hash"] == .differs && parts["date"] == .matches && parts["target"] == .matches,
+                "\(problem.parts)")
             #expect(noted.authentication?.credential == stage.key.keyID && noted.bytesIn == changed.count)
             // The traffic service returns the log entry too.
             let bearer = "Authorization: Bearer \(TestServer.instanceSecret)"
@@ -100,7 +121,8 @@ struct SignatureServiceTests {
             let stage = try await CredentialStage(server)
             let target = "\(Self.root)/records/lookup"
             for brought in [CredentialStage.Brought.revokedKey, .keyElsewhere, .halfASignature] {
-                let head = NotedClient.head("POST", target, try stage.sent(brought, target, body: Self.body).headers, length: 30 << 20)
+                let head = NotedClient.head(
+                    "POST", target, try stage.sent(brought, target, body: Self.body).headers, length: 30 << 20)
                 let text = try await server.client.beginning(of: head, until: "no auth method found")
                 #expect(text.hasPrefix("HTTP/1.1 401"), "\(brought)")
             }
@@ -117,17 +139,22 @@ struct SignatureServiceTests {
                 #expect(started.status == 200, "\(started.text)")
             }
             // A fault in another zone, so that bodies are parsed for their zones.
-            try await start(#"{"start":"throttled","container":"\#(CredentialStage.container)","environment":"development","zone":"Elsewhere"}"#)
+            try await start(
+                #"{"start":"throttled","container":"\#(CredentialStage.container)","environment":"development","zone":"Elsewhere"}"#
+            )
             let target = "\(Self.root)/records/lookup"
             let packed = try Tool.gzip(Array(Self.body.utf8))
             let signed = try stage.signer.headers(target, bytes: packed)
-            #expect(try await Self.send(server, "POST", target, signed + ["Content-Encoding: gzip"], packed).status == 200)
+            #expect(
+                try await Self.send(server, "POST", target, signed + ["Content-Encoding: gzip"], packed).status == 200)
             try await start(#"{"start":"try-again-later=1"}"#)
             let head = NotedClient.head("POST", target, [], length: 30 << 20)
-            #expect(try await server.client.beginning(of: head, until: "no auth method found").hasPrefix("HTTP/1.1 401"))
+            #expect(
+                try await server.client.beginning(of: head, until: "no auth method found").hasPrefix("HTTP/1.1 401"))
             let again = try stage.signer.headers(target, body: Self.body)
             let failed = try await Self.send(server, "POST", target, again, Array(Self.body.utf8))
-            #expect(failed.status == 503 && failed.headers["x-skylight-rehearsal"] == "try-again-later", "\(failed.text)")
+            #expect(
+                failed.status == 503 && failed.headers["x-skylight-rehearsal"] == "try-again-later", "\(failed.text)")
             let noted = try #require(failed.headers["x-skylight-request"].flatMap { server.log.request($0) })
             #expect(noted.userRecordName == stage.key.userRecordName && noted.authentication?.way == .serverKey)
         }
@@ -150,11 +177,18 @@ struct SignatureServiceTests {
         }
     }
 
-    @Test("A text is shown without the tokens in it", arguments: [
-        ("", ""), ("a=b", "a=b"), ("/x?ckAPIToken=S", "/x?ckAPIToken=hidden"), ("d:h=:/x?a=1&CKSESSION=S+/=&b=2", "d:h=:/x?a=1&CKSESSION=hidden&b=2"),
-        ("the target '/x?ckWebAuthToken=S' and ckAPIToken=S", "the target '/x?ckWebAuthToken=hidden' and ckAPIToken=hidden"),
-        ("/x?ck%41PIToken=S&", "/x?ck%41PIToken=hidden&"), ("/x?ckAPIToken=S&ckAPIToken=T é", "/x?ckAPIToken=hidden&ckAPIToken=hidden é"),
-    ])
+    @Test(
+        "A text is shown without the tokens in it",
+        arguments: [
+            ("", ""), ("a=b", "a=b"), ("/x?ckAPIToken=S", "/x?ckAPIToken=hidden"),
+            ("d:h=:/x?a=1&CKSESSION=S+/=&b=2", "d:h=:/x?a=1&CKSESSION=hidden&b=2"),
+            (
+                "the target '/x?ckWebAuthToken=S' and ckAPIToken=S",
+                "the target '/x?ckWebAuthToken=hidden' and ckAPIToken=hidden"
+            ),
+            ("/x?ck%41PIToken=S&", "/x?ck%41PIToken=hidden&"),
+            ("/x?ckAPIToken=S&ckAPIToken=T é", "/x?ckAPIToken=hidden&ckAPIToken=hidden é"),
+        ])
     func hiding(text: String, shown: String) {
         #expect(LoggedTarget.hidingSecrets(in: text) == shown)
     }
@@ -164,7 +198,8 @@ struct SignatureServiceTests {
         try await TestServer.run { server in
             let stage = try await CredentialStage(server)
             let secret = "s3cret+/=" + String(repeating: "0", count: 40)
-            let target = "\(Self.root)/records/lookup?ckAPIToken=\(PercentEncoding.encoded(secret))&ckWebAuthToken=\(secret)"
+            let target =
+                "\(Self.root)/records/lookup?ckAPIToken=\(PercentEncoding.encoded(secret))&ckWebAuthToken=\(secret)"
             let headers = try stage.signer.headers(target + "x", body: Self.body)
             let refused = try await Self.send(server, "POST", target, headers, Array(Self.body.utf8))
             #expect(refused.status == 401, "\(refused.text)")

@@ -21,7 +21,8 @@ struct Signer: Sendable {
         let formatter = ISO8601DateFormatter()
         let time = formatter.string(from: date)
         let hash = Data(SHA256.hash(data: bytes)).base64EncodedString()
-        let signature = try key.signature(for: Data("\(time):\(hash):\(target)".utf8)).derRepresentation.base64EncodedString()
+        let signature = try key.signature(for: Data("\(time):\(hash):\(target)".utf8)).derRepresentation
+            .base64EncodedString()
         return [
             "X-Apple-CloudKit-Request-KeyID: \(keyID)", "X-Apple-CloudKit-Request-ISO8601Date: \(time)",
             "X-Apple-CloudKit-Request-SignatureV1: \(signature)",

@@ -14,14 +14,18 @@ struct WebAuthTests {
     private static let caller = "/database/1/\(CredentialStage.container)/development/public/users/caller"
     private static let lookup = "/database/1/\(CredentialStage.container)/development/private/records/lookup"
 
-    private static func signIn(_ server: TestServer, keep: Bool = false, at now: Date) async throws -> (session: WebAuthSession, token: String) {
+    private static func signIn(_ server: TestServer, keep: Bool = false, at now: Date) async throws -> (
+        session: WebAuthSession, token: String
+    ) {
         let container = try #require(ContainerID(CredentialStage.container))
         let user = try await server.accounts.makeUser(displayName: "Ben", emailAddress: nil)
         let request = SignInRequest(container: container, environment: .development)
         return try await server.accounts.signIn(user.userRecordName, with: request, keepSignedIn: keep, now: now)
     }
 
-    private static func send(_ server: TestServer, _ target: String, _ headers: [String] = [], body: String = "", method: String = "GET") async throws -> RawResponse {
+    private static func send(
+        _ server: TestServer, _ target: String, _ headers: [String] = [], body: String = "", method: String = "GET"
+    ) async throws -> RawResponse {
         let request = NotedClient.head(method, target, headers, length: body.utf8.count) + body
         return try #require(try await server.client.exchange(request).first)
     }
@@ -38,11 +42,18 @@ struct WebAuthTests {
     func besideUnknownToken() async throws {
         try await TestServer.run { server in
             let stage = try await CredentialStage(server)
-            for (apiToken, words) in [("", "the request has no ckAPIToken"), ("&ckAPIToken=\(String(repeating: "0", count: 64))", "ckAPIToken is not one")] {
-                let answer = try await Self.send(server, "\(Self.caller)?ckWebAuthToken=\(PercentEncoding.encoded(stage.underToken.token))\(apiToken)")
+            for (apiToken, words) in [
+                ("", "the request has no ckAPIToken"),
+                ("&ckAPIToken=\(String(repeating: "0", count: 64))", "ckAPIToken is not one"),
+            ] {
+                let answer = try await Self.send(
+                    server,
+                    "\(Self.caller)?ckWebAuthToken=\(PercentEncoding.encoded(stage.underToken.token))\(apiToken)")
                 let noted = try #require(answer.headers["x-skylight-request"].flatMap { server.log.request($0) })
                 let problem = try #require(noted.authentication?.problem)
-                #expect(answer.status == 401 && problem.kind == "missingToken" && problem.sentence.contains(words), "\(problem)")
+                #expect(
+                    answer.status == 401 && problem.kind == "missingToken" && problem.sentence.contains(words),
+                    "\(problem)")
             }
         }
     }
@@ -67,20 +78,33 @@ struct WebAuthTests {
         try await TestServer.run(requiring: .required) { server in
             let (session, _) = try await Self.signIn(server, at: Date())
             // A token with all three characters that have a special meaning in queries.
-            let tokens = (0..<2000).lazy.map { server.accounts.nextToken(of: session, now: Date(timeIntervalSinceNow: -Double($0))) }
+            let tokens = (0..<2000).lazy.map {
+                server.accounts.nextToken(of: session, now: Date(timeIntervalSinceNow: -Double($0)))
+            }
             let token = try #require(tokens.first { $0.contains("+") && $0.contains("/") && $0.contains("=") })
             let fully = PercentEncoding.encoded(token)
             #expect(fully.contains("%2B") && fully.contains("%2F") && fully.contains("%3D"))
-            for sent in [fully, token, fully.lowercasedEscapes, token.replacing("+", with: "%2B"), token.replacing("=", with: "%3D")] {
+            for sent in [
+                fully, token, fully.lowercasedEscapes, token.replacing("+", with: "%2B"),
+                token.replacing("=", with: "%3D"),
+            ] {
                 for name in ["ckWebAuthToken", "ckSession", "ck%57ebAuthToken"] {
-                    #expect(try await Self.send(server, "\(Self.caller)?clientId=x&\(name)=\(sent)&remapEnums=True").status == 200, "\(name)=\(sent)")
+                    #expect(
+                        try await Self.send(server, "\(Self.caller)?clientId=x&\(name)=\(sent)&remapEnums=True").status
+                            == 200, "\(name)=\(sent)")
                 }
             }
-            #expect(try await Self.send(server, Self.caller, ["X-Apple-CloudKit-Web-Auth-Token: \(token)"]).status == 200)
+            #expect(
+                try await Self.send(server, Self.caller, ["X-Apple-CloudKit-Web-Auth-Token: \(token)"]).status == 200)
             // A plus sign that became a space invalidates the token, and so does another parameter name.
-            #expect(try await Self.send(server, "\(Self.caller)?ckWebAuthToken=\(fully.replacing("%2B", with: "%20"))").status == 421)
+            #expect(
+                try await Self.send(server, "\(Self.caller)?ckWebAuthToken=\(fully.replacing("%2B", with: "%20"))")
+                    .status == 421)
             #expect(try await Self.send(server, "\(Self.caller)?ckwebauthtoken=\(fully)").status == 421)
-            #expect(try await Self.send(server, "\(Self.caller)?ckWebAuthToken=\(PercentEncoding.encoded(String(token.dropLast(8))))").status == 421)
+            #expect(
+                try await Self.send(
+                    server, "\(Self.caller)?ckWebAuthToken=\(PercentEncoding.encoded(String(token.dropLast(8))))"
+                ).status == 421)
             // An empty parameter counts as absent.
             #expect(try await Self.send(server, "\(Self.caller)?ckWebAuthToken=&ckSession=\(fully)").status == 200)
         }
@@ -101,14 +125,17 @@ struct WebAuthTests {
             ]
             for (method, path, body, status) in requests {
                 // The token of each answer is valid for the next request.
-                let response = try await Self.send(server, "\(root)/\(path)?ckWebAuthToken=\(PercentEncoding.encoded(token))", body: body, method: method)
+                let response = try await Self.send(
+                    server, "\(root)/\(path)?ckWebAuthToken=\(PercentEncoding.encoded(token))", body: body,
+                    method: method)
                 #expect(response.status == status, "\(path): \(response.text)")
                 let next = try Self.next(response)
                 #expect(next != token, "\(path)")
                 token = next
             }
             // A request that fails before authentication gets no new token.
-            let unknown = try await Self.send(server, "\(root)/private/records/none?ckWebAuthToken=\(PercentEncoding.encoded(token))", method: "POST")
+            let unknown = try await Self.send(
+                server, "\(root)/private/records/none?ckWebAuthToken=\(PercentEncoding.encoded(token))", method: "POST")
             #expect(unknown.status == 404 && unknown.headers["x-apple-cloudkit-web-auth-token"] == nil)
         }
     }
@@ -134,7 +161,9 @@ struct WebAuthTests {
         }
     }
 
-    @Test("A token is good for half an hour, and for two weeks where the user is kept signed in", arguments: [(false, 30 * 60), (true, 14 * 86_400)])
+    @Test(
+        "A token is good for half an hour, and for two weeks where the user is kept signed in",
+        arguments: [(false, 30 * 60), (true, 14 * 86_400)])
     func lives(keep: Bool, seconds: Int) async throws {
         let clock = MovingClock()
         try await TestServer.run(requiring: .required, clock: clock) { server in
@@ -168,10 +197,13 @@ struct WebAuthTests {
             let save = #"{"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"mine"}}]}"#
             let modify = "/database/1/\(CredentialStage.container)/development/private/records/modify"
             let saved = try await stage.send("POST", try stage.sent(.sessionUnderToken, modify, body: save), save)
-            #expect(Subset.value(at: "records[0].created.userRecordName", in: try saved.json()) == .string(stage.anna.userRecordName.string))
+            #expect(
+                Subset.value(at: "records[0].created.userRecordName", in: try saved.json())
+                    == .string(stage.anna.userRecordName.string))
             let lookup = #"{"records":[{"recordName":"mine"}]}"#
             let others = try await Self.send(
-                server, "\(Self.lookup)?ckWebAuthToken=\(PercentEncoding.encoded(other))", ["X-Skylight-User: \(stage.anna.handle)"], body: lookup, method: "POST")
+                server, "\(Self.lookup)?ckWebAuthToken=\(PercentEncoding.encoded(other))",
+                ["X-Skylight-User: \(stage.anna.handle)"], body: lookup, method: "POST")
             #expect(Subset.value(at: "records[0].serverErrorCode", in: try others.json()) == "NOT_FOUND")
         }
     }

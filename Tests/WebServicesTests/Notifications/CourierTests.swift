@@ -11,7 +11,10 @@ import Testing
 
     private let place: Notifier.Place
 
-    init() throws { place = Notifier.Place(container: try #require(ContainerID("iCloud.com.example.Test")), environment: .development) }
+    init() throws {
+        place = Notifier.Place(
+            container: try #require(ContainerID("iCloud.com.example.Test")), environment: .development)
+    }
 
     private static func courier() -> Courier { Courier(user: "_a", clientID: nil, room: Courier.Room()) }
 

@@ -20,7 +20,8 @@ import Testing
         let operations = records.map { name, client in
             #"{"operationType":"forceUpdate","record":{"recordType":"Item","recordName":"\#(name)","fields":{"n":{"value":\#(client),"type":"INT64"}}}}"#
         }
-        let answer = try await NotedClient(server: server).post("\(database)/records/modify", #"{"operations":[\#(operations.joined(separator: ","))]}"#)
+        let answer = try await NotedClient(server: server).post(
+            "\(database)/records/modify", #"{"operations":[\#(operations.joined(separator: ","))]}"#)
         #expect(answer.status == 200 && !answer.text.contains("serverErrorCode"), "\(answer.text)")
     }
 
@@ -32,9 +33,13 @@ import Testing
 
         init(_ number: Int, on server: TestServer) async throws {
             client = NotedClient(server: server, headers: ["X-Skylight-User: listener\(number)"])
-            let query = #"{"recordType":"Item","filterBy":[{"fieldName":"n","comparator":"EQUALS","fieldValue":{"value":\#(number),"type":"INT64"}}]}"#
-            let subscription = #"{"subscriptionID":"mine","subscriptionType":"query","query":\#(query),"firesOn":["create"],"notificationInfo":{"shouldSendContentAvailable":true}}"#
-            let answer = try await client.post("\(database)/subscriptions/modify", #"{"operations":[{"operationType":"create","subscription":\#(subscription)}]}"#)
+            let query =
+                #"{"recordType":"Item","filterBy":[{"fieldName":"n","comparator":"EQUALS","fieldValue":{"value":\#(number),"type":"INT64"}}]}"#
+            let subscription =
+                #"{"subscriptionID":"mine","subscriptionType":"query","query":\#(query),"firesOn":["create"],"notificationInfo":{"shouldSendContentAvailable":true}}"#
+            let answer = try await client.post(
+                "\(database)/subscriptions/modify",
+                #"{"operations":[{"operationType":"create","subscription":\#(subscription)}]}"#)
             #expect(!answer.text.contains("serverErrorCode"), "\(answer.text)")
             token = try client.token(try await client.post("\(device)/tokens/create", "{}"), "apnsToken")
             courier = try #require(server.notifier.courier(of: token))
@@ -62,7 +67,9 @@ import Testing
                     group.addTask { (number, try await listener.take(Self.rounds)) }
                 }
                 for listener in listeners.dropFirst(Self.slow) { try await eventually { listener.courier.takers >= 1 } }
-                for round in 0..<Self.rounds { try await Self.save((0..<Self.count).map { ("\($0)-\(round)", $0) }, on: server) }
+                for round in 0..<Self.rounds {
+                    try await Self.save((0..<Self.count).map { ("\($0)-\(round)", $0) }, on: server)
+                }
                 return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
             }
             for (number, names) in told { #expect(names == (0..<Self.rounds).map { "\(number)-\($0)" }) }
@@ -70,7 +77,9 @@ import Testing
                 #expect(try await listeners[number].take(Self.rounds) == (0..<Self.rounds).map { "\(number)-\($0)" })
             }
             // A client that never comes has the latest ones.
-            for start in stride(from: 0, to: Courier.limit, by: 200) { try await Self.save((start..<start + 200).map { ("flood\($0)", 0) }, on: server) }
+            for start in stride(from: 0, to: Courier.limit, by: 200) {
+                try await Self.save((start..<start + 200).map { ("flood\($0)", 0) }, on: server)
+            }
             let place = Notifier.Place(container: ScenarioRunner.address.container, environment: .development)
             let present = try await server.notifier.present(at: place, for: ScenarioRunner.developer.userRecordName)
             try await eventually { listeners[0].courier.read(at: place) ?? 0 >= present }

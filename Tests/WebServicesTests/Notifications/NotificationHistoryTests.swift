@@ -6,12 +6,14 @@ import Testing
 
 @testable import WebServices
 
-/// Random histories of saves, deletions, zones and subscriptions of three users, 10,000 changes in all. What the web courier hands out is compared with
-/// ``NotificationModel``.
+/// Random histories of saves, deletions, zones and subscriptions of three users, 10,000 changes in all. What the web
+/// courier hands out is compared with ``NotificationModel``.
 @Suite struct NotificationHistoryTests {
     private static let changes = 2000
 
-    @Test("The web courier hands out what the model says", arguments: [(.inMemory, 1), (.sql, 2), (.sql, 3), (.sql, 4), (.sql, 5)] as [(EngineKind, UInt64)])
+    @Test(
+        "The web courier hands out what the model says",
+        arguments: [(.inMemory, 1), (.sql, 2), (.sql, 3), (.sql, 4), (.sql, 5)] as [(EngineKind, UInt64)])
     func play(kind: EngineKind, seed: UInt64) async throws {
         // An answer without a notification comes at once.
         try await TestServer.run(kind, patience: .milliseconds(1)) { server in
@@ -26,7 +28,9 @@ import Testing
             let problem = try await history.problem()
             #expect(problem == nil, "the end of seed \(seed): \(problem ?? "")")
             let kinds = ["private qry", "private fet", "private met", "public qry", "shared met"]
-            #expect(kinds.allSatisfy { history.model.fired[$0, default: 0] > 5 } && history.taken > Self.changes / 10, "\(history.model.fired)")
+            #expect(
+                kinds.allSatisfy { history.model.fired[$0, default: 0] > 5 } && history.taken > Self.changes / 10,
+                "\(history.model.fired)")
         }
     }
 }
@@ -41,16 +45,21 @@ private struct NotificationHistory {
     private static let visiting = Place(owner: "developer", zone: "X")
     private static let shared = Place(owner: "developer", zone: "Y")
     private static let listed = Place(owner: "developer", zone: "Z")
-    private static let clients = [Client(user: "developer", id: "d1"), Client(user: "developer", id: "d2"), Client(user: "anna", id: "a1"), Client(user: "bert", id: "b1")]
+    private static let clients = [
+        Client(user: "developer", id: "d1"), Client(user: "developer", id: "d2"), Client(user: "anna", id: "a1"),
+        Client(user: "bert", id: "b1"),
+    ]
     private static let databases: [(user: String, scope: DatabaseScope)] = [
-        ("developer", .private), ("developer", .public), ("anna", .private), ("anna", .public), ("anna", .shared), ("bert", .public), ("bert", .shared),
+        ("developer", .private), ("developer", .public), ("anna", .private), ("anna", .public), ("anna", .shared),
+        ("bert", .public), ("bert", .shared),
     ]
 
     private let server: TestServer
     private let device = "/device/1/\(ScenarioRunner.container)/development"
     private var random: SeededRandom
     private var tokens: [Client: String] = [:]
-    private(set) var model = NotificationModel(clients: clients, wholeGuests: [shared: "anna"], listGuests: [listed: "bert"])
+    private(set) var model = NotificationModel(
+        clients: clients, wholeGuests: [shared: "anna"], listGuests: [listed: "bert"])
     private(set) var changes = 0
     private(set) var taken = 0
     private var hasVisitor = false
@@ -61,12 +70,20 @@ private struct NotificationHistory {
         random = SeededRandom(seed: seed)
         for user in ["anna", "bert"] { _ = try await send("public/users/caller", "{}", as: user) }
         for (user, zones) in [("developer", ["Y", "Z"]), ("anna", ["Z"])] {
-            for zone in zones { _ = try await send("private/zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"\#(zone)"}}}]}"#, as: user) }
+            for zone in zones {
+                _ = try await send(
+                    "private/zones/modify",
+                    #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"\#(zone)"}}}]}"#, as: user)
+            }
         }
         let first = ["A", "B"].map { Self.saving($0, NotificationModel.Item(number: 0, text: ""), parent: "null") }
-        _ = try await send("private/records/modify", #"{"operations":[\#(first.joined(separator: ","))]}"#, as: "developer")
+        _ = try await send(
+            "private/records/modify", #"{"operations":[\#(first.joined(separator: ","))]}"#, as: "developer")
         let owner = try await server.engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
-        try await owner.share(ZoneID(zoneName: "Y"), with: ZoneParticipant(userRecordName: User.recordName(ofHandle: "anna"), permission: .readWrite), on: server.engine)
+        try await owner.share(
+            ZoneID(zoneName: "Y"),
+            with: ZoneParticipant(userRecordName: User.recordName(ofHandle: "anna"), permission: .readWrite),
+            on: server.engine)
         try await shareList()
         for client in model.clients {
             let answer = try await send("\(device)/tokens/create", #"{"clientId":"\#(client.id)"}"#, as: client.user)
@@ -75,13 +92,22 @@ private struct NotificationHistory {
     }
 
     private func shareList() async throws {
-        let list = #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"List","recordName":"list"}}]}"#
-        let tag = Self.text(at: "records[0].recordChangeTag", in: try await send("private/records/modify", list, as: "developer"))
+        let list =
+            #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"List","recordName":"list"}}]}"#
+        let tag = Self.text(
+            at: "records[0].recordChangeTag", in: try await send("private/records/modify", list, as: "developer"))
         let bert = User.recordName(ofHandle: "bert")
-        let guest = #"{"type":"USER","permission":"READ_WRITE","acceptanceStatus":"INVITED","userIdentity":{"lookupInfo":{"userRecordName":"\#(bert)"}}}"#
-        let share = #""recordType":"cloudkit.share","recordName":"share","forRecord":{"recordName":"list","recordChangeTag":"\#(tag)"},"publicPermission":"NONE","participants":[\#(guest)]"#
-        let answer = try await send("private/records/modify", #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{\#(share)}}]}"#, as: "developer")
-        let accepted = try await send("public/records/accept", #"{"shortGUIDs":["\#(Self.text(at: "records[0].shortGUID", in: answer))"]}"#, as: "bert")
+        let guest =
+            #"{"type":"USER","permission":"READ_WRITE","acceptanceStatus":"INVITED","userIdentity":{"lookupInfo":{"userRecordName":"\#(bert)"}}}"#
+        let share =
+            #""recordType":"cloudkit.share","recordName":"share","forRecord":{"recordName":"list","recordChangeTag":"\#(tag)"},"publicPermission":"NONE","participants":[\#(guest)]"#
+        let answer = try await send(
+            "private/records/modify",
+            #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{\#(share)}}]}"#,
+            as: "developer")
+        let accepted = try await send(
+            "public/records/accept", #"{"shortGUIDs":["\#(Self.text(at: "records[0].shortGUID", in: answer))"]}"#,
+            as: "bert")
         #expect(Self.text(at: "results[0].participantStatus", in: accepted) == "ACCEPTED")
     }
 
@@ -95,7 +121,9 @@ private struct NotificationHistory {
         }
     }
 
-    private mutating func pick<Value>(_ values: [Value]) throws -> Value { try #require(values.randomElement(using: &random)) }
+    private mutating func pick<Value>(_ values: [Value]) throws -> Value {
+        try #require(values.randomElement(using: &random))
+    }
 
     /// True once in so many times.
     private mutating func once(in times: Int) -> Bool { Int.random(in: 0..<times, using: &random) == 0 }
@@ -105,7 +133,8 @@ private struct NotificationHistory {
     private func send(_ path: String, _ body: String, as user: String) async throws -> JSONValue {
         let target = path.hasPrefix("/") ? path : "/database/1/\(ScenarioRunner.container)/development/\(path)"
         let more = user == "developer" ? [] : ["X-Skylight-User: \(user)"]
-        let answers = try await server.client.exchange(NotedClient.head("POST", target, more, length: body.utf8.count) + body)
+        let answers = try await server.client.exchange(
+            NotedClient.head("POST", target, more, length: body.utf8.count) + body)
         let answer = try #require(answers.first)
         #expect(answer.status == 200, "\(path): \(answer.text)")
         return try answer.json()
@@ -123,7 +152,8 @@ private struct NotificationHistory {
     private static func saving(_ name: String, _ item: NotificationModel.Item, parent: String?) -> String {
         let fields = #"{"n":{"value":\#(item.number),"type":"INT64"},"s":{"value":"\#(item.text)","type":"STRING"}}"#
         let parent = parent.map { #","parent":\#($0)"# } ?? ""
-        return #"{"operationType":"forceUpdate","record":{"recordType":"\#(NotificationModel.type(of: name))","recordName":"\#(name)","fields":\#(fields)\#(parent)}}"#
+        return
+            #"{"operationType":"forceUpdate","record":{"recordType":"\#(NotificationModel.type(of: name))","recordName":"\#(name)","fields":\#(fields)\#(parent)}}"#
     }
 
     // MARK: Steps
@@ -133,7 +163,10 @@ private struct NotificationHistory {
         let client = try pick(model.clients)
         var places = [Place(owner: nil, zone: "_defaultZone")]
         switch client.user {
-        case "developer": places += ["Y", "Z", "_defaultZone"].map { Place(owner: "developer", zone: $0) } + (hasVisitor ? [Self.visiting] : [])
+        case "developer":
+            places +=
+                ["Y", "Z", "_defaultZone"].map { Place(owner: "developer", zone: $0) }
+                + (hasVisitor ? [Self.visiting] : [])
         case "anna": places += [Place(owner: "anna", zone: "Z"), Self.shared]
         default: places.append(Self.listed)
         }
@@ -141,10 +174,13 @@ private struct NotificationHistory {
         let scope: DatabaseScope = place.owner == nil ? .public : place.owner == client.user ? .private : .shared
         // A guest of a list who changes a record at once after somebody else is not told of the first change.
         if scope == .shared, place == Self.listed { try await wait() }
-        var (operations, items): ([String], [(key: NotificationModel.RecordKey, item: NotificationModel.Item?)]) = ([], [])
+        var (operations, items): ([String], [(key: NotificationModel.RecordKey, item: NotificationModel.Item?)]) = (
+            [], []
+        )
         for name in Self.names.shuffled(using: &random).prefix(Int.random(in: 1...12, using: &random)) {
             // In the public database, users may change only their own records.
-            let key = NotificationModel.RecordKey(place: place, name: place.owner == nil ? "\(name)-\(client.user)" : name)
+            let key = NotificationModel.RecordKey(
+                place: place, name: place.owner == nil ? "\(name)-\(client.user)" : name)
             let before = model.records[key]
             // The guest of the list sees only what is below it.
             if scope == .shared, place == Self.listed, before?.isListed != true { continue }
@@ -184,7 +220,10 @@ private struct NotificationHistory {
         let subscriber = NotificationModel.Subscriber(user: user, scope: scope, id: try pick(Self.ids))
         let path = "\(scope.rawValue)/subscriptions/modify"
         if once(in: 4) {
-            let answer = try await send(path, #"{"operations":[{"operationType":"delete","subscription":{"subscriptionID":"\#(subscriber.id)"}}]}"#, as: user)
+            let answer = try await send(
+                path,
+                #"{"operations":[{"operationType":"delete","subscription":{"subscriptionID":"\#(subscriber.id)"}}]}"#,
+                as: user)
             let isDeleted = Self.text(at: "subscriptions[0].deleted", in: answer) == "true"
             if isDeleted != (model.subscriptions[subscriber] != nil) { return "deleting \(subscriber): \(answer)" }
             model.subscriptions[subscriber] = nil
@@ -197,16 +236,23 @@ private struct NotificationHistory {
         switch Int.random(in: 0..<4, using: &random) {
         case _ where scope == .public, 0 where scope == .private, 1 where scope == .private:
             let zone = zones.isEmpty || once(in: 2) ? nil : try pick(zones)
-            let events = Records.Subscription.Event.allCases.shuffled(using: &random).prefix(Int.random(in: 1...3, using: &random))
-            let query = NotificationModel.Subscription.Query(type: try pick(["A", "B"]), filter: try filter(), firesOn: Set(events), zone: zone)
+            let events = Records.Subscription.Event.allCases.shuffled(using: &random).prefix(
+                Int.random(in: 1...3, using: &random))
+            let query = NotificationModel.Subscription.Query(
+                type: try pick(["A", "B"]), filter: try filter(), firesOn: Set(events), zone: zone)
             subscription.subject = .query(query, firesOnce: once(in: 5))
         case 2 where scope == .private: subscription.subject = .zone(try pick(["X", "Y", "Z"]), type: type)
         default: break
         }
         if case .query = subscription.subject {} else if style == .collapsing { subscription.style = .silent }
-        let isMissing = subscription.zone.map { $0 == "X" && !(hasVisitor && user == "developer") || $0 == "Y" && user == "anna" } ?? false
+        let isMissing =
+            subscription.zone.map { $0 == "X" && !(hasVisitor && user == "developer") || $0 == "Y" && user == "anna" }
+            ?? false
         let isRefused = isMissing || model.isDuplicate(subscription, of: subscriber)
-        let answer = try await send(path, #"{"operations":[{"operationType":"create","subscription":\#(Self.json(subscription, subscriber.id))}]}"#, as: user)
+        let answer = try await send(
+            path,
+            #"{"operations":[{"operationType":"create","subscription":\#(Self.json(subscription, subscriber.id))}]}"#,
+            as: user)
         let refusal = Self.text(at: "subscriptions[0].serverErrorCode", in: answer)
         if refusal.isEmpty == isRefused { return "saving \(subscription) as \(subscriber): \(refusal)" }
         if !isRefused { model.subscriptions[subscriber] = subscription }
@@ -215,7 +261,9 @@ private struct NotificationHistory {
 
     private mutating func filter() throws -> NotificationModel.Filter {
         let number = Int.random(in: 0..<5, using: &random)
-        return try pick([.none, .isNumber(number), .isBelow(number), .isAny([number, 2]), .isNotText(pick(Self.texts)), .begins("a")])
+        return try pick([
+            .none, .isNumber(number), .isBelow(number), .isAny([number, 2]), .isNotText(pick(Self.texts)), .begins("a"),
+        ])
     }
 
     private static func json(_ subscription: NotificationModel.Subscription, _ id: String) -> String {
@@ -235,7 +283,9 @@ private struct NotificationHistory {
     /// A zone comes or goes.
     private mutating func toggleZone() async throws -> String? {
         let kind = hasVisitor ? "delete" : "create"
-        _ = try await send("private/zones/modify", #"{"operations":[{"operationType":"\#(kind)","zone":{"zoneID":{"zoneName":"X"}}}]}"#, as: "developer")
+        _ = try await send(
+            "private/zones/modify",
+            #"{"operations":[{"operationType":"\#(kind)","zone":{"zoneID":{"zoneName":"X"}}}]}"#, as: "developer")
         hasVisitor.toggle()
         model.comeOrGo(Self.visiting)
         return try await problem()
@@ -244,7 +294,10 @@ private struct NotificationHistory {
     /// Compares a list of subscriptions, from which those are gone that have fired once.
     private mutating func list() async throws -> String? {
         let (user, scope) = try pick(Self.databases)
-        guard case .array(let found)? = Subset.value(at: "subscriptions", in: try await send("\(scope.rawValue)/subscriptions/list", "{}", as: user)) else { return "no list" }
+        guard
+            case .array(let found)? = Subset.value(
+                at: "subscriptions", in: try await send("\(scope.rawValue)/subscriptions/list", "{}", as: user))
+        else { return "no list" }
         let ids = found.map { Self.text(at: "subscriptionID", in: $0) }
         let expected = model.subscriptions.keys.filter { $0.user == user && $0.scope == scope }.map(\.id).sorted()
         return ids == expected ? nil : "\(user)'s \(scope.rawValue) subscriptions are \(ids), not \(expected)"
@@ -282,7 +335,9 @@ private struct NotificationHistory {
             if found.popLast() != "" { return "\(client.id) has more than \(expected)" }
             // Notifications of zones are one for several changes, which the server may have seen in another order.
             let (queries, zones) = (found.filter { $0.hasPrefix("qry") }, found.filter { !$0.hasPrefix("qry") })
-            if queries != expected.filter({ $0.hasPrefix("qry") }) || zones.sorted() != expected.filter({ !$0.hasPrefix("qry") }).sorted() {
+            if queries != expected.filter({ $0.hasPrefix("qry") })
+                || zones.sorted() != expected.filter({ !$0.hasPrefix("qry") }).sorted()
+            {
                 return "\(client.id) was told \(found), not \(expected)"
             }
             taken += found.count

@@ -1,6 +1,7 @@
 import Records
 
-/// Says which subscription fires for which change, and what then waits for a client: each subscription is compared with each change.
+/// Says which subscription fires for which change, and what then waits for a client: each subscription is compared with
+/// each change.
 struct NotificationModel {
     /// A zone of a user, by handle. The public database belongs to nobody.
     struct Place: Hashable {
@@ -140,19 +141,25 @@ struct NotificationModel {
         records[key] = item
         guard let shown = item ?? before else { return }
         let event: Records.Subscription.Event = item == nil ? .delete : before == nil ? .create : .update
-        for (subscriber, subscription) in inOrder where isSeen(by: subscriber, key.place, isListed: before?.isListed == true || item?.isListed == true) {
+        for (subscriber, subscription) in inOrder
+        where isSeen(by: subscriber, key.place, isListed: before?.isListed == true || item?.isListed == true) {
             switch subscription.subject {
             case .query(let query, let firesOnce):
-                guard query.type == Self.type(of: key.name), query.firesOn.contains(event), query.zone.map({ $0 == key.place.zone }) ?? true,
+                guard query.type == Self.type(of: key.name), query.firesOn.contains(event),
+                    query.zone.map({ $0 == key.place.zone }) ?? true,
                     query.filter.matches(shown)
                 else { continue }
                 if firesOnce { subscriptions[subscriber] = nil }
                 let fo = event == .create ? 1 : event == .update ? 2 : 3
                 let key = "qry \(subscriber.scope.rawValue) \(subscriber.id) \(key.place.zone) \(key.name) \(fo)"
-                tell(key, of: subscription, to: subscriber, by: saver, coalescing: subscription.style == .collapsing ? "c" : nil)
-            case .zone(let zone, let type) where zone == key.place.zone && type.map({ $0 == Self.type(of: key.name) }) ?? true:
+                tell(
+                    key, of: subscription, to: subscriber, by: saver,
+                    coalescing: subscription.style == .collapsing ? "c" : nil)
+            case .zone(let zone, let type)
+            where zone == key.place.zone && type.map({ $0 == Self.type(of: key.name) }) ?? true:
                 tell(zone: zone, "fet", of: subscription, to: subscriber, by: saver)
-            case .database(let type) where key.place.zone != "_defaultZone" && type.map({ $0 == Self.type(of: key.name) }) ?? true:
+            case .database(let type)
+            where key.place.zone != "_defaultZone" && type.map({ $0 == Self.type(of: key.name) }) ?? true:
                 tell(zone: key.place.zone, "met", of: subscription, to: subscriber, by: saver)
             case .zone, .database: continue
             }
@@ -162,14 +169,18 @@ struct NotificationModel {
     /// A zone comes, or goes with its records and subscriptions.
     mutating func comeOrGo(_ place: Place) {
         for (subscriber, subscription) in inOrder where subscriber.scope == .private && subscriber.user == place.owner {
-            if case .database(nil) = subscription.subject { tell(zone: place.zone, "met", of: subscription, to: subscriber, by: nil) }
+            if case .database(nil) = subscription.subject {
+                tell(zone: place.zone, "met", of: subscription, to: subscriber, by: nil)
+            }
             if subscription.zone == place.zone { subscriptions[subscriber] = nil }
         }
         records = records.filter { $0.key.place != place }
     }
 
     private var inOrder: [(Subscriber, Subscription)] {
-        subscriptions.map { ($0.key, $0.value) }.sorted { ($0.0.user, $0.0.scope.rawValue, $0.0.id) < ($1.0.user, $1.0.scope.rawValue, $1.0.id) }
+        subscriptions.map { ($0.key, $0.value) }.sorted {
+            ($0.0.user, $0.0.scope.rawValue, $0.0.id) < ($1.0.user, $1.0.scope.rawValue, $1.0.id)
+        }
     }
 
     private func isSeen(by subscriber: Subscriber, _ place: Place, isListed: Bool) -> Bool {
@@ -182,14 +193,17 @@ struct NotificationModel {
 
     // MARK: Clients
 
-    private mutating func tell(zone: String, _ kind: String, of subscription: Subscription, to subscriber: Subscriber, by saver: Client?) {
+    private mutating func tell(
+        zone: String, _ kind: String, of subscription: Subscription, to subscriber: Subscriber, by saver: Client?
+    ) {
         let text = "\(kind) \(subscriber.scope.rawValue) \(subscriber.id) \(zone)"
         tell(text, of: subscription, to: subscriber, by: saver, coalescing: text)
     }
 
     /// Everybody but the client that saved has one more notification.
     private mutating func tell(
-        _ text: String, of subscription: Subscription, to subscriber: Subscriber, by saver: Client?, coalescing key: String?
+        _ text: String, of subscription: Subscription, to subscriber: Subscriber, by saver: Client?,
+        coalescing key: String?
     ) {
         fired["\(subscriber.scope.rawValue) \(text.prefix(3))", default: 0] += 1
         if subscription.style == .mute { return }

@@ -24,34 +24,48 @@ import Testing
 
     init() throws {
         accounts = try Accounts(file: nil)
-        place = Notifier.Place(container: try #require(ContainerID("iCloud.com.example.Test")), environment: .development)
+        place = Notifier.Place(
+            container: try #require(ContainerID("iCloud.com.example.Test")), environment: .development)
     }
 
     private func notifying(
-        _ accounts: Accounts? = nil, with faults: FaultInjection = FaultInjection(), log: NotificationLog? = nil, at milliseconds: Int64 = 1,
+        _ accounts: Accounts? = nil, with faults: FaultInjection = FaultInjection(), log: NotificationLog? = nil,
+        at milliseconds: Int64 = 1,
         _ body: (Notifier) async throws -> Void
     ) async throws {
-        let notifier = Notifier(engine: engine, accounts: accounts ?? self.accounts, faults: faults, log: log, now: { Timestamp(milliseconds: milliseconds) })
+        let notifier = Notifier(
+            engine: engine, accounts: accounts ?? self.accounts, faults: faults, log: log,
+            now: { Timestamp(milliseconds: milliseconds) })
         defer { notifier.close() }
         try await body(notifier)
     }
 
-    private func database(_ scope: DatabaseScope = .private, as caller: Caller = Self.ada) async throws -> any RecordDatabase {
+    private func database(_ scope: DatabaseScope = .private, as caller: Caller = Self.ada) async throws
+        -> any RecordDatabase
+    {
         try await engine.database(place.address(scope), as: caller)
     }
 
     private func save(_ name: Name, as caller: Caller = Self.mac, _ scope: DatabaseScope = .private) async throws {
-        let operation = RecordOperation(.forceUpdate, recordName: name, recordType: "Item", fields: ["n": FieldInput(.int64(1))])
+        let operation = RecordOperation(
+            .forceUpdate, recordName: name, recordType: "Item", fields: ["n": FieldInput(.int64(1))])
         let zoneID = scope == .public ? .default : Self.zone
-        for outcome in try await database(scope, as: caller).modify(ModifyRequest([operation], zoneID: zoneID)) { _ = try outcome.get() }
+        for outcome in try await database(scope, as: caller).modify(ModifyRequest([operation], zoneID: zoneID)) {
+            _ = try outcome.get()
+        }
     }
 
-    private func subscribe(_ subscriptions: [Subscription], _ scope: DatabaseScope = .private, as caller: Caller = Self.ada) async throws {
-        for result in try await database(scope, as: caller).modifySubscriptions(subscriptions.map { .save($0) }) { _ = try result.get() }
+    private func subscribe(
+        _ subscriptions: [Subscription], _ scope: DatabaseScope = .private, as caller: Caller = Self.ada
+    ) async throws {
+        for result in try await database(scope, as: caller).modifySubscriptions(subscriptions.map { .save($0) }) {
+            _ = try result.get()
+        }
     }
 
     private static func query(
-        _ id: Name, firesOnce: Bool = false, _ info: NotificationInfo? = Self.silent, events: Set<Subscription.Event> = [.create, .update]
+        _ id: Name, firesOnce: Bool = false, _ info: NotificationInfo? = Self.silent,
+        events: Set<Subscription.Event> = [.create, .update]
     ) -> Subscription {
         let subject = Subscription.RecordSubject(Query(recordType: "Item"), firesOn: events, firesOnce: firesOnce)
         return Subscription(id, to: .query(subject), notificationInfo: info)
@@ -72,9 +86,12 @@ import Testing
     private static func next(_ courier: Courier) async throws -> String {
         let parcel = try #require(await courier.next(within: patience))
         courier.confirm(parcel)
-        guard case .object(let payload) = try JSONReader.value(of: parcel.bytes), case .object(let ck)? = payload["ck"] else { return "" }
+        guard case .object(let payload) = try JSONReader.value(of: parcel.bytes), case .object(let ck)? = payload["ck"]
+        else { return "" }
         for kind in ["qry", "fet", "met"] as [Name] {
-            guard case .object(let told)? = ck[kind], case .string(let sid)? = told["sid"], case .string(let zid)? = told["zid"] else { continue }
+            guard case .object(let told)? = ck[kind], case .string(let sid)? = told["sid"],
+                case .string(let zid)? = told["zid"]
+            else { continue }
             if case .string(let rid)? = told["rid"] { return "\(sid) \(rid)" }
             return "\(sid) \(zid)"
         }
@@ -119,13 +136,16 @@ import Testing
         try await begin()
         try await subscribe([Self.query("q")])
         let faults = FaultInjection()
-        try faults.start(FaultSetting(.ownNotifications), in: FaultArea(container: place.container, zoneID: Self.zone, user: "_b"))
+        try faults.start(
+            FaultSetting(.ownNotifications), in: FaultArea(container: place.container, zoneID: Self.zone, user: "_b"))
         try await notifying(with: faults) { notifier in
             let phone = try await registered(notifier, Self.ada)
             try await save("for another user", as: Self.ada)
             try await save("before", as: Self.mac)
             #expect(try await Self.next(phone) == "q before")
-            try faults.start(FaultSetting(.ownNotifications), in: FaultArea(container: place.container, zoneID: Self.zone, user: "_a"))
+            try faults.start(
+                FaultSetting(.ownNotifications),
+                in: FaultArea(container: place.container, zoneID: Self.zone, user: "_a"))
             try await save("from phone", as: Self.ada)
             #expect(try await Self.next(phone) == "q from phone")
             faults.stop(.ownNotifications)
@@ -167,13 +187,15 @@ import Testing
             #expect(Set(courier.places) == [place, production])
             try await save("a")
             #expect(try await Self.next(courier) == "q a")
-            for _ in 0..<NotificationToken.limitOfUser { _ = try await notifier.makeToken(for: "_a", clientID: nil, at: place) }
+            for _ in 0..<NotificationToken.limitOfUser {
+                _ = try await notifier.makeToken(for: "_a", clientID: nil, at: place)
+            }
             #expect(notifier.courier(of: token) == nil)
         }
     }
 
-    /// The next server tells of changes that were committed while none ran, and of those that one had in hand when it failed. It does not tell again of
-    /// one that was taken.
+    /// The next server tells of changes that were committed while none ran, and of those that one had in hand when it
+    /// failed. It does not tell again of one that was taken.
     @Test func changesAreNotifiedAfterARestart() async throws {
         try await begin()
         try await subscribe([Self.query("q")])
@@ -189,7 +211,11 @@ import Testing
             try await save("taken")
             let parcel = try #require(await courier.next(within: Self.patience))
             notifier.delivered(parcel, by: courier, of: made)
-            try await eventually { first.notificationTokens(made, now: Timestamp(milliseconds: 1)).allSatisfy { $0.told >= parcel.position } }
+            try await eventually {
+                first.notificationTokens(made, now: Timestamp(milliseconds: 1)).allSatisfy {
+                    $0.told >= parcel.position
+                }
+            }
             try await first.writeUses()
             try await save("in hand")
             try await save("p", .public)
@@ -223,7 +249,8 @@ import Testing
         }
         try await save("untold")
         let gate = Gate()
-        let gated = Notifier(engine: GatedEngine(base: engine, gate: gate), accounts: accounts, now: { Timestamp(milliseconds: 1) })
+        let gated = Notifier(
+            engine: GatedEngine(base: engine, gate: gate), accounts: accounts, now: { Timestamp(milliseconds: 1) })
         defer { gated.close() }
         let late = try #require(gated.courier(of: try await gated.makeToken(for: "_a", clientID: nil, at: place)))
         try await eventually { !gate.isIdle }
@@ -235,7 +262,8 @@ import Testing
         #expect(try await Self.next(late) == "q new")
     }
 
-    /// A stream whose client is too slow ends with what waits. Its client goes on from there, and others are told meanwhile.
+    /// A stream whose client is too slow ends with what waits. Its client goes on from there, and others are told
+    /// meanwhile.
     @Test func aSlowStreamGoesOn() async throws {
         try await begin()
         try await subscribe([Self.query("q")])
@@ -245,8 +273,12 @@ import Testing
             let slow = notifier.stream(to: "_a", of: place.address(.private), after: begin)
             let names = (0..<Courier.limit + 200).map { Name("n\($0)") }
             for start in stride(from: 0, to: names.count, by: 200) {
-                let operations = names[start..<start + 200].map { RecordOperation(.forceUpdate, recordName: $0, recordType: "Item") }
-                for outcome in try await database(.private, as: Self.mac).modify(ModifyRequest(operations, zoneID: Self.zone)) { _ = try outcome.get() }
+                let operations = names[start..<start + 200].map {
+                    RecordOperation(.forceUpdate, recordName: $0, recordType: "Item")
+                }
+                for outcome in try await database(.private, as: Self.mac).modify(
+                    ModifyRequest(operations, zoneID: Self.zone))
+                { _ = try outcome.get() }
             }
             try await eventually { slow.isClosed }
             var told: [String] = []
@@ -268,13 +300,19 @@ import Testing
         try await subscribe([Self.query("q")])
         let accounts = self.accounts
         let old = try await accounts.makeNotificationToken(
-            for: "_a", clientID: nil, container: place.container, environment: place.environment, at: engine.database(place.address(.public), as: Self.ada)
-                .firings(after: nil).position, now: Timestamp(milliseconds: 1), expires: Timestamp(milliseconds: 1_000_000))
+            for: "_a", clientID: nil, container: place.container, environment: place.environment,
+            at: engine.database(place.address(.public), as: Self.ada)
+                .firings(after: nil).position, now: Timestamp(milliseconds: 1),
+            expires: Timestamp(milliseconds: 1_000_000))
         try await save("missed")
         // Changes that nobody subscribes to.
         for start in 0..<FiringPage.recordLimit / 200 + 1 {
-            let operations = (0..<200).map { RecordOperation(.forceUpdate, recordName: Name("x\(start * 200 + $0)"), recordType: "Other") }
-            for outcome in try await database().modify(ModifyRequest(operations, zoneID: Self.zone)) { _ = try outcome.get() }
+            let operations = (0..<200).map {
+                RecordOperation(.forceUpdate, recordName: Name("x\(start * 200 + $0)"), recordType: "Other")
+            }
+            for outcome in try await database().modify(ModifyRequest(operations, zoneID: Self.zone)) {
+                _ = try outcome.get()
+            }
         }
         try await notifying { notifier in
             let timely = try await registered(notifier)
@@ -286,22 +324,31 @@ import Testing
         }
     }
 
-    /// Each rehearsal, and the notifications of three changes with it. The subscription to the zone tells when all of them were looked at.
-    @Test(arguments: [
-        (.lostNotifications, ["z Last"]), (.doubledNotifications, ["q a", "q a", "q b", "q b", "z Last"]), (.shuffledNotifications, ["q b", "q a", "z Last"]),
-        (.coalescedNotifications, ["q a", "z Last"]), (.lateNotifications, ["z Last"]),
-    ] as [(InjectedFault, [String])])
+    /// Each rehearsal, and the notifications of three changes with it. The subscription to the zone tells when all of
+    /// them were looked at.
+    @Test(
+        arguments: [
+            (.lostNotifications, ["z Last"]), (.doubledNotifications, ["q a", "q a", "q b", "q b", "z Last"]),
+            (.shuffledNotifications, ["q b", "q a", "z Last"]),
+            (.coalescedNotifications, ["q a", "z Last"]), (.lateNotifications, ["z Last"]),
+        ] as [(InjectedFault, [String])])
     func rehearsals(fault: InjectedFault, expected: [String]) async throws {
         try await begin()
         _ = try await database().modifyZones([.create(ZoneID(zoneName: "Last"))])
-        try await subscribe([Self.query("q"), Subscription("z", to: .zone(ZoneID(zoneName: "Last"), recordType: nil), notificationInfo: Self.silent)])
+        try await subscribe([
+            Self.query("q"),
+            Subscription("z", to: .zone(ZoneID(zoneName: "Last"), recordType: nil), notificationInfo: Self.silent),
+        ])
         let faults = FaultInjection()
-        try faults.start(FaultSetting(fault), in: FaultArea(container: place.container, scope: .private, zoneID: Self.zone))
+        try faults.start(
+            FaultSetting(fault), in: FaultArea(container: place.container, scope: .private, zoneID: Self.zone))
         try await notifying(with: faults) { notifier in
             let courier = try await registered(notifier)
             for name in ["a", "b"] as [Name] { try await save(name) }
             let operation = RecordOperation(.forceUpdate, recordName: "end", recordType: "Other")
-            for outcome in try await database(.private, as: Self.mac).modify(ModifyRequest([operation], zoneID: ZoneID(zoneName: "Last"))) { _ = try outcome.get() }
+            for outcome in try await database(.private, as: Self.mac).modify(
+                ModifyRequest([operation], zoneID: ZoneID(zoneName: "Last")))
+            { _ = try outcome.get() }
             let waiting = expected.count + (fault == .lateNotifications ? 2 : 0)
             try await eventually { courier.count >= waiting }
             var told: [String] = []
@@ -313,13 +360,18 @@ import Testing
     /// The log has what became of each notification, and why there was none.
     @Test func everyNotificationIsLogged() async throws {
         try await begin()
-        try await subscribe([Self.query("q"), Self.query("mute", nil, events: [.create]), Subscription("z", to: .zone(Self.zone, recordType: nil), notificationInfo: Self.silent)])
+        try await subscribe([
+            Self.query("q"), Self.query("mute", nil, events: [.create]),
+            Subscription("z", to: .zone(Self.zone, recordType: nil), notificationInfo: Self.silent),
+        ])
         let log = NotificationLog()
         try await notifying(log: log) { notifier in
             let courier = try await registered(notifier, Self.ada)
             try await save("a")
             try await save("b")
-            func fates(_ id: Name) -> [LoggedNotification.Fate] { log.latest { $0.subscriptionID == id }.reversed().map(\.fate) }
+            func fates(_ id: Name) -> [LoggedNotification.Fate] {
+                log.latest { $0.subscriptionID == id }.reversed().map(\.fate)
+            }
             // The zone's notification for the second change is the last one to be noted.
             try await eventually { fates("z").count >= 2 && fates("z").last != .waiting }
             func nextOfQuery() async throws -> String {
@@ -332,7 +384,9 @@ import Testing
             let first = try #require(zones.last)
             #expect(fates("q") == [.waiting, .waiting] && fates("mute") == [.withoutContent, .withoutContent])
             #expect(fates("z") == [.waiting, .coalesced(into: first.id)])
-            #expect(first.user == "_a" && first.clientID == "phone" && first.recordName == "a" && first.event == .create && first.address.scope == .private)
+            #expect(
+                first.user == "_a" && first.clientID == "phone" && first.recordName == "a" && first.event == .create
+                    && first.address.scope == .private)
             let parcel = try #require(await courier.next(within: Self.patience))
             #expect(fates("q").first == .waiting && log.notification(parcel.logID ?? 0)?.payload == parcel.bytes)
             courier.takeBack(parcel)
@@ -350,7 +404,9 @@ import Testing
             let delivered = try #require(log.latest { $0.recordName == "a" && $0.subscriptionID == "q" }.first)
             let copy = try notifier.sendAgain(delivered.id)
             #expect(try await nextOfQuery() == "q a")
-            #expect(log.notification(copy)?.original == delivered.id && log.notification(copy)?.payload == delivered.payload)
+            #expect(
+                log.notification(copy)?.original == delivered.id && log.notification(copy)?.payload == delivered.payload
+            )
             #expect(throws: RecordError.self) { try notifier.sendAgain(copy + 1) }
             let mute = try #require(log.latest { $0.subscriptionID == "mute" }.first)
             #expect(throws: RecordError.self) { try notifier.sendAgain(mute.id) }
@@ -365,7 +421,9 @@ import Testing
         try await subscribe([Self.query("q")])
         let log = NotificationLog()
         let faults = FaultInjection()
-        try faults.start(FaultSetting(.lostNotifications), in: FaultArea(container: place.container, scope: .private, zoneID: Self.zone))
+        try faults.start(
+            FaultSetting(.lostNotifications),
+            in: FaultArea(container: place.container, scope: .private, zoneID: Self.zone))
         try await notifying(with: faults, log: log) { notifier in
             _ = try await registered(notifier)
             try await save("a")

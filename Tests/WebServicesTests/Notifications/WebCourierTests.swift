@@ -21,9 +21,12 @@ struct WebCourierTests {
         init(_ server: TestServer) async throws {
             client = NotedClient(server: server)
             try await client.save(["first"])
-            let subscription = #"{"subscriptionID":"z","subscriptionType":"zone","zoneID":{"zoneName":"Z"},"notificationInfo":{"soundName":"default"}}"#
-            try await client.post("subscriptions/modify", #"{"operations":[{"operationType":"create","subscription":\#(subscription)}]}"#)
-            token = try client.token(try await client.post("\(WebCourierTests.device)/tokens/create", "{}"), "apnsToken")
+            let subscription =
+                #"{"subscriptionID":"z","subscriptionType":"zone","zoneID":{"zoneName":"Z"},"notificationInfo":{"soundName":"default"}}"#
+            try await client.post(
+                "subscriptions/modify", #"{"operations":[{"operationType":"create","subscription":\#(subscription)}]}"#)
+            token = try client.token(
+                try await client.post("\(WebCourierTests.device)/tokens/create", "{}"), "apnsToken")
         }
 
         var target: String { "/aps?tok=\(token)&ttl=43200" }
@@ -36,7 +39,9 @@ struct WebCourierTests {
     func nothing() async throws {
         try await TestServer.run(patience: .milliseconds(1)) { server in
             let answer = try await Listener(server).take()
-            #expect(answer.status == 200 && answer.text == "null" && answer.headers["content-type"]?.hasPrefix("application/json") == true)
+            #expect(
+                answer.status == 200 && answer.text == "null"
+                    && answer.headers["content-type"]?.hasPrefix("application/json") == true)
             #expect(answer.headers["cache-control"] == "no-store")
         }
     }
@@ -84,14 +89,21 @@ struct WebCourierTests {
         try await TestServer.run(patience: .milliseconds(1)) { server in
             let listener = try await Listener(server)
             let created = try await listener.client.post("\(Self.device)/tokens/create", "{}")
-            let registered = try await listener.client.post("\(Self.device)/tokens/register", #"{"apnsToken":"\#(listener.token)"}"#)
+            let registered = try await listener.client.post(
+                "\(Self.device)/tokens/register", #"{"apnsToken":"\#(listener.token)"}"#)
             let taken = try await listener.take()
             let secrets = [listener.token, try listener.client.token(created, "apnsToken")]
             for answer in [created, registered, taken] {
                 let noted = try listener.client.noted(answer)
-                #expect(noted.status == 200 && noted.userRecordName == ScenarioRunner.developer.userRecordName && noted.bytesOut == answer.body.count)
+                #expect(
+                    noted.status == 200 && noted.userRecordName == ScenarioRunner.developer.userRecordName
+                        && noted.bytesOut == answer.body.count)
                 let bodies = server.log.bodies(of: noted.id)
-                let texts = [noted.target] + [bodies?.request, bodies?.response].compactMap { $0.map { String(decoding: $0.bytes, as: UTF8.self) } }
+                let texts =
+                    [noted.target]
+                    + [bodies?.request, bodies?.response].compactMap {
+                        $0.map { String(decoding: $0.bytes, as: UTF8.self) }
+                    }
                 for secret in secrets { #expect(!texts.contains { $0.contains(secret) }) }
             }
             #expect(try listener.client.noted(created).operation == "tokens/create")
@@ -105,10 +117,13 @@ struct WebCourierTests {
             let listener = try await Listener(server)
             let container = try #require(ContainerID(ScenarioRunner.container))
             _ = try await server.accounts.makeAPIToken(
-                named: "App", container: container, environment: .development, allowedOrigins: ["https://app.example"], callback: nil)
+                named: "App", container: container, environment: .development, allowedOrigins: ["https://app.example"],
+                callback: nil)
             let taken = try await listener.client.send("GET", listener.target, "", ["Origin: https://app.example"])
             #expect(taken.status == 200 && taken.headers["access-control-allow-origin"] == "https://app.example")
-            #expect(try await listener.client.send("GET", listener.target, "", ["Origin: https://other.example"]).status == 403)
+            #expect(
+                try await listener.client.send("GET", listener.target, "", ["Origin: https://other.example"]).status
+                    == 403)
             let posted = try await listener.client.send("POST", listener.target)
             #expect(posted.status == 405 && posted.text.contains("'/aps' accepts GET"))
         }
@@ -139,15 +154,22 @@ struct WebCourierTests {
     func stream() async throws {
         try await TestServer.run { server in
             let listener = try await Listener(server)
-            func request(_ more: String = "") -> String { "GET \(NotedClient.skylight)/notifications HTTP/1.1\r\nHost: localhost\r\n\(more)\r\n" }
-            let received = try await server.client.beginning(of: request(), until: #""zid":"Z""#, after: "event: following") {
+            func request(_ more: String = "") -> String {
+                "GET \(NotedClient.skylight)/notifications HTTP/1.1\r\nHost: localhost\r\n\(more)\r\n"
+            }
+            let received = try await server.client.beginning(
+                of: request(), until: #""zid":"Z""#, after: "event: following"
+            ) {
                 try await listener.client.save(["a"])
             }
             #expect(received.contains("event: notification\ndata: {\"aps\":{\"sound\":\"default\"}"))
-            let ids = received.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("id: ") }.compactMap { Int64($0.dropFirst(4)) }
+            let ids = received.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("id: ") }.compactMap {
+                Int64($0.dropFirst(4))
+            }
             #expect(ids.count == 2 && ids[0] < ids[1])
             // The one after the last event is told again to a client that did not get it.
-            let again = try await server.client.beginning(of: request("Last-Event-ID: \(ids[0])\r\n"), until: #""zid":"Z""#)
+            let again = try await server.client.beginning(
+                of: request("Last-Event-ID: \(ids[0])\r\n"), until: #""zid":"Z""#)
             #expect(again.contains("id: \(ids[1])\nevent: notification"))
             let refused = try await listener.client.send("GET", "\(NotedClient.skylight)/notifications?since=x")
             #expect(refused.status == 400 && refused.text.contains("'since'"))

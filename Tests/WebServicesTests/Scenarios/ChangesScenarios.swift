@@ -7,15 +7,23 @@ import Records
 extension Scenario {
     private static let zones = post(
         "private/zones/modify",
-        #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}},{"operationType":"create","zone":{"zoneID":{"zoneName":"Y"}}}]}"#)
+        #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}},{"operationType":"create","zone":{"zoneID":{"zoneName":"Y"}}}]}"#
+    )
 
     private static func save(_ names: String..., zone: String = "Z", type: String = "N") -> Step {
-        let operations = names.map { #"{"operationType":"forceUpdate","record":{"recordType":"\#(type)","recordName":"\#($0)","fields":{"x":1,"y":2}}}"# }
-        return post("private/records/modify", #"{"zoneID":{"zoneName":"\#(zone)"},"operations":[\#(operations.joined(separator: ","))]}"#)
+        let operations = names.map {
+            #"{"operationType":"forceUpdate","record":{"recordType":"\#(type)","recordName":"\#($0)","fields":{"x":1,"y":2}}}"#
+        }
+        return post(
+            "private/records/modify",
+            #"{"zoneID":{"zoneName":"\#(zone)"},"operations":[\#(operations.joined(separator: ","))]}"#)
     }
 
     private static func delete(_ name: String) -> Step {
-        post("private/records/modify", #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"forceDelete","record":{"recordName":"\#(name)"}}]}"#)
+        post(
+            "private/records/modify",
+            #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"forceDelete","record":{"recordName":"\#(name)"}}]}"#
+        )
     }
 
     private static func share(_ permission: ZoneParticipant.Permission) -> Step {
@@ -30,7 +38,8 @@ extension Scenario {
         Scenario(
             "zones are made, listed by both verbs, looked up and deleted",
             post(
-                "private/zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}},{"operationType":"delete","zone":{"zoneID":{"zoneName":"no"}}},{"operationType":"create","zone":{"zoneID":{"zoneName":"_bad"}}}]}"#,
+                "private/zones/modify",
+                #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}},{"operationType":"delete","zone":{"zoneID":{"zoneName":"no"}}},{"operationType":"create","zone":{"zoneID":{"zoneName":"_bad"}}}]}"#,
                 200,
                 #"""
                 {"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer","zoneType":"REGULAR_CUSTOM_ZONE"},"syncToken":"<any>","atomic":true},
@@ -39,17 +48,26 @@ extension Scenario {
                 """#, keeping: ["token": "zones[0].syncToken"]),
             get(
                 "private/zones/list", 200,
-                #"{"zones":[{"zoneID":{"zoneName":"_defaultZone","zoneType":"DEFAULT_ZONE"},"syncToken":"<absent>","atomic":false},{"zoneID":{"zoneName":"Z"},"syncToken":"$token"}]}"#),
-            post("private/zones/list", "{}", 200, #"{"zones":[{"zoneID":{"zoneName":"_defaultZone"}},{"zoneID":{"zoneName":"Z"}}]}"#),
+                #"{"zones":[{"zoneID":{"zoneName":"_defaultZone","zoneType":"DEFAULT_ZONE"},"syncToken":"<absent>","atomic":false},{"zoneID":{"zoneName":"Z"},"syncToken":"$token"}]}"#
+            ),
+            post(
+                "private/zones/list", "{}", 200,
+                #"{"zones":[{"zoneID":{"zoneName":"_defaultZone"}},{"zoneID":{"zoneName":"Z"}}]}"#),
             get("public/zones/list", 200, #"{"zones":[{"zoneID":{"zoneName":"_defaultZone"}}]}"#),
             post(
-                "private/zones/lookup", #"{"zones":[{"zoneName":"Z"},{"zoneID":{"zoneName":"Z","ownerRecordName":"_defaultOwner"}},{"zoneName":"no"}]}"#, 200,
-                #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"$token"},{"zoneID":{"zoneName":"Z"}},{"zoneID":{"zoneName":"no"},"serverErrorCode":"ZONE_NOT_FOUND","reason":"Zone does not exist"}]}"#),
+                "private/zones/lookup",
+                #"{"zones":[{"zoneName":"Z"},{"zoneID":{"zoneName":"Z","ownerRecordName":"_defaultOwner"}},{"zoneName":"no"}]}"#,
+                200,
+                #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"$token"},{"zoneID":{"zoneName":"Z"}},{"zoneID":{"zoneName":"no"},"serverErrorCode":"ZONE_NOT_FOUND","reason":"Zone does not exist"}]}"#
+            ),
             post(
-                "private/zones/modify", #"{"operations":[{"operationType":"delete","zone":{"zoneID":{"zoneName":"Z"}}}]}"#, 200,
+                "private/zones/modify",
+                #"{"operations":[{"operationType":"delete","zone":{"zoneID":{"zoneName":"Z"}}}]}"#, 200,
                 #"{"zones":[{"zoneID":{"zoneName":"Z"},"deleted":true,"syncToken":"<absent>"}]}"#),
             get("private/zones/list", 200, #"{"zones":[{"zoneID":{"zoneName":"_defaultZone"}}]}"#),
-            get("private/zones/list", 200, #"{"zones":[{"zoneID":{"zoneName":"_defaultZone","ownerRecordName":"$anna"}}]}"#, as: "anna")),
+            get(
+                "private/zones/list", 200,
+                #"{"zones":[{"zoneID":{"zoneName":"_defaultZone","ownerRecordName":"$anna"}}]}"#, as: "anna")),
         Scenario(
             "a pull lists what exists, then what changed, deletions marked",
             zones, save("a", "b"), delete("b"), save("c"),
@@ -57,20 +75,27 @@ extension Scenario {
                 "private/changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Z"}}]}"#, 200,
                 #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"records":[{"recordName":"a","fields":{"x":{"value":1}}},{"recordName":"c"}],"moreComing":false,"syncToken":"<any>"}]}"#,
                 keeping: ["token": "zones[0].syncToken"]),
-            post("private/changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"$token"}]}"#, 200, #"{"zones":[{"records":[],"moreComing":false,"syncToken":"$token"}]}"#),
+            post(
+                "private/changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"$token"}]}"#, 200,
+                #"{"zones":[{"records":[],"moreComing":false,"syncToken":"$token"}]}"#),
             save("a"), delete("c"), save("d"),
             post(
                 "private/changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"$token"}]}"#, 200,
-                #"{"zones":[{"records":[{"recordName":"a","deleted":false},{"recordName":"c","deleted":true,"fields":"<absent>"},{"recordName":"d"}],"moreComing":false}]}"#),
+                #"{"zones":[{"records":[{"recordName":"a","deleted":false},{"recordName":"c","deleted":true,"fields":"<absent>"},{"recordName":"d"}],"moreComing":false}]}"#
+            ),
             post(
                 "private/records/changes", #"{"zoneID":{"zoneName":"Z"},"syncToken":"$token"}"#, 200,
-                #"{"records":[{"recordName":"a"},{"recordName":"c","deleted":true},{"recordName":"d"}],"moreComing":false,"syncToken":"<any>"}"#),
-            post("private/records/changes", #"{"zoneID":{"zoneName":"Z"},"syncToken":""}"#, 200, #"{"records":[{"recordName":"a"},{"recordName":"d"}]}"#)),
+                #"{"records":[{"recordName":"a"},{"recordName":"c","deleted":true},{"recordName":"d"}],"moreComing":false,"syncToken":"<any>"}"#
+            ),
+            post(
+                "private/records/changes", #"{"zoneID":{"zoneName":"Z"},"syncToken":""}"#, 200,
+                #"{"records":[{"recordName":"a"},{"recordName":"d"}]}"#)),
         Scenario(
             "pages go on with the new token, and limits of a zone come before those for all",
             zones, save("a", "b", "c"), save("k", "l", "m", zone: "Y"),
             post(
-                "private/changes/zone", #"{"resultsLimit":1,"desiredKeys":["x"],"zones":[{"zoneID":{"zoneName":"Z"},"resultsLimit":2,"desiredKeys":[]},{"zoneID":{"zoneName":"Y"},"numbersAsStrings":true}]}"#,
+                "private/changes/zone",
+                #"{"resultsLimit":1,"desiredKeys":["x"],"zones":[{"zoneID":{"zoneName":"Z"},"resultsLimit":2,"desiredKeys":[]},{"zoneID":{"zoneName":"Y"},"numbersAsStrings":true}]}"#,
                 200,
                 #"""
                 {"zones":[{"records":[{"recordName":"a","fields":{"x":"<absent>"}},{"recordName":"b"}],"moreComing":true},
@@ -79,20 +104,27 @@ extension Scenario {
             post(
                 "private/changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"$token"}]}"#, 200,
                 #"{"zones":[{"records":[{"recordName":"c"}],"moreComing":false}]}"#),
-            post("private/records/changes", #"{"zoneID":{"zoneName":"Z"},"resultsLimit":1,"reverse":true}"#, 200, #"{"records":[{"recordName":"c"}],"moreComing":true}"#)),
+            post(
+                "private/records/changes", #"{"zoneID":{"zoneName":"Z"},"resultsLimit":1,"reverse":true}"#, 200,
+                #"{"records":[{"recordName":"c"}],"moreComing":true}"#)),
         Scenario(
             "wanted types hide records, never deletions",
             zones, save("a", type: "A"), save("b", type: "B"),
-            post("private/records/changes", #"{"zoneID":{"zoneName":"Z"}}"#, 200, #"{"records":[{},{}]}"#, keeping: ["token": "syncToken"]),
+            post(
+                "private/records/changes", #"{"zoneID":{"zoneName":"Z"}}"#, 200, #"{"records":[{},{}]}"#,
+                keeping: ["token": "syncToken"]),
             save("a", type: "A"), delete("b"),
             post(
-                "private/records/changes", #"{"zoneID":{"zoneName":"Z"},"syncToken":"$token","desiredRecordTypes":["B"]}"#, 200,
+                "private/records/changes",
+                #"{"zoneID":{"zoneName":"Z"},"syncToken":"$token","desiredRecordTypes":["B"]}"#, 200,
                 #"{"records":[{"recordName":"b","deleted":true}]}"#)),
         Scenario(
             "wrong tokens fail zone by zone, in the words of the live service",
             zones, save("a"),
             post("private/changes/database", "{}", 200, "{}", keeping: ["database": "syncToken"]),
-            post("private/changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Z"}},{"zoneID":{"zoneName":"Y"}}]}"#, 200, "{}", keeping: ["z": "zones[0].syncToken", "y": "zones[1].syncToken"]),
+            post(
+                "private/changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Z"}},{"zoneID":{"zoneName":"Y"}}]}"#, 200,
+                "{}", keeping: ["z": "zones[0].syncToken", "y": "zones[1].syncToken"]),
             post(
                 "private/changes/zone",
                 #"""
@@ -105,40 +137,64 @@ extension Scenario {
                  {"zoneID":{"zoneName":"no"},"serverErrorCode":"ZONE_NOT_FOUND","reason":"<any>"},
                  {"serverErrorCode":"BAD_REQUEST","reason":"syncToken operations supported only in SyncZone"},{"records":[],"syncToken":"$z"}]}
                 """#),
-            post("private/changes/database", #"{"syncToken":"$z"}"#, 400, #"{"reason":"Unknown sync continuation type","serverErrorCode":"BAD_REQUEST","uuid":"<any>"}"#),
-            post("private/records/changes", #"{"zoneID":{"zoneName":"Z"},"syncToken":"$database"}"#, 400, #"{"reason":"Unknown sync continuation type"}"#),
-            post("private/records/changes", "{}", 400, #"{"reason":"syncToken operations supported only in SyncZone"}"#),
-            post("public/changes/database", "{}", 400, #"{"reason":"syncToken operations supported only in SyncZone"}"#),
-            post("private/changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Z"}}]}"#, 200, #"{"zones":[{"serverErrorCode":"ZONE_NOT_FOUND"}]}"#, as: "anna"),
-            post("private/zones/modify", #"{"operations":[{"operationType":"delete","zone":{"zoneID":{"zoneName":"Z"}}},{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#),
+            post(
+                "private/changes/database", #"{"syncToken":"$z"}"#, 400,
+                #"{"reason":"Unknown sync continuation type","serverErrorCode":"BAD_REQUEST","uuid":"<any>"}"#),
+            post(
+                "private/records/changes", #"{"zoneID":{"zoneName":"Z"},"syncToken":"$database"}"#, 400,
+                #"{"reason":"Unknown sync continuation type"}"#),
+            post(
+                "private/records/changes", "{}", 400, #"{"reason":"syncToken operations supported only in SyncZone"}"#),
+            post(
+                "public/changes/database", "{}", 400, #"{"reason":"syncToken operations supported only in SyncZone"}"#),
+            post(
+                "private/changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Z"}}]}"#, 200,
+                #"{"zones":[{"serverErrorCode":"ZONE_NOT_FOUND"}]}"#, as: "anna"),
+            post(
+                "private/zones/modify",
+                #"{"operations":[{"operationType":"delete","zone":{"zoneID":{"zoneName":"Z"}}},{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#
+            ),
             post(
                 "private/changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"$z"}]}"#, 200,
-                #"{"zones":[{"serverErrorCode":"BAD_REQUEST","reason":"client knowledge differs from server knowledge"}]}"#)),
+                #"{"zones":[{"serverErrorCode":"BAD_REQUEST","reason":"client knowledge differs from server knowledge"}]}"#
+            )),
         Scenario(
             "a zone that is shown to another user stands in the shared database under its owner",
             zones, save("a", "b"), share(.readOnly),
             get(
                 "shared/zones/list", 200,
-                #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer","zoneType":"REGULAR_CUSTOM_ZONE"},"syncToken":"<any>"}]}"#, as: "anna"),
+                #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer","zoneType":"REGULAR_CUSTOM_ZONE"},"syncToken":"<any>"}]}"#,
+                as: "anna"),
             post(
-                "shared/records/lookup", #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"records":[{"recordName":"a"}]}"#, 200,
+                "shared/records/lookup",
+                #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"records":[{"recordName":"a"}]}"#, 200,
                 #"{"records":[{"recordName":"a","zoneID":{"ownerRecordName":"$developer"}}]}"#, as: "anna"),
             post(
                 "shared/changes/zone",
-                #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"}},{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"reverse":true}]}"#, 200,
+                #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"}},{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"reverse":true}]}"#,
+                200,
                 #"{"zones":[{"records":[{"recordName":"a"},{"recordName":"b"},{"recordName":"cloudkit.zoneshare","recordType":"cloudkit.share"}]},{"serverErrorCode":"BAD_REQUEST","reason":"Reverse sync of share db is unsupported"}]}"#,
                 as: "anna"),
-            post("shared/changes/database", "{}", 200, #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"}}]}"#, keeping: ["token": "syncToken"], as: "anna"),
+            post(
+                "shared/changes/database", "{}", 200,
+                #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"}}]}"#,
+                keeping: ["token": "syncToken"], as: "anna"),
             post(
                 "shared/records/modify",
-                #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"operations":[{"operationType":"forceDelete","record":{"recordName":"a"}}]}"#, 200,
-                #"{"records":[{"recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"}]}"#, as: "anna"),
+                #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"operations":[{"operationType":"forceDelete","record":{"recordName":"a"}}]}"#,
+                200,
+                #"{"records":[{"recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"}]}"#,
+                as: "anna"),
             share(.readWrite),
             post(
                 "shared/records/modify",
                 #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"operations":[{"operationType":"forceUpdate","record":{"recordName":"a","recordType":"N","fields":{"x":5}}}]}"#,
-                200, #"{"records":[{"recordName":"a","modified":{"userRecordName":"$anna"},"created":{"userRecordName":"$developer"}}]}"#, as: "anna"),
-            post("private/records/lookup", #"{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"a"}]}"#, 200, #"{"records":[{"fields":{"x":{"value":5}}}]}"#),
+                200,
+                #"{"records":[{"recordName":"a","modified":{"userRecordName":"$anna"},"created":{"userRecordName":"$developer"}}]}"#,
+                as: "anna"),
+            post(
+                "private/records/lookup", #"{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"a"}]}"#, 200,
+                #"{"records":[{"fields":{"x":{"value":5}}}]}"#),
             .act { engine in
                 let database = try await engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
                 try await database.stopSharing(ZoneID(zoneName: "Z"), with: User.recordName(ofHandle: "anna"))
@@ -147,7 +203,8 @@ extension Scenario {
                 "shared/changes/database", #"{"syncToken":"$token"}"#, 200,
                 #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"deleted":true}]}"#, as: "anna"),
             post(
-                "shared/records/lookup", #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"records":[{"recordName":"a"}]}"#, 200,
+                "shared/records/lookup",
+                #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"records":[{"recordName":"a"}]}"#, 200,
                 #"{"records":[{"serverErrorCode":"ZONE_NOT_FOUND"}]}"#, as: "anna")),
         Scenario(
             "the database says in which zones something happened",
@@ -156,19 +213,28 @@ extension Scenario {
                 "private/changes/database", "{}", 200,
                 #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"<any>","deleted":"<absent>"},{"zoneID":{"zoneName":"Y"}}],"syncToken":"<any>","moreComing":false}"#,
                 keeping: ["token": "syncToken"]),
-            post("private/changes/database", #"{"syncToken":"$token"}"#, 200, #"{"zones":[],"syncToken":"$token","moreComing":false}"#),
-            save("a", zone: "Y"),
-            post("private/zones/modify", #"{"operations":[{"operationType":"delete","zone":{"zoneID":{"zoneName":"Z"}}}]}"#),
             post(
-                "private/changes/database", #"{"syncToken":"$token","resultsLimit":1}"#, 200, #"{"zones":[{"zoneID":{"zoneName":"Y"}}],"moreComing":true}"#,
+                "private/changes/database", #"{"syncToken":"$token"}"#, 200,
+                #"{"zones":[],"syncToken":"$token","moreComing":false}"#),
+            save("a", zone: "Y"),
+            post(
+                "private/zones/modify",
+                #"{"operations":[{"operationType":"delete","zone":{"zoneID":{"zoneName":"Z"}}}]}"#),
+            post(
+                "private/changes/database", #"{"syncToken":"$token","resultsLimit":1}"#, 200,
+                #"{"zones":[{"zoneID":{"zoneName":"Y"}}],"moreComing":true}"#,
                 keeping: ["page": "syncToken"]),
-            post("private/changes/database", #"{"syncToken":"$page"}"#, 200, #"{"zones":[{"zoneID":{"zoneName":"Z"},"deleted":true,"syncToken":"<absent>"}],"moreComing":false}"#),
+            post(
+                "private/changes/database", #"{"syncToken":"$page"}"#, 200,
+                #"{"zones":[{"zoneID":{"zoneName":"Z"},"deleted":true,"syncToken":"<absent>"}],"moreComing":false}"#),
             post("private/changes/database", #"{"syncToken":""}"#, 200, #"{"zones":[{"zoneID":{"zoneName":"Y"}}]}"#),
             post(
                 "private/zones/changes", #"{"syncToken":"whatever stands here is ignored"}"#, 200,
                 #"{"zones":[{"zoneID":{"zoneName":"Y"}},{"zoneID":{"zoneName":"Z"},"deleted":true}],"metaSyncToken":"<any>","syncToken":"<absent>","moreComing":false}"#,
                 keeping: ["meta": "metaSyncToken"]),
             post("private/zones/changes", #"{"metaSyncToken":"$meta"}"#, 200, #"{"zones":[],"metaSyncToken":"$meta"}"#),
-            post("private/zones/changes", #"{"metaSyncToken":"garbage"}"#, 400, #"{"reason":"Unknown sync continuation type"}"#)),
+            post(
+                "private/zones/changes", #"{"metaSyncToken":"garbage"}"#, 400,
+                #"{"reason":"Unknown sync continuation type"}"#)),
     ]
 }

@@ -18,24 +18,36 @@ struct AssetClient: Sendable {
 
     // MARK: Requests
 
-    func send(_ method: String, _ path: String, _ headers: [String] = [], body: [UInt8]? = nil) async throws -> RawResponse {
+    func send(_ method: String, _ path: String, _ headers: [String] = [], body: [UInt8]? = nil) async throws
+        -> RawResponse
+    {
         var head = "\(method) \(path) HTTP/1.1\r\nHost: localhost:\(server.port)\r\nConnection: close\r\n"
-        if let body, !headers.contains(where: { $0.lowercased().hasPrefix("content-length") || $0.lowercased().hasPrefix("transfer-encoding") }) {
+        if let body,
+            !headers.contains(where: {
+                $0.lowercased().hasPrefix("content-length") || $0.lowercased().hasPrefix("transfer-encoding")
+            })
+        {
             head += "Content-Length: \(body.count)\r\n"
         }
         for header in headers { head += header + "\r\n" }
-        return try #require(try await server.client.exchange(Array((head + "\r\n").utf8) + (body ?? [])).first, "no answer to \(method) \(path)")
+        return try #require(
+            try await server.client.exchange(Array((head + "\r\n").utf8) + (body ?? [])).first,
+            "no answer to \(method) \(path)")
     }
 
     func post(_ action: String, _ body: JSONValue) async throws -> RawResponse {
         let path = action.hasPrefix("/") ? action : "\(Self.root)/\(database)/\(action)"
-        return try await send("POST", path, user.map { ["X-Skylight-User: \($0)"] } ?? [], body: JSONWriter.bytes(of: body))
+        return try await send(
+            "POST", path, user.map { ["X-Skylight-User: \($0)"] } ?? [], body: JSONWriter.bytes(of: body))
     }
 
     // MARK: Uploading
 
     func slot(_ fieldName: String = "file", of recordName: String? = "r", type: String = "Note") async throws -> Slot {
-        let token: JSONValue = ["recordType": .string(type), "fieldName": .string(fieldName), "recordName": recordName.map { .string($0) } ?? .null]
+        let token: JSONValue = [
+            "recordType": .string(type), "fieldName": .string(fieldName),
+            "recordName": recordName.map { .string($0) } ?? .null,
+        ]
         let answer = try await post("assets/upload", ["tokens": [token]])
         #expect(answer.status == 200, "\(answer.text)")
         let json = try answer.json()
@@ -52,9 +64,12 @@ struct AssetClient: Sendable {
     // MARK: Saving and fetching
 
     @discardableResult
-    func save(_ fields: JSONValue, to recordName: String = "r", as kind: String = "forceUpdate", type: String = "Note") async throws -> JSONValue {
+    func save(_ fields: JSONValue, to recordName: String = "r", as kind: String = "forceUpdate", type: String = "Note")
+        async throws -> JSONValue
+    {
         let record: JSONValue = ["recordType": .string(type), "recordName": .string(recordName), "fields": fields]
-        let answer = try await post("records/modify", ["operations": [["operationType": .string(kind), "record": record]]])
+        let answer = try await post(
+            "records/modify", ["operations": [["operationType": .string(kind), "record": record]]])
         #expect(answer.status == 200, "\(answer.text)")
         return try #require(Subset.value(at: "records[0]", in: try answer.json()))
     }
@@ -66,7 +81,8 @@ struct AssetClient: Sendable {
 
     /// Uploads a file, saves a record with it, and returns the download path.
     func store(_ bytes: [UInt8], named name: String? = nil, in recordName: String = "r") async throws -> String {
-        let asset = try await upload(bytes, to: try await slot(of: recordName), name.map { ["X-Skylight-File-Name: \($0)"] } ?? [])
+        let asset = try await upload(
+            bytes, to: try await slot(of: recordName), name.map { ["X-Skylight-File-Name: \($0)"] } ?? [])
         return try downloadPath(try await save(["file": ["value": asset, "type": "ASSETID"]], to: recordName))
     }
 
@@ -74,7 +90,9 @@ struct AssetClient: Sendable {
 
     func string(_ place: String, in json: JSONValue) throws -> String {
         guard case .string(let text)? = Subset.value(at: place, in: json) else {
-            throw RecordError(.internalError, "no string at \(place) in \(String(decoding: JSONWriter.bytes(of: json), as: UTF8.self))")
+            throw RecordError(
+                .internalError,
+                "no string at \(place) in \(String(decoding: JSONWriter.bytes(of: json), as: UTF8.self))")
         }
         return text
     }

@@ -17,7 +17,8 @@ enum AssetFiles {
         return paths.filter { path in
             var isFolder: ObjCBool = false
             let file = folder.appending(path: path).path(percentEncoded: false)
-            return path.contains(".assets/") && FileManager.default.fileExists(atPath: file, isDirectory: &isFolder) && !isFolder.boolValue
+            return path.contains(".assets/") && FileManager.default.fileExists(atPath: file, isDirectory: &isFolder)
+                && !isFolder.boolValue
         }.sorted()
     }
 

@@ -11,12 +11,15 @@ struct NotedClient: Sendable {
     var headers = ["X-Skylight-Client: Notes"]
 
     static func head(_ method: String, _ path: String, _ headers: [String], length: Int) -> String {
-        let lines = ["\(method) \(path) HTTP/1.1", "Host: localhost", "Connection: close", "Content-Length: \(length)"] + headers
+        let lines =
+            ["\(method) \(path) HTTP/1.1", "Host: localhost", "Connection: close", "Content-Length: \(length)"]
+            + headers
         return lines.joined(separator: "\r\n") + "\r\n\r\n"
     }
 
     @discardableResult
-    func send(_ method: String, _ path: String, _ body: String = "", _ more: [String] = []) async throws -> RawResponse {
+    func send(_ method: String, _ path: String, _ body: String = "", _ more: [String] = []) async throws -> RawResponse
+    {
         let target = path.hasPrefix("/") ? path : "\(Self.root)/\(path)"
         let head = Self.head(method, target, headers + more, length: body.utf8.count)
         return try #require(try await server.client.exchange(head + body).first, "no answer to \(method) \(path)")
@@ -42,11 +45,14 @@ struct NotedClient: Sendable {
 
     /// Creates a zone and saves records in it, in one request each.
     func save(_ names: [String], in zone: String = "Z") async throws {
-        try await post("zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"\#(zone)"}}}]}"#)
+        try await post(
+            "zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"\#(zone)"}}}]}"#)
         let operations = names.map {
             #"{"operationType":"forceUpdate","record":{"recordType":"N","recordName":"\#($0)","fields":{"x":{"value":1}}}}"#
         }
-        let answer = try await post("records/modify", #"{"zoneID":{"zoneName":"\#(zone)"},"operations":[\#(operations.joined(separator: ","))]}"#)
+        let answer = try await post(
+            "records/modify",
+            #"{"zoneID":{"zoneName":"\#(zone)"},"operations":[\#(operations.joined(separator: ","))]}"#)
         #expect(answer.status == 200)
     }
 }

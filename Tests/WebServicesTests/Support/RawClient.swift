@@ -33,7 +33,7 @@ struct RawClient: Sendable {
             var received: [UInt8] = []
             do {
                 for try await part in inbound { received += part.readableBytesView }
-            } catch where !received.isEmpty {}
+            } catch  where !received.isEmpty {}
             _ = await sent
             return received
         }
@@ -41,13 +41,16 @@ struct RawClient: Sendable {
 
     /// Sends bytes, waits for an event, and disconnects without waiting for an answer.
     func hangUp(after request: [UInt8], when happened: @Sendable () async throws -> Void = {}) async throws {
-        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connect(host: "127.0.0.1", port: port).get()
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connect(
+            host: "127.0.0.1", port: port
+        ).get()
         try await channel.writeAndFlush(ByteBuffer(bytes: request))
         try await happened()
         try await channel.close()
     }
 
-    /// Sends a request several times, each on its own connection, and does not read the answers. The connections close when the body ends.
+    /// Sends a request several times, each on its own connection, and does not read the answers. The connections close
+    /// when the body ends.
     /// - Parameter taken: waits until the server handles this many of them.
     func withoutReading<Value>(
         _ request: [UInt8], times: Int, _ taken: (Int) async throws -> Void, _ body: () async throws -> Value
@@ -69,7 +72,9 @@ struct RawClient: Sendable {
 
     /// Sends a request with an endless answer several times, each on its own connection.
     /// The body runs when the mark has arrived on each, and the connections close after it.
-    func withBeginnings(of request: String, times: Int, until mark: String, _ body: () async throws -> Void) async throws {
+    func withBeginnings(of request: String, times: Int, until mark: String, _ body: () async throws -> Void)
+        async throws
+    {
         let (begins, begin) = AsyncStream.makeStream(of: Void.self)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<times {
@@ -102,10 +107,16 @@ struct RawClient: Sendable {
 
     /// Connects, and closes the connection after the body.
     private func connected<Value: Sendable>(
-        _ body: @escaping @Sendable (NIOAsyncChannelInboundStream<ByteBuffer>, NIOAsyncChannelOutboundWriter<ByteBuffer>) async throws -> Value
+        _ body:
+            @escaping @Sendable (NIOAsyncChannelInboundStream<ByteBuffer>, NIOAsyncChannelOutboundWriter<ByteBuffer>)
+            async throws -> Value
     ) async throws -> Value {
-        let connection = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connect(host: "127.0.0.1", port: port) { channel in
-            channel.eventLoop.makeCompletedFuture { try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel) }
+        let connection = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connect(
+            host: "127.0.0.1", port: port
+        ) { channel in
+            channel.eventLoop.makeCompletedFuture {
+                try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+            }
         }
         return try await connection.executeThenClose(body)
     }
@@ -115,7 +126,8 @@ struct RawClient: Sendable {
     ///   - first: an earlier mark.
     ///   - passed: called when the earlier mark has arrived.
     func beginning(
-        of request: String, until mark: String, after first: String = "", _ passed: @escaping @Sendable () async throws -> Void = {},
+        of request: String, until mark: String, after first: String = "",
+        _ passed: @escaping @Sendable () async throws -> Void = {},
         within limit: Duration = .seconds(180)
     ) async throws -> String {
         try await withThrowingTaskGroup(of: String.self) { group in

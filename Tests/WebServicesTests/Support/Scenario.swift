@@ -39,7 +39,8 @@ enum Step: Sendable {
 /// `$name` in path, body and expectation stands for the value that an earlier step kept under that
 /// name, given by its place such as `records[0].recordChangeTag`. `Subset` describes expectations.
 func post(
-    _ path: String, _ body: String = "", _ status: Int = 200, _ expected: String = "{}", keeping: [String: String] = [:], as user: String? = nil
+    _ path: String, _ body: String = "", _ status: Int = 200, _ expected: String = "{}",
+    keeping: [String: String] = [:], as user: String? = nil
 ) -> Step {
     call("POST", path, body, status, expected, keeping: keeping, as: user)
 }
@@ -49,12 +50,14 @@ func get(_ path: String, _ status: Int = 200, _ expected: String = "{}", as user
 }
 
 func call(
-    _ method: String, _ path: String, _ body: String = "", _ status: Int, _ expected: String = "{}", keeping: [String: String] = [:],
+    _ method: String, _ path: String, _ body: String = "", _ status: Int, _ expected: String = "{}",
+    keeping: [String: String] = [:],
     as user: String? = nil
 ) -> Step {
     .call(
         Step.Call(
-            method: method, path: path, body: body, headers: user.map { [("X-Skylight-User", $0)] } ?? [], status: status, expected: expected,
+            method: method, path: path, body: body, headers: user.map { [("X-Skylight-User", $0)] } ?? [],
+            status: status, expected: expected,
             keeping: keeping))
 }
 

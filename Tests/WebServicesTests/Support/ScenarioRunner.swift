@@ -7,7 +7,8 @@ import Testing
 struct ScenarioRunner {
     static let container = "iCloud.com.example.Test"
     static let address = DatabaseAddress(
-        container: ContainerID(container) ?? { preconditionFailure("a container identifier") }(), environment: .development, scope: .private)
+        container: ContainerID(container) ?? { preconditionFailure("a container identifier") }(),
+        environment: .development, scope: .private)
     static let developer = Caller(userRecordName: User.recordName(ofHandle: User.developerHandle))
 
     let server: TestServer
@@ -33,7 +34,8 @@ struct ScenarioRunner {
         let path = filled(call.path)
         let target = path.hasPrefix("/") ? path : "/database/1/\(Self.container)/development/\(path)"
         let body = Array(filled(call.body).utf8)
-        var head = "\(call.method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: \(body.count)\r\n"
+        var head =
+            "\(call.method) \(target) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: \(body.count)\r\n"
         for (name, value) in call.headers { head += "\(name): \(value)\r\n" }
         let responses = try await server.client.exchange(Array((head + "\r\n").utf8) + body)
         let response = try #require(responses.first, "no answer at \(what)")
@@ -44,8 +46,13 @@ struct ScenarioRunner {
         let differences = Subset.differences(try JSONReader.value(of: filled(call.expected)), json)
         #expect(differences.isEmpty, "\(what): \(differences.joined(separator: "; ")) in \(response.text.prefix(2000))")
         for (name, place) in call.keeping {
-            let value = try #require(Subset.value(at: place, in: json), "\(what): nothing at \(place) in \(response.text.prefix(2000))")
-            if case .string(let string) = value { kept[name] = string } else { kept[name] = String(decoding: JSONWriter.bytes(of: value), as: UTF8.self) }
+            let value = try #require(
+                Subset.value(at: place, in: json), "\(what): nothing at \(place) in \(response.text.prefix(2000))")
+            if case .string(let string) = value {
+                kept[name] = string
+            } else {
+                kept[name] = String(decoding: JSONWriter.bytes(of: value), as: UTF8.self)
+            }
         }
     }
 

@@ -14,17 +14,24 @@ enum Subset {
         case (.string(let pattern), .string(let text)?) where pattern.hasPrefix("<has "):
             return text.contains(pattern.dropFirst(5).dropLast()) ? [] : ["\(place) is '\(text)'"]
         case (.object(let expected), .object(let actual)?):
-            return expected.flatMap { differences($0.value, actual[$0.name], at: place.isEmpty ? $0.name.string : "\(place).\($0.name)") }
+            return expected.flatMap {
+                differences($0.value, actual[$0.name], at: place.isEmpty ? $0.name.string : "\(place).\($0.name)")
+            }
         case (.array(let expected), .array(let actual)?):
-            if expected.count != actual.count { return ["\(place) has \(actual.count) elements, not \(expected.count)"] }
+            if expected.count != actual.count {
+                return ["\(place) has \(actual.count) elements, not \(expected.count)"]
+            }
             return zip(expected, actual).enumerated().flatMap { differences($1.0, $1.1, at: "\(place)[\($0)]") }
-        default: return expected == actual ? [] : ["\(place) is not \(String(decoding: JSONWriter.bytes(of: expected), as: UTF8.self))"]
+        default:
+            return expected == actual
+                ? [] : ["\(place) is not \(String(decoding: JSONWriter.bytes(of: expected), as: UTF8.self))"]
         }
     }
 
     /// The value at a place such as `records[0].fields.title.value`.
     static func value(at place: String, in json: JSONValue) -> JSONValue? {
-        place.replacing("[", with: ".").replacing("]", with: "").split(separator: ".").reduce(json as JSONValue?) { value, part in
+        place.replacing("[", with: ".").replacing("]", with: "").split(separator: ".").reduce(json as JSONValue?) {
+            value, part in
             switch value {
             case .object(let object)?: return object[Name(part)]
             case .array(let array)?: return Int(part).flatMap { array.indices.contains($0) ? array[$0] : nil }

@@ -45,8 +45,10 @@ struct TestServer: Sendable {
 
     /// Runs a server while the body runs.
     static func run(
-        _ kind: EngineKind = .inMemory, requiring mode: AccessControl.Mode = .open, trusting trusted: TrustedSites = .loopback, sizeLimit: Int64 = AssetStores.defaultSizeLimit,
-        clock: MovingClock = MovingClock(), log: RequestLog = RequestLog(), throttle: Throttle? = nil, memory: MemoryBudget = MemoryBudget(),
+        _ kind: EngineKind = .inMemory, requiring mode: AccessControl.Mode = .open,
+        trusting trusted: TrustedSites = .loopback, sizeLimit: Int64 = AssetStores.defaultSizeLimit,
+        clock: MovingClock = MovingClock(), log: RequestLog = RequestLog(), throttle: Throttle? = nil,
+        memory: MemoryBudget = MemoryBudget(),
         patience: Duration = .seconds(55), routes: @Sendable (Routes) -> Void = { _ in },
         _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
@@ -57,7 +59,9 @@ struct TestServer: Sendable {
             case .sql: try StoreUnderTest.engine(folder: folder.url, clock: { clock.now() })
             }
         let assets = AssetStores(folder: folder.url, engine: engine, sizeLimit: sizeLimit, clock: { clock.now() })
-        try await run(on: engine, assets, folder.url, mode, trusting: trusted, log: log, throttle: throttle, memory: memory, patience: patience, routes: routes, body)
+        try await run(
+            on: engine, assets, folder.url, mode, trusting: trusted, log: log, throttle: throttle, memory: memory,
+            patience: patience, routes: routes, body)
         await assets.close()
         await engine.close()
     }
@@ -65,17 +69,20 @@ struct TestServer: Sendable {
     /// Runs a server on an engine with an asset ledger that the caller closes.
     /// - Parameter protocolOnly: true for a server without anything of Skylight's own.
     static func run(
-        keeping engine: any RecordEngine, protocolOnly: Bool = false, _ body: @Sendable (TestServer) async throws -> Void
+        keeping engine: any RecordEngine, protocolOnly: Bool = false,
+        _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
         let assets = AssetStores(folder: folder.url, engine: engine)
-        try await run(on: engine, assets, folder.url, trusting: .loopback, protocolOnly: protocolOnly, routes: { _ in }, body)
+        try await run(
+            on: engine, assets, folder.url, trusting: .loopback, protocolOnly: protocolOnly, routes: { _ in }, body)
         await assets.close()
     }
 
     /// Runs a server without assets on an engine that the caller closes.
     static func run(
-        on engine: any RecordEngine, trusting trusted: TrustedSites = .loopback, _ body: @Sendable (TestServer) async throws -> Void
+        on engine: any RecordEngine, trusting trusted: TrustedSites = .loopback,
+        _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
         let assets = AssetStores(folder: folder.url, engine: InMemoryRecordEngine())
@@ -84,25 +91,32 @@ struct TestServer: Sendable {
     }
 
     private static func run(
-        on engine: any RecordEngine, _ assets: AssetStores, _ folder: URL, _ mode: AccessControl.Mode = .open, trusting trusted: TrustedSites,
-        log: RequestLog = RequestLog(), throttle: Throttle? = nil, memory: MemoryBudget = MemoryBudget(), protocolOnly: Bool = false,
-        patience: Duration = .seconds(55), routes: @Sendable (Routes) -> Void, _ body: @Sendable (TestServer) async throws -> Void
+        on engine: any RecordEngine, _ assets: AssetStores, _ folder: URL, _ mode: AccessControl.Mode = .open,
+        trusting trusted: TrustedSites,
+        log: RequestLog = RequestLog(), throttle: Throttle? = nil, memory: MemoryBudget = MemoryBudget(),
+        protocolOnly: Bool = false,
+        patience: Duration = .seconds(55), routes: @Sendable (Routes) -> Void,
+        _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let router = Routes()
         // Delays after wrong passwords would slow the tests down, so they are skipped.
         let accounts = try Accounts(file: nil) { _ in }
         let access = AccessControl(mode, accounts: accounts, instanceSecret: instanceSecret)
         router.addGuards(trusting: trusted, tokensOf: accounts, memory: memory, protocolOnly: protocolOnly)
-        let notifier = Notifier(engine: engine, accounts: accounts, access: mode == .open ? .unrestricted : .signedIn, patience: patience, now: { assets.now() })
+        let notifier = Notifier(
+            engine: engine, accounts: accounts, access: mode == .open ? .unrestricted : .signedIn, patience: patience,
+            now: { assets.now() })
         defer { notifier.close() }
         WebServices(
-            engine: engine, accounts: accounts, assets: assets, log: log, access: access, throttle: throttle, notifier: notifier
+            engine: engine, accounts: accounts, assets: assets, log: log, access: access, throttle: throttle,
+            notifier: notifier
         ).addRoutes(to: router)
         routes(router)
         try await LoopbackServer.run(router, server: .guardedHTTP1(uploadLimit: assets.sizeLimit)) { port in
             try await body(
                 TestServer(
-                    port: port, engine: engine, assets: assets, folder: folder, log: log, access: access, notifier: notifier,
+                    port: port, engine: engine, assets: assets, folder: folder, log: log, access: access,
+                    notifier: notifier,
                     routes: router.routes.map(\.description)))
         }
     }

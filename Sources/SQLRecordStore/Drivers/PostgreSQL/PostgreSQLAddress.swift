@@ -1,140 +1,168 @@
 #if PostgreSQL
-internal import CPostgreSQL
-internal import Synchronization
+    internal import CPostgreSQL
+    internal import Synchronization
 
-/// Reads connection strings before libpq connects with them: libpq's errors repeat what it can't read, and that may be a part of the password.
-enum PostgreSQLAddress {
-    /// The parameters that a connection string has.
-    /// - Throws: ``SQLError`` without any part of the string.
-    static func parameters(of address: String) throws -> [String: String] {
-        guard rest(of: address) != nil || address.contains("=") else {
-            throw SQLError(.cannotOpen, "08001", "a connection string begins with postgres:// or consists of pairs such as host=localhost")
+    /// Reads connection strings before libpq connects with them: libpq's errors repeat what it can't read, and that may
+    /// be a part of the password.
+    enum PostgreSQLAddress {
+        /// The parameters that a connection string has.
+        /// - Throws: ``SQLError`` without any part of the string.
+        static func parameters(of address: String) throws -> [String: String] {
+            guard rest(of: address) != nil || address.contains("=") else {
+                throw SQLError(
+                    .cannotOpen, "08001",
+                    "a connection string begins with postgres:// or consists of pairs such as host=localhost")
+            }
+            guard !endsPasswordEarly(address), let options = PQconninfoParse(address, nil) else {
+                throw SQLError.unreadableAddress
+            }
+            defer { PQconninfoFree(options) }
+            var parameters: [String: String] = [:]
+            var option = options
+            while let keyword = option.pointee.keyword {
+                if let value = option.pointee.val { parameters[String(cString: keyword)] = String(cString: value) }
+                option += 1
+            }
+            // Without a host, or with a slash in the password, libpq takes the password of `user:password` for the
+            // port.
+            guard parameters["port"]?.utf8.allSatisfy({ (48...57).contains($0) || $0 == UInt8(ascii: ",") }) ?? true
+            else { throw SQLError.unreadableAddress }
+            return parameters
         }
-        guard !endsPasswordEarly(address), let options = PQconninfoParse(address, nil) else { throw SQLError.unreadableAddress }
-        defer { PQconninfoFree(options) }
-        var parameters: [String: String] = [:]
-        var option = options
-        while let keyword = option.pointee.keyword {
-            if let value = option.pointee.val { parameters[String(cString: keyword)] = String(cString: value) }
-            option += 1
-        }
-        // Without a host, or with a slash in the password, libpq takes the password of `user:password` for the port.
-        guard parameters["port"]?.utf8.allSatisfy({ (48...57).contains($0) || $0 == UInt8(ascii: ",") }) ?? true else { throw SQLError.unreadableAddress }
-        return parameters
-    }
 
-    /// The part of a URI after its scheme; `nil` for pairs.
-    private static func rest(of address: String) -> Substring.UTF8View? {
-        ["postgres://", "postgresql://"].first { address.utf8.starts(with: $0.utf8) }.map { address.utf8.dropFirst($0.utf8.count) }
-    }
-
-    /// True if the password of a URI seems to go on after its end: libpq ends it at the first @ or /, and takes what follows for hosts and a database.
-    private static func endsPasswordEarly(_ address: String) -> Bool {
-        guard let rest = rest(of: address), let end = rest.firstIndex(where: { [UInt8(ascii: "@"), UInt8(ascii: "/")].contains($0) }) else { return false }
-        let place = rest[end] == UInt8(ascii: "@") ? rest[rest.index(after: end)...] : rest
-        return place.prefix { $0 != UInt8(ascii: "?") }.contains(UInt8(ascii: "@"))
-    }
-}
-
-extension SQLError {
-    static let unreadableAddress = SQLError(
-        .cannotOpen, "08001", "the address can't be read; write % @ : / of the password in percent-encoding, as %25 %40 %3A %2F")
-}
-
-// MARK: - Hosts
-
-/// The hosts of a connection string. If it names several, one of them takes saves.
-///
-/// libpq tries them itself, but it would wait for one that does not answer, such as a machine without power, until the time for all of them is over.
-struct PostgreSQLHosts {
-    private static let names = ["host", "hostaddr", "port"]
-    /// The hosts that took connections last, by their connection strings.
-    private static let latest = Mutex<[String: Int]>([:])
-
-    private let address: String
-    /// For each host, the parameters that say where it is. They replace those of the string.
-    private let hosts: [[String: String]]
-
-    /// - Throws: ``SQLError`` if the string can't be read.
-    init(_ address: String) throws {
-        self.address = address
-        let lists = try PostgreSQLAddress.parameters(of: address).filter { Self.names.contains($0.key) }
-            .mapValues { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
-        let count = max(lists["host"]?.count ?? 1, lists["hostaddr"]?.count ?? 1)
-        // One port may be that of all. libpq says what is wrong with other lists.
-        let isGood = lists.allSatisfy { name, values in values.count == count || name == "port" && values.count == 1 }
-        hosts = count > 1 && isGood ? (0..<count).map { index in lists.mapValues { $0.count == 1 ? $0[0] : $0[index] } } : [[:]]
-    }
-
-    /// Tries one host after the other, beginning with the one that took the last connection.
-    /// - Parameter connect: gets the parameters of a host.
-    /// - Throws: the error of a host that is there but refuses, else that of the first; with the messages of all.
-    func tryEach(_ connect: ([String: String]) throws -> Void) throws {
-        let first = Self.latest.withLock { $0[address] } ?? 0
-        var failures: [SQLError] = []
-        for index in [first] + hosts.indices.filter({ $0 != first }) {
-            do {
-                try connect(hosts[index])
-                if hosts.count > 1 { Self.latest.withLock { $0[address] = index } }
-                return
-            } catch let error as SQLError {
-                failures.append(error)
+        /// The part of a URI after its scheme; `nil` for pairs.
+        private static func rest(of address: String) -> Substring.UTF8View? {
+            ["postgres://", "postgresql://"].first { address.utf8.starts(with: $0.utf8) }.map {
+                address.utf8.dropFirst($0.utf8.count)
             }
         }
-        guard let failure = failures.first(where: { $0.cause != .connectionLost }) ?? failures.first else { return }
-        let messages = failures.map(\.message).joined(separator: "; ")
-        throw SQLError(failure.cause, failure.code, messages, failure.sql, isForLog: failures.contains { $0.isForLog })
-    }
-}
 
-// MARK: - Errors
-
-extension SQLError {
-    /// The error that a result carries.
-    static func failure(_ result: OpaquePointer, of connection: OpaquePointer?, _ sql: String?) -> SQLError {
-        func field(_ code: UInt8) -> String? { PQresultErrorField(result, Int32(code)).map { String(cString: $0) } }
-        // PG_DIAG_SQLSTATE and PG_DIAG_MESSAGE_PRIMARY. The details may contain values, and are left out.
-        guard let state = field(UInt8(ascii: "C")) else { return failure(of: connection, sql) }
-        let cause = PQstatus(connection) == CONNECTION_OK ? cause(of: state) : .connectionLost
-        return SQLError(cause, state, field(UInt8(ascii: "M")) ?? "an error of the database", sql)
-    }
-
-    /// The error of a connection that gave no result.
-    static func failure(of connection: OpaquePointer?, _ sql: String?) -> SQLError {
-        let isLost = PQstatus(connection) != CONNECTION_OK
-        return SQLError(isLost ? .connectionLost : .other, isLost ? "08006" : "", message(of: connection), sql, isForLog: isLost)
-    }
-
-    /// The error of a connection that could not be made. libpq has no code for it except within its verbose message.
-    static func failureToConnect(_ connection: OpaquePointer?) -> SQLError {
-        let message = message(of: connection)
-        guard let match = message.firstMatch(of: #/:\s+([0-9][0-9A-Z]{4}): /#) else { return SQLError(.connectionLost, "08001", message, isForLog: true) }
-        let state = String(match.1)
-        let cause = cause(of: state)
-        let end = message.firstRange(of: "; LOCATION")?.lowerBound ?? message.endIndex
-        return SQLError(cause == .other ? .cannotOpen : cause, state, String(message[..<end]).replacing(match.0, with: ": "), isForLog: true)
-    }
-
-    private static func message(of connection: OpaquePointer?) -> String {
-        let lines = PQerrorMessage(connection).map { String(cString: $0).split(whereSeparator: \.isNewline) } ?? []
-        return lines.isEmpty ? "there is no connection" : lines.map { $0.trimmingPrefix(while: \.isWhitespace) }.joined(separator: "; ")
-    }
-
-    /// - Parameter state: a SQLSTATE.
-    private static func cause(of state: String) -> Cause {
-        switch state {
-        case "53100": .full
-        // Too many connections, a lock that another one holds, and a statement that the administrator's limits ended.
-        case "53300", "55P03", "57014": .busy
-        case "40001", "40P01": .conflict
-        case "25006": .readOnly
-        case "3D000", "3F000": .cannotOpen
-        case "58030", "58P01": .disk
-        case "XX001", "XX002": .damaged
-        case "42P01", "42703": .noTable
-        case "57P01", "57P02", "57P03": .connectionLost
-        default: state.hasPrefix("08") ? .connectionLost : state.hasPrefix("28") ? .cannotOpen : .other
+        /// True if the password of a URI seems to go on after its end: libpq ends it at the first @ or /, and takes
+        /// what follows for hosts and a database.
+        private static func endsPasswordEarly(_ address: String) -> Bool {
+            guard let rest = rest(of: address),
+                let end = rest.firstIndex(where: { [UInt8(ascii: "@"), UInt8(ascii: "/")].contains($0) })
+            else { return false }
+            let place = rest[end] == UInt8(ascii: "@") ? rest[rest.index(after: end)...] : rest
+            return place.prefix { $0 != UInt8(ascii: "?") }.contains(UInt8(ascii: "@"))
         }
     }
-}
+
+    extension SQLError {
+        static let unreadableAddress = SQLError(
+            .cannotOpen, "08001",
+            "the address can't be read; write % @ : / of the password in percent-encoding, as %25 %40 %3A %2F")
+    }
+
+    // MARK: - Hosts
+
+    /// The hosts of a connection string. If it names several, one of them takes saves.
+    ///
+    /// libpq tries them itself, but it would wait for one that does not answer, such as a machine without power, until
+    /// the time for all of them is over.
+    struct PostgreSQLHosts {
+        private static let names = ["host", "hostaddr", "port"]
+        /// The hosts that took connections last, by their connection strings.
+        private static let latest = Mutex<[String: Int]>([:])
+
+        private let address: String
+        /// For each host, the parameters that say where it is. They replace those of the string.
+        private let hosts: [[String: String]]
+
+        /// - Throws: ``SQLError`` if the string can't be read.
+        init(_ address: String) throws {
+            self.address = address
+            let lists = try PostgreSQLAddress.parameters(of: address).filter { Self.names.contains($0.key) }
+                .mapValues { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
+            let count = max(lists["host"]?.count ?? 1, lists["hostaddr"]?.count ?? 1)
+            // One port may be that of all. libpq says what is wrong with other lists.
+            let isGood = lists.allSatisfy { name, values in values.count == count || name == "port" && values.count == 1
+            }
+            hosts =
+                count > 1 && isGood
+                ? (0..<count).map { index in lists.mapValues { $0.count == 1 ? $0[0] : $0[index] } } : [[:]]
+        }
+
+        /// Tries one host after the other, beginning with the one that took the last connection.
+        /// - Parameter connect: gets the parameters of a host.
+        /// - Throws: the error of a host that is there but refuses, else that of the first; with the messages of all.
+        func tryEach(_ connect: ([String: String]) throws -> Void) throws {
+            let first = Self.latest.withLock { $0[address] } ?? 0
+            var failures: [SQLError] = []
+            for index in [first] + hosts.indices.filter({ $0 != first }) {
+                do {
+                    try connect(hosts[index])
+                    if hosts.count > 1 { Self.latest.withLock { $0[address] = index } }
+                    return
+                } catch let error as SQLError {
+                    failures.append(error)
+                }
+            }
+            guard let failure = failures.first(where: { $0.cause != .connectionLost }) ?? failures.first else { return }
+            let messages = failures.map(\.message).joined(separator: "; ")
+            throw SQLError(
+                failure.cause, failure.code, messages, failure.sql, isForLog: failures.contains { $0.isForLog })
+        }
+    }
+
+    // MARK: - Errors
+
+    extension SQLError {
+        /// The error that a result carries.
+        static func failure(_ result: OpaquePointer, of connection: OpaquePointer?, _ sql: String?) -> SQLError {
+            func field(_ code: UInt8) -> String? { PQresultErrorField(result, Int32(code)).map { String(cString: $0) } }
+            // PG_DIAG_SQLSTATE and PG_DIAG_MESSAGE_PRIMARY. The details may contain values, and are left out.
+            guard let state = field(UInt8(ascii: "C")) else { return failure(of: connection, sql) }
+            let cause = PQstatus(connection) == CONNECTION_OK ? cause(of: state) : .connectionLost
+            return SQLError(cause, state, field(UInt8(ascii: "M")) ?? "an error of the database", sql)
+        }
+
+        /// The error of a connection that gave no result.
+        static func failure(of connection: OpaquePointer?, _ sql: String?) -> SQLError {
+            let isLost = PQstatus(connection) != CONNECTION_OK
+            return SQLError(
+                isLost ? .connectionLost : .other, isLost ? "08006" : "", message(of: connection), sql, isForLog: isLost
+            )
+        }
+
+        /// The error of a connection that could not be made. libpq has no code for it except within its verbose
+        /// message.
+        static func failureToConnect(_ connection: OpaquePointer?) -> SQLError {
+            let message = message(of: connection)
+            guard let match = message.firstMatch(of: #/:\s+([0-9][0-9A-Z]{4}): /#) else {
+                return SQLError(.connectionLost, "08001", message, isForLog: true)
+            }
+            let state = String(match.1)
+            let cause = cause(of: state)
+            let end = message.firstRange(of: "; LOCATION")?.lowerBound ?? message.endIndex
+            return SQLError(
+                cause == .other ? .cannotOpen : cause, state, String(message[..<end]).replacing(match.0, with: ": "),
+                isForLog: true)
+        }
+
+        private static func message(of connection: OpaquePointer?) -> String {
+            let lines = PQerrorMessage(connection).map { String(cString: $0).split(whereSeparator: \.isNewline) } ?? []
+            return lines.isEmpty
+                ? "there is no connection"
+                : lines.map { $0.trimmingPrefix(while: \.isWhitespace) }.joined(separator: "; ")
+        }
+
+        /// - Parameter state: a SQLSTATE.
+        private static func cause(of state: String) -> Cause {
+            switch state {
+            case "53100": .full
+            // Too many connections, a lock that another one holds, and a statement that the administrator's limits
+            // ended.
+            case "53300", "55P03", "57014": .busy
+            case "40001", "40P01": .conflict
+            case "25006": .readOnly
+            case "3D000", "3F000": .cannotOpen
+            case "58030", "58P01": .disk
+            case "XX001", "XX002": .damaged
+            case "42P01", "42703": .noTable
+            case "57P01", "57P02", "57P03": .connectionLost
+            default: state.hasPrefix("08") ? .connectionLost : state.hasPrefix("28") ? .cannotOpen : .other
+            }
+        }
+    }
 #endif

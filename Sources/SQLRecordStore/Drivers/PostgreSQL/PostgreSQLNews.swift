@@ -1,246 +1,259 @@
 #if PostgreSQL
-internal import CPostgreSQL
-internal import Foundation
-internal import Logging
-internal import Synchronization
+    internal import CPostgreSQL
+    internal import Foundation
+    internal import Logging
+    internal import Synchronization
 
-/// Tells other processes about commits, and hears about theirs.
-///
-/// A thread has a connection that listens. It tells after the commit rather than with it, because PostgreSQL would let commits that tell wait for each
-/// other, whatever store they belong to. A process that dies between the two has told nobody, so the stores that are open are also looked at every second.
-final class PostgreSQLNews: Sendable {
-    /// A store that is open in this process.
-    final class Watch: Sendable {
-        fileprivate let number: Int64
-        fileprivate let key: StoreKey
-        fileprivate let state: Mutex<State>
+    /// Tells other processes about commits, and hears about theirs.
+    ///
+    /// A thread has a connection that listens. It tells after the commit rather than with it, because PostgreSQL would
+    /// let commits that tell wait for each other, whatever store they belong to. A process that dies between the two
+    /// has told nobody, so the stores that are open are also looked at every second.
+    final class PostgreSQLNews: Sendable {
+        /// A store that is open in this process.
+        final class Watch: Sendable {
+            fileprivate let number: Int64
+            fileprivate let key: StoreKey
+            fileprivate let state: Mutex<State>
 
-        fileprivate struct State {
-            var mark: Int64?
-            var factsVersion: Int64
-            var isStale = false
-            var hear: @Sendable () -> Void = {}
-        }
+            fileprivate struct State {
+                var mark: Int64?
+                var factsVersion: Int64
+                var isStale = false
+                var hear: @Sendable () -> Void = {}
+            }
 
-        fileprivate init(_ number: Int64, _ key: StoreKey, factsVersion: Int64) {
-            self.number = number
-            self.key = key
-            state = Mutex(State(factsVersion: factsVersion))
-        }
+            fileprivate init(_ number: Int64, _ key: StoreKey, factsVersion: Int64) {
+                self.number = number
+                self.key = key
+                state = Mutex(State(factsVersion: factsVersion))
+            }
 
-        /// True if the store is no longer what was opened.
-        var isStale: Bool { state.withLock { $0.isStale } }
+            /// True if the store is no longer what was opened.
+            var isStale: Bool { state.withLock { $0.isStale } }
 
-        /// Notes a commit of this process.
-        func note(mark: Int64?) { state.withLock { $0.mark = mark } }
+            /// Notes a commit of this process.
+            func note(mark: Int64?) { state.withLock { $0.mark = mark } }
 
-        /// The store is gone.
-        func giveUp() { state.withLock { $0.isStale = true } }
+            /// The store is gone.
+            func giveUp() { state.withLock { $0.isStale = true } }
 
-        func listen(_ hear: @escaping @Sendable () -> Void) { state.withLock { $0.hear = hear } }
+            func listen(_ hear: @escaping @Sendable () -> Void) { state.withLock { $0.hear = hear } }
 
-        func hear() {
-            let hear = state.withLock { $0.hear }
-            hear()
-        }
+            func hear() {
+                let hear = state.withLock { $0.hear }
+                hear()
+            }
 
-        /// Notes a version of the facts that this process leaves.
-        /// - Parameter found: the version before it.
-        func note(factsVersion left: Int64, after found: Int64?) {
-            state.withLock { state in
-                if found == state.factsVersion { state.factsVersion = left } else { state.isStale = true }
+            /// Notes a version of the facts that this process leaves.
+            /// - Parameter found: the version before it.
+            func note(factsVersion left: Int64, after found: Int64?) {
+                state.withLock { state in
+                    if found == state.factsVersion { state.factsVersion = left } else { state.isStale = true }
+                }
+            }
+
+            /// - Parameter key: the store's present name; `nil` if it was deleted.
+            /// - Returns: the listener, if there is something new.
+            fileprivate func see(_ key: StoreKey?, mark: Int64?, factsVersion: Int64?) -> (@Sendable () -> Void)? {
+                state.withLock { state in
+                    let isStale = key != self.key || factsVersion.map { $0 != state.factsVersion } ?? false
+                    let isNew = isStale && !state.isStale || mark != state.mark
+                    (state.mark, state.isStale) = (mark, state.isStale || isStale)
+                    return isNew ? state.hear : nil
+                }
             }
         }
 
-        /// - Parameter key: the store's present name; `nil` if it was deleted.
-        /// - Returns: the listener, if there is something new.
-        fileprivate func see(_ key: StoreKey?, mark: Int64?, factsVersion: Int64?) -> (@Sendable () -> Void)? {
-            state.withLock { state in
-                let isStale = key != self.key || factsVersion.map { $0 != state.factsVersion } ?? false
-                let isNew = isStale && !state.isStale || mark != state.mark
-                (state.mark, state.isStale) = (mark, state.isStale || isStale)
-                return isNew ? state.hear : nil
-            }
+        private struct State {
+            var watches: [ObjectIdentifier: Watch] = [:]
+            /// Stores with commits that others don't know about.
+            var untold: Set<Int64> = []
+            var isClosed = false
+            var hearAll: @Sendable (StoreKey) -> Void = { _ in }
         }
-    }
 
-    private struct State {
-        var watches: [ObjectIdentifier: Watch] = [:]
-        /// Stores with commits that others don't know about.
-        var untold: Set<Int64> = []
-        var isClosed = false
-        var hearAll: @Sendable (StoreKey) -> Void = { _ in }
-    }
+        private static let channel = "skylight"
+        private static let interval: Int32 = 1000
+        private static let pause = 0.5
+        private static let patience = 1.0
 
-    private static let channel = "skylight"
-    private static let interval: Int32 = 1000
-    private static let pause = 0.5
-    private static let patience = 1.0
+        private let pool: PostgreSQLPool
+        private let process: Int64
+        private let isAlone: Bool
+        private let logger: Logger
+        private let messages = RecentMessages()
+        private let state = Mutex(State())
+        /// Both ends of a pipe that wakes the thread.
+        private let wake = Pipe()
+        private let ended = DispatchSemaphore(value: 0)
 
-    private let pool: PostgreSQLPool
-    private let process: Int64
-    private let isAlone: Bool
-    private let logger: Logger
-    private let messages = RecentMessages()
-    private let state = Mutex(State())
-    /// Both ends of a pipe that wakes the thread.
-    private let wake = Pipe()
-    private let ended = DispatchSemaphore(value: 0)
+        /// - Parameters:
+        ///   - connection: has the lock of a process that serves the database.
+        ///   - process: a number that no other process has.
+        ///   - isAlone: `true` if the lock keeps other processes out.
+        init(
+            _ pool: PostgreSQLPool, _ connection: PostgreSQLConnection, process: Int64, isAlone: Bool, _ logger: Logger
+        ) {
+            self.pool = pool
+            self.process = process
+            self.isAlone = isAlone
+            self.logger = logger
+            let first = Mutex<PostgreSQLConnection?>(connection)
+            let thread = Thread { [weak self, ended] in
+                var ear = Ear(connection: first.withLock { $0.take() })
+                while let news = self, !news.isClosed { news.turn(&ear) }
+                ear.connection?.close()
+                ended.signal()
+            }
+            thread.name = "Skylight news"
+            thread.start()
+        }
 
-    /// - Parameters:
-    ///   - connection: has the lock of a process that serves the database.
-    ///   - process: a number that no other process has.
-    ///   - isAlone: `true` if the lock keeps other processes out.
-    init(_ pool: PostgreSQLPool, _ connection: PostgreSQLConnection, process: Int64, isAlone: Bool, _ logger: Logger) {
-        self.pool = pool
-        self.process = process
-        self.isAlone = isAlone
-        self.logger = logger
-        let first = Mutex<PostgreSQLConnection?>(connection)
-        let thread = Thread { [weak self, ended] in
-            var ear = Ear(connection: first.withLock { $0.take() })
-            while let news = self, !news.isClosed { news.turn(&ear) }
-            ear.connection?.close()
+        // MARK: Stores
+
+        /// Watches a store, beginning with its present state.
+        func watch(_ number: Int64, _ key: StoreKey) throws -> Watch {
+            let version = try pool.lend(nil) {
+                try $0.row("SELECT factsVersion FROM \(PostgreSQLServer.schema(number)).lastCommit")
+            }
+            let watch = Watch(number, key, factsVersion: version.first.flatMap { Int64($0) } ?? 0)
+            state.withLock { $0.watches[ObjectIdentifier(watch)] = watch }
+            return watch
+        }
+
+        func forget(_ watch: Watch) { _ = state.withLock { $0.watches.removeValue(forKey: ObjectIdentifier(watch)) } }
+
+        /// Calls `hear` after commits of other processes, also in stores that are not open here.
+        func listen(_ hear: @escaping @Sendable (StoreKey) -> Void) { state.withLock { $0.hearAll = hear } }
+
+        /// Tells other processes soon that a store has changed.
+        func tell(_ number: Int64) {
+            let isFirst = state.withLock { state in
+                defer { state.untold.insert(number) }
+                return state.untold.isEmpty
+            }
+            if isFirst { wakeUp() }
+        }
+
+        func close() {
+            state.withLock { $0.isClosed = true }
+            wakeUp()
+            // The thread may be connecting to a server that is gone.
+            _ = ended.wait(timeout: .now() + Self.patience)
+            // For a second call.
             ended.signal()
         }
-        thread.name = "Skylight news"
-        thread.start()
-    }
 
-    // MARK: Stores
-
-    /// Watches a store, beginning with its present state.
-    func watch(_ number: Int64, _ key: StoreKey) throws -> Watch {
-        let version = try pool.lend(nil) { try $0.row("SELECT factsVersion FROM \(PostgreSQLServer.schema(number)).lastCommit") }
-        let watch = Watch(number, key, factsVersion: version.first.flatMap { Int64($0) } ?? 0)
-        state.withLock { $0.watches[ObjectIdentifier(watch)] = watch }
-        return watch
-    }
-
-    func forget(_ watch: Watch) { _ = state.withLock { $0.watches.removeValue(forKey: ObjectIdentifier(watch)) } }
-
-    /// Calls `hear` after commits of other processes, also in stores that are not open here.
-    func listen(_ hear: @escaping @Sendable (StoreKey) -> Void) { state.withLock { $0.hearAll = hear } }
-
-    /// Tells other processes soon that a store has changed.
-    func tell(_ number: Int64) {
-        let isFirst = state.withLock { state in
-            defer { state.untold.insert(number) }
-            return state.untold.isEmpty
+        private func wakeUp() {
+            var byte: UInt8 = 0
+            _ = write(wake.fileHandleForWriting.fileDescriptor, &byte, 1)
         }
-        if isFirst { wakeUp() }
-    }
 
-    func close() {
-        state.withLock { $0.isClosed = true }
-        wakeUp()
-        // The thread may be connecting to a server that is gone.
-        _ = ended.wait(timeout: .now() + Self.patience)
-        // For a second call.
-        ended.signal()
-    }
+        private var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    private func wakeUp() {
-        var byte: UInt8 = 0
-        _ = write(wake.fileHandleForWriting.fileDescriptor, &byte, 1)
-    }
+        // MARK: On the thread
 
-    private var isClosed: Bool { state.withLock { $0.isClosed } }
-
-    // MARK: On the thread
-
-    private struct Ear {
-        var connection: PostgreSQLConnection?
-        var isListening = false
-        var nextLook = ContinuousClock.now
-        /// The stores in which others have committed; `nil` if nobody listened.
-        var heard: Set<Int64>?
-    }
-
-    private func turn(_ ear: inout Ear) {
-        do {
-            let connection = try ear.connection ?? pool.connect(nil)
-            ear.connection = connection
-            if !ear.isListening {
-                try connection.execute("LISTEN \(Self.channel)")
-                // A lock that kept others out is lost with its connection: they may have saved meanwhile.
-                if !isAlone { try PostgreSQLServer.serve(connection) }
-                ear.isListening = true
-                ear.heard = nil
-            }
-            // Most often, the thread only wakes to tell.
-            if ear.heard.map({ !$0.isEmpty }) ?? true || ContinuousClock.now >= ear.nextLook {
-                try look(connection, ear.heard)
-                ear.nextLook = .now + .milliseconds(Int(Self.interval))
-            }
-            ear.heard = try wait(connection)
-            try tell(connection)
-        } catch {
-            let details = StoreProblem.details(of: error)
-            if messages.isNew(details) { logger.warning("Commits of other processes are not heard of at present: \(details)") }
-            ear.connection?.close()
-            ear = Ear()
-            Thread.sleep(forTimeInterval: Self.pause)
+        private struct Ear {
+            var connection: PostgreSQLConnection?
+            var isListening = false
+            var nextLook = ContinuousClock.now
+            /// The stores in which others have committed; `nil` if nobody listened.
+            var heard: Set<Int64>?
         }
-    }
 
-    private func tell(_ connection: PostgreSQLConnection) throws {
-        let numbers = state.withLock { state in
-            defer { state.untold = [] }
-            return state.untold
-        }
-        do {
-            // A payload has at most 8,000 bytes.
-            for part in stride(from: 0, to: numbers.count, by: 300) {
-                let list = numbers.sorted()[part..<min(part + 300, numbers.count)].map(String.init).joined(separator: ",")
-                _ = try connection.row("SELECT pg_notify('\(Self.channel)', '\(process):\(list)')")
-            }
-        } catch {
-            state.withLock { $0.untold.formUnion(numbers) }
-            throw error
-        }
-    }
-
-    /// Waits until something is to be told or heard, at most for the interval.
-    /// - Returns: the stores in which others have committed.
-    private func wait(_ connection: PostgreSQLConnection) throws -> Set<Int64> {
-        // They may have come with the answer to a question.
-        var payloads = try connection.notifications()
-        let waking = wake.fileHandleForReading.fileDescriptor
-        var descriptors = [pollfd(fd: connection.socket, events: Int16(POLLIN), revents: 0), pollfd(fd: waking, events: Int16(POLLIN), revents: 0)]
-        _ = poll(&descriptors, 2, payloads.isEmpty ? Self.interval : 0)
-        if descriptors[1].revents != 0 {
-            var bytes = [UInt8](repeating: 0, count: 64)
-            _ = Foundation.read(waking, &bytes, bytes.count)
-        }
-        payloads += try connection.notifications()
-        return Set(
-            payloads.flatMap { payload -> [Int64] in
-                let parts = payload.split(separator: ":", maxSplits: 1)
-                guard parts.count == 2, Int64(parts[0]) != process else { return [] }
-                return parts[1].split(separator: ",").compactMap { Int64($0) }
-            })
-    }
-
-    /// Looks at the stores that are open here, and passes on what was heard.
-    private func look(_ connection: PostgreSQLConnection, _ heard: Set<Int64>?) throws {
-        let (watches, hearAll) = state.withLock { (Array($0.watches.values), $0.hearAll) }
-        if watches.isEmpty, heard?.isEmpty ?? false { return }
-        let keys = try PostgreSQLServer.keys(connection)
-        for (number, key) in keys where heard?.contains(number) ?? true { hearAll(key) }
-        let there = watches.filter { keys[$0.number] != nil }
-        var rows: [Int64: [Int64]] = [:]
-        if !there.isEmpty {
-            let sql = Set(there.map(\.number)).sorted().map { "SELECT \($0), mark, factsVersion FROM \(PostgreSQLServer.schema($0)).lastCommit" }
-            for row in try connection.rows(sql.joined(separator: " UNION ALL ")) {
-                let numbers = row.compactMap { Int64($0) }
-                if numbers.count == 3 { rows[numbers[0]] = Array(numbers[1...]) }
+        private func turn(_ ear: inout Ear) {
+            do {
+                let connection = try ear.connection ?? pool.connect(nil)
+                ear.connection = connection
+                if !ear.isListening {
+                    try connection.execute("LISTEN \(Self.channel)")
+                    // A lock that kept others out is lost with its connection: they may have saved meanwhile.
+                    if !isAlone { try PostgreSQLServer.serve(connection) }
+                    ear.isListening = true
+                    ear.heard = nil
+                }
+                // Most often, the thread only wakes to tell.
+                if ear.heard.map({ !$0.isEmpty }) ?? true || ContinuousClock.now >= ear.nextLook {
+                    try look(connection, ear.heard)
+                    ear.nextLook = .now + .milliseconds(Int(Self.interval))
+                }
+                ear.heard = try wait(connection)
+                try tell(connection)
+            } catch {
+                let details = StoreProblem.details(of: error)
+                if messages.isNew(details) {
+                    logger.warning("Commits of other processes are not heard of at present: \(details)")
+                }
+                ear.connection?.close()
+                ear = Ear()
+                Thread.sleep(forTimeInterval: Self.pause)
             }
         }
-        for watch in watches {
-            let row = rows[watch.number]
-            watch.see(keys[watch.number], mark: row?[0], factsVersion: row?[1])?()
+
+        private func tell(_ connection: PostgreSQLConnection) throws {
+            let numbers = state.withLock { state in
+                defer { state.untold = [] }
+                return state.untold
+            }
+            do {
+                // A payload has at most 8,000 bytes.
+                for part in stride(from: 0, to: numbers.count, by: 300) {
+                    let list = numbers.sorted()[part..<min(part + 300, numbers.count)].map(String.init).joined(
+                        separator: ",")
+                    _ = try connection.row("SELECT pg_notify('\(Self.channel)', '\(process):\(list)')")
+                }
+            } catch {
+                state.withLock { $0.untold.formUnion(numbers) }
+                throw error
+            }
+        }
+
+        /// Waits until something is to be told or heard, at most for the interval.
+        /// - Returns: the stores in which others have committed.
+        private func wait(_ connection: PostgreSQLConnection) throws -> Set<Int64> {
+            // They may have come with the answer to a question.
+            var payloads = try connection.notifications()
+            let waking = wake.fileHandleForReading.fileDescriptor
+            var descriptors = [
+                pollfd(fd: connection.socket, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: waking, events: Int16(POLLIN), revents: 0),
+            ]
+            _ = poll(&descriptors, 2, payloads.isEmpty ? Self.interval : 0)
+            if descriptors[1].revents != 0 {
+                var bytes = [UInt8](repeating: 0, count: 64)
+                _ = Foundation.read(waking, &bytes, bytes.count)
+            }
+            payloads += try connection.notifications()
+            return Set(
+                payloads.flatMap { payload -> [Int64] in
+                    let parts = payload.split(separator: ":", maxSplits: 1)
+                    guard parts.count == 2, Int64(parts[0]) != process else { return [] }
+                    return parts[1].split(separator: ",").compactMap { Int64($0) }
+                })
+        }
+
+        /// Looks at the stores that are open here, and passes on what was heard.
+        private func look(_ connection: PostgreSQLConnection, _ heard: Set<Int64>?) throws {
+            let (watches, hearAll) = state.withLock { (Array($0.watches.values), $0.hearAll) }
+            if watches.isEmpty, heard?.isEmpty ?? false { return }
+            let keys = try PostgreSQLServer.keys(connection)
+            for (number, key) in keys where heard?.contains(number) ?? true { hearAll(key) }
+            let there = watches.filter { keys[$0.number] != nil }
+            var rows: [Int64: [Int64]] = [:]
+            if !there.isEmpty {
+                let sql = Set(there.map(\.number)).sorted().map {
+                    "SELECT \($0), mark, factsVersion FROM \(PostgreSQLServer.schema($0)).lastCommit"
+                }
+                for row in try connection.rows(sql.joined(separator: " UNION ALL ")) {
+                    let numbers = row.compactMap { Int64($0) }
+                    if numbers.count == 3 { rows[numbers[0]] = Array(numbers[1...]) }
+                }
+            }
+            for watch in watches {
+                let row = rows[watch.number]
+                watch.see(keys[watch.number], mark: row?[0], factsVersion: row?[1])?()
+            }
         }
     }
-}
 #endif

@@ -22,7 +22,9 @@ struct SQLiteDriver: SQLDriver {
     // MARK: Transactions
 
     // GRDB's own transactions are compiled anew each time.
-    func begin(_ transaction: SQLTransactionKind) throws { try run(transaction == .reading ? "BEGIN" : "BEGIN IMMEDIATE") }
+    func begin(_ transaction: SQLTransactionKind) throws {
+        try run(transaction == .reading ? "BEGIN" : "BEGIN IMMEDIATE")
+    }
 
     func end(isCommitted: Bool) throws {
         if isCommitted { return try run("COMMIT") }
@@ -41,7 +43,8 @@ struct SQLiteDriver: SQLDriver {
     func lastNumber(in table: TableLayout) throws -> Int64? {
         // The table is made with the first one that is numbered without gaps being filled.
         guard try hasTable("sqlite_sequence") else { return nil }
-        return try Int64.fetchOne(SQLConnection(self), sql: "SELECT seq FROM sqlite_sequence WHERE name = ?", [table.name])
+        return try Int64.fetchOne(
+            SQLConnection(self), sql: "SELECT seq FROM sqlite_sequence WHERE name = ?", [table.name])
     }
 
     func setLastNumber(in table: TableLayout, to number: Int64) throws {
@@ -49,7 +52,9 @@ struct SQLiteDriver: SQLDriver {
         let connection = SQLConnection(self)
         try connection.run("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", [number, table.name])
         // A table without a row yet is not listed.
-        if connection.changesCount == 0 { try connection.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", [table.name, number]) }
+        if connection.changesCount == 0 {
+            try connection.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", [table.name, number])
+        }
     }
 
     func newSavepoint() -> String { "attempt" }
@@ -117,7 +122,9 @@ struct SQLiteDriver: SQLDriver {
     // MARK: Words
 
     // SQLite binds no lists, but reads those of JSON.
-    func insertWords(_ words: [(word: String, name: String)], of field: Int64, in zone: Int64, on connection: SQLConnection) throws {
+    func insertWords(
+        _ words: [(word: String, name: String)], of field: Int64, in zone: Int64, on connection: SQLConnection
+    ) throws {
         // A word contains no space.
         try connection.run(
             """
@@ -126,7 +133,9 @@ struct SQLiteDriver: SQLDriver {
             """, [field, zone, Self.array(words.lazy.map { $0.word + " " + $0.name })])
     }
 
-    func removeWords(_ words: [String], of field: Int64, _ name: String, in zone: Int64, on connection: SQLConnection) throws {
+    func removeWords(_ words: [String], of field: Int64, _ name: String, in zone: Int64, on connection: SQLConnection)
+        throws
+    {
         try connection.run(
             "DELETE FROM tokens WHERE field = ? AND zone = ? AND token IN (SELECT value FROM json_each(?)) AND name = ?",
             [field, zone, Self.array(words), name])
@@ -141,7 +150,8 @@ struct SQLiteDriver: SQLDriver {
 
 // MARK: - Statements
 
-/// A statement of SQLite. Values are bound and read directly: through GRDB's values they would cost more than most of the store's statements.
+/// A statement of SQLite. Values are bound and read directly: through GRDB's values they would cost more than most of
+/// the store's statements.
 struct SQLiteStatement: SQLStatement {
     /// The handle is valid only as long as this exists.
     private let compiled: Statement
@@ -156,7 +166,9 @@ struct SQLiteStatement: SQLStatement {
 
     var parameterCount: Int { Int(sqlite3_bind_parameter_count(handle)) }
     var columnCount: Int { Int(sqlite3_column_count(handle)) }
-    func columnName(_ column: Int) -> String { sqlite3_column_name(handle, Int32(column)).map { String(cString: $0) } ?? "" }
+    func columnName(_ column: Int) -> String {
+        sqlite3_column_name(handle, Int32(column)).map { String(cString: $0) } ?? ""
+    }
 
     // MARK: Values
 
@@ -173,12 +185,16 @@ struct SQLiteStatement: SQLStatement {
         guard let start = text.baseAddress?.assumingMemoryBound(to: CChar.self), !text.isEmpty else {
             return try check(sqlite3_bind_text(handle, Int32(index), "", 0, Self.transient))
         }
-        try check(sqlite3_bind_text64(handle, Int32(index), start, UInt64(text.count), isKept ? nil : Self.transient, UInt8(SQLITE_UTF8)))
+        try check(
+            sqlite3_bind_text64(
+                handle, Int32(index), start, UInt64(text.count), isKept ? nil : Self.transient, UInt8(SQLITE_UTF8)))
     }
 
     func bind(bytes: UnsafeRawBufferPointer, at index: Int, isKept: Bool) throws {
         if bytes.isEmpty { return try check(sqlite3_bind_zeroblob(handle, Int32(index), 0)) }
-        try check(sqlite3_bind_blob64(handle, Int32(index), bytes.baseAddress, UInt64(bytes.count), isKept ? nil : Self.transient))
+        try check(
+            sqlite3_bind_blob64(
+                handle, Int32(index), bytes.baseAddress, UInt64(bytes.count), isKept ? nil : Self.transient))
     }
 
     func bind(_ value: SQLValue, at index: Int) throws {
@@ -210,7 +226,9 @@ struct SQLiteStatement: SQLStatement {
         case SQLITE_INTEGER: .integer(sqlite3_column_int64(handle, column))
         case SQLITE_FLOAT: .real(sqlite3_column_double(handle, column))
         // The text must be asked for before its length.
-        case SQLITE_TEXT: SQLCell(kind: .text, number: 0, octets: octets(UnsafeRawPointer(sqlite3_column_text(handle, column)), column))
+        case SQLITE_TEXT:
+            SQLCell(
+                kind: .text, number: 0, octets: octets(UnsafeRawPointer(sqlite3_column_text(handle, column)), column))
         case SQLITE_BLOB: SQLCell(kind: .bytes, number: 0, octets: octets(sqlite3_column_blob(handle, column), column))
         default: .null
         }
@@ -230,7 +248,8 @@ struct SQLiteStatement: SQLStatement {
     }
 
     private func failure(_ code: Int32) -> any Error {
-        SQLError.failure(DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage, sql: compiled.sql))
+        SQLError.failure(
+            DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage, sql: compiled.sql))
     }
 }
 
@@ -243,14 +262,18 @@ extension SQLError {
     }
 
     init(_ error: DatabaseError) {
-        self.init(Self.cause(of: error), "\(error.extendedResultCode)", error.message ?? "an error of the database", error.sql)
+        self.init(
+            Self.cause(of: error), "\(error.extendedResultCode)", error.message ?? "an error of the database", error.sql
+        )
     }
 
-    private static func isOfLogIndex(_ code: ResultCode) -> Bool { code == .SQLITE_IOERR_SHMOPEN || code == .SQLITE_IOERR_SHMSIZE }
+    private static func isOfLogIndex(_ code: ResultCode) -> Bool {
+        code == .SQLITE_IOERR_SHMOPEN || code == .SQLITE_IOERR_SHMSIZE
+    }
 
     private static func cause(of error: DatabaseError) -> Cause {
-        // The log's index (`-shm`) holds no data. If it can't grow, the commit does not count even if it is in the log. The next commit overwrites
-        // it there. SQLite reports this as an I/O error.
+        // The log's index (`-shm`) holds no data. If it can't grow, the commit does not count even if it is in the log.
+        // The next commit overwrites it there. SQLite reports this as an I/O error.
         if isOfLogIndex(error.extendedResultCode) { return .full }
         if error.extendedResultCode == .SQLITE_IOERR_GETTEMPPATH { return .noTemporaryFolder }
         return switch error.resultCode {
@@ -262,7 +285,9 @@ extension SQLError {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB: .damaged
         // Other statement errors are not caused by the file.
         case .SQLITE_ERROR:
-            ["no such table", "no such column", "malformed database schema"].contains { error.message?.hasPrefix($0) == true } ? .noTable : .other
+            ["no such table", "no such column", "malformed database schema"].contains {
+                error.message?.hasPrefix($0) == true
+            } ? .noTable : .other
         default: .other
         }
     }
@@ -292,7 +317,10 @@ enum SQLiteLayout {
             return try queue.read { db in
                 let db = SQLConnection(SQLiteDriver(db))
                 let names = try String.fetchAll(
-                    db, sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'grdb_%' ORDER BY name")
+                    db,
+                    sql:
+                        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'grdb_%' ORDER BY name"
+                )
                 return try names.map { try table($0, db) }
             }
         }
@@ -301,23 +329,35 @@ enum SQLiteLayout {
     private static func table(_ name: String, _ db: SQLConnection) throws -> TableLayout {
         var columns: [TableLayout.Column] = []
         var key: [(place: Int, name: String)] = []
-        try SQLRow.forEach(db, sql: "SELECT name, type, \"notnull\" AS required, dflt_value, pk FROM pragma_table_info(?) ORDER BY cid", [name]) { row in
+        try SQLRow.forEach(
+            db,
+            sql: "SELECT name, type, \"notnull\" AS required, dflt_value, pk FROM pragma_table_info(?) ORDER BY cid",
+            [name]
+        ) { row in
             let values = row.values(of: "sqlite_master")
-            let (column, type, place): (String, String, Int) = (try values("name"), try values("type"), try values("pk"))
+            let (column, type, place): (String, String, Int) = (
+                try values("name"), try values("type"), try values("pk")
+            )
             if place > 0 { key.append((place, column)) }
             // Facts are numbers, too, whatever their column says.
             let isAny = name == "facts" && column == "value"
             columns.append(
                 TableLayout.Column(
-                    name: column, type: isAny ? "" : type, isRequired: try values("required") || place > 0, standard: try values("dflt_value")))
+                    name: column, type: isAny ? "" : type, isRequired: try values("required") || place > 0,
+                    standard: try values("dflt_value")))
         }
         let names = key.sorted { $0.place < $1.place }.map(\.name)
         let isNumbered = names.count == 1 && columns.contains { $0.name == names[0] && $0.type == "INTEGER" }
-        return TableLayout(name: name, columns: columns, primaryKey: names, isNumbered: isNumbered, indexes: try indexes(of: name, db))
+        return TableLayout(
+            name: name, columns: columns, primaryKey: names, isNumbered: isNumbered, indexes: try indexes(of: name, db))
     }
 
     private static func indexes(of table: String, _ db: SQLConnection) throws -> [TableLayout.Index] {
-        let rows = try SQLRow.fetchAll(db, sql: "SELECT name, \"unique\" AS isUnique, origin FROM pragma_index_list(?) WHERE origin <> 'pk' ORDER BY name", [table])
+        let rows = try SQLRow.fetchAll(
+            db,
+            sql:
+                "SELECT name, \"unique\" AS isUnique, origin FROM pragma_index_list(?) WHERE origin <> 'pk' ORDER BY name",
+            [table])
         return try rows.map { row in
             let values = row.values(of: "sqlite_master")
             let (name, origin): (String, String) = (try values("name"), try values("origin"))
@@ -326,7 +366,8 @@ enum SQLiteLayout {
             let condition = definition?.range(of: " WHERE ").flatMap { definition?[$0.upperBound...] }.map(String.init)
             // Those that a table's definition implies have names that no other database takes.
             let plainName = origin == "u" ? "\(table)_\(columns.joined(separator: "_"))" : name
-            return TableLayout.Index(name: plainName, isUnique: try values("isUnique"), columns: columns, condition: condition)
+            return TableLayout.Index(
+                name: plainName, isUnique: try values("isUnique"), columns: columns, condition: condition)
         }
     }
 }

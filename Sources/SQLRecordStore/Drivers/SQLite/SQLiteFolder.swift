@@ -4,7 +4,8 @@ internal import Logging
 internal import RecordStore
 internal import Records
 
-/// A folder of SQLite files: `FOLDER/iCloud.com.example.App/development.sqlite`. A lock on the folder keeps other processes out.
+/// A folder of SQLite files: `FOLDER/iCloud.com.example.App/development.sqlite`. A lock on the folder keeps other
+/// processes out.
 struct SQLiteFolder: StoreLocation {
     let folder: URL
     let logLimits: WriteAheadLogLimits
@@ -26,8 +27,8 @@ struct SQLiteFolder: StoreLocation {
 
     func close() { lock.release() }
 
-    /// The file, its log, the log's index and the savepoint journal for the writer, and the first two for each reader. A store keeps its readers once
-    /// it has opened them.
+    /// The file, its log, the log's index and the savepoint journal for the writer, and the first two for each reader.
+    /// A store keeps its readers once it has opened them.
     var handlesPerStore: Int { 4 + 2 * SQLitePool.readerLimit }
 
     private func path(of key: StoreKey) -> String { key.file(in: folder).path(percentEncoded: false) }
@@ -61,7 +62,10 @@ struct SQLiteFolder: StoreLocation {
             // Must come first: setting the cache size reads the file, and the first read decides where the log's
             // index is kept.
             if isExclusive { try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = ON") }
-            try db.execute(sql: "PRAGMA mmap_size = 0; PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0")
+            try db.execute(
+                sql:
+                    "PRAGMA mmap_size = 0; PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0"
+            )
         }
         return try SQLError.catching {
             let queue = try DatabaseQueue(path: path, configuration: configuration)
@@ -75,8 +79,8 @@ struct SQLiteFolder: StoreLocation {
 
     // MARK: Making
 
-    /// Creates the file under a temporary name and renames it when it is complete. An empty or partial file under the final name therefore never
-    /// comes from Skylight.
+    /// Creates the file under a temporary name and renames it when it is complete. An empty or partial file under the
+    /// final name therefore never comes from Skylight.
     func make(_ key: StoreKey, _ fill: (SQLConnection) throws -> Void) throws -> Bool {
         try checkCase(of: key.container)
         let folder = key.folder(in: folder)
@@ -121,14 +125,18 @@ struct SQLiteFolder: StoreLocation {
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
         let name = container.description
         if !names.contains(name), let other = names.first(where: { $0.lowercased() == name.lowercased() }) {
-            throw RecordError(.badRequest, "The container '\(name)' differs only in case from '\(other)', which exists; use the existing name")
+            throw RecordError(
+                .badRequest,
+                "The container '\(name)' differs only in case from '\(other)', which exists; use the existing name")
         }
     }
 
     // MARK: Containers
 
     func containers() throws -> [ContainerID] {
-        try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)).compactMap { ContainerID($0) }
+        try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)).compactMap {
+            ContainerID($0)
+        }
     }
 
     func rename(_ container: ContainerID, to name: ContainerID) throws { try folders.rename(container, to: name) }
@@ -153,7 +161,8 @@ extension SQLiteFolder {
         case .missing:
             guard let log, log > 0 else { return false }
             throw Self.refused(
-                "\(key)", "is missing, and its log \(key.fileName)-wal of \(log) bytes exists. Restore the file that belongs to the log: together they contain "
+                "\(key)",
+                "is missing, and its log \(key.fileName)-wal of \(log) bytes exists. Restore the file that belongs to the log: together they contain "
                     + "the saved data. To start empty, move the log away")
         case .link: throw Self.refused("\(key)", "is a symbolic link. Replace it with the file")
         case .folder, .other: throw Self.refused("\(key)", "is not a file. Move it away")
@@ -161,7 +170,8 @@ extension SQLiteFolder {
         }
         guard let length = try Self.size(of: path), length > 0 else {
             let beside = log.map { $0 > 0 ? ", and its log \(key.fileName)-wal of \($0) bytes exists" : "" } ?? ""
-            throw Self.refused("\(key)", "is empty\(beside). Restore the file. To start empty, move it and its log away")
+            throw Self.refused(
+                "\(key)", "is empty\(beside). Restore the file. To start empty, move it and its log away")
         }
         return true
     }
@@ -171,7 +181,9 @@ extension SQLiteFolder {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
         var (bytes, last) = (Int64(status.st_size), status.lastWrite)
-        if lstat(path + "-wal", &status) == 0, status.st_size > 0 { (bytes, last) = (bytes + Int64(status.st_size), max(last, status.lastWrite)) }
+        if lstat(path + "-wal", &status) == 0, status.st_size > 0 {
+            (bytes, last) = (bytes + Int64(status.st_size), max(last, status.lastWrite))
+        }
         return (bytes, last)
     }
 
@@ -184,7 +196,9 @@ extension SQLiteFolder {
         if path.hasSuffix("/") { path.removeLast() }
         guard lstat(path, &status) == 0 else {
             if errno == ENOENT { return .missing }
-            throw Self.refused(url.lastPathComponent, "can't be inspected (\(String(cString: strerror(errno)))). Give the server read access")
+            throw Self.refused(
+                url.lastPathComponent,
+                "can't be inspected (\(String(cString: strerror(errno)))). Give the server read access")
         }
         return switch status.st_mode & S_IFMT {
         case S_IFREG: .file
@@ -225,7 +239,8 @@ enum WritingProbe {
     /// Blocks on the disk.
     static func succeeds(beside file: URL) -> Bool {
         guard access(file.path(percentEncoded: false), W_OK) == 0 else { return false }
-        let path = file.deletingLastPathComponent().appending(path: ".probe-\(file.lastPathComponent)").path(percentEncoded: false)
+        let path = file.deletingLastPathComponent().appending(path: ".probe-\(file.lastPathComponent)").path(
+            percentEncoded: false)
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }

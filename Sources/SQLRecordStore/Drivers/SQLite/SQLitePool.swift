@@ -26,10 +26,15 @@ final class SQLitePool: WritableConnections {
             if try pool.read({ try StoreMigrations.migrator.hasBeenSuperseded($0) }) {
                 throw RecordError(.internalError, "\(key) was written by a newer version of Skylight; use that version")
             }
-            if try pool.read({ try !StoreMigrations.migrator.hasCompletedMigrations($0) }) { try StoreMigrations.migrator.migrate(pool) }
+            if try pool.read({ try !StoreMigrations.migrator.hasCompletedMigrations($0) }) {
+                try StoreMigrations.migrator.migrate(pool)
+            }
             // Must come after opening, because the pool sets synchronous to NORMAL then.
             try pool.writeWithoutTransaction { db in
-                try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; PRAGMA wal_autocheckpoint = 0")
+                try db.execute(
+                    sql:
+                        "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; PRAGMA wal_autocheckpoint = 0"
+                )
                 logLength.watch(db)
             }
             return pool
@@ -49,7 +54,9 @@ final class SQLitePool: WritableConnections {
 
     /// A store file gets its name only after its tables were created, so a file without them is not a Skylight store.
     private static func checkOrigin(of db: Database, _ key: StoreKey) throws {
-        guard try db.tableExists("grdb_migrations") else { throw RecordError(.internalError, "\(key) belongs to another program. Move it away") }
+        guard try db.tableExists("grdb_migrations") else {
+            throw RecordError(.internalError, "\(key) belongs to another program. Move it away")
+        }
     }
 
     /// Maximum number of concurrent readers: one for each thread of the concurrency pool, plus those of long reads.
@@ -64,7 +71,10 @@ final class SQLitePool: WritableConnections {
         configuration.prepareDatabase { db in
             try db.execute(sql: "PRAGMA mmap_size = 0; PRAGMA foreign_keys = OFF")
             // Readers sort in memory. The writer's savepoints can be too large for that; see ``SavepointFiles``.
-            try db.execute(sql: db.configuration.readonly ? "PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY" : "PRAGMA cache_size = -32768; PRAGMA temp_store = FILE")
+            try db.execute(
+                sql: db.configuration.readonly
+                    ? "PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY"
+                    : "PRAGMA cache_size = -32768; PRAGMA temp_store = FILE")
         }
         return configuration
     }
@@ -77,7 +87,9 @@ final class SQLitePool: WritableConnections {
         try SQLError.catching { try pool.unsafeRead { try body(SQLConnection(SQLiteDriver($0))) } }
     }
 
-    func readElsewhere<Value: Sendable>(_ body: @escaping @Sendable (SQLConnection) throws -> Value) async throws -> Value {
+    func readElsewhere<Value: Sendable>(_ body: @escaping @Sendable (SQLConnection) throws -> Value) async throws
+        -> Value
+    {
         try await SQLError.catching { try await pool.unsafeRead { try body(SQLConnection(SQLiteDriver($0))) } }
     }
 
@@ -100,10 +112,13 @@ final class SQLitePool: WritableConnections {
             next = pages + logLimits.retry
             return true
         }
-        try SQLError.catching { _ = try pool.writeWithoutTransaction { try $0.checkpoint(isVeryLong ? .restart : .passive) } }
+        try SQLError.catching {
+            _ = try pool.writeWithoutTransaction { try $0.checkpoint(isVeryLong ? .restart : .passive) }
+        }
     }
 
-    /// Empties the log, so that the database file alone is the whole store. The last connection to close may be unable to do this.
+    /// Empties the log, so that the database file alone is the whole store. The last connection to close may be unable
+    /// to do this.
     func closeInOrder() throws {
         try SQLError.catching { _ = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } }
     }
@@ -145,7 +160,9 @@ final class WriteAheadLogLength: Sendable {
             db.sqliteConnection,
             { context, _, _, pages in
                 if let context {
-                    Unmanaged<WriteAheadLogLength>.fromOpaque(context).takeUnretainedValue().length.withLock { $0 = Int(pages) }
+                    Unmanaged<WriteAheadLogLength>.fromOpaque(context).takeUnretainedValue().length.withLock {
+                        $0 = Int(pages)
+                    }
                 }
                 return SQLITE_OK
             }, context)
@@ -172,10 +189,14 @@ enum SavepointFiles {
             // PRAGMA takes no bound arguments.
             let path = folder.path(percentEncoded: false).replacing("'", with: "''")
             do {
-                try DatabaseQueue().writeWithoutTransaction { try $0.execute(sql: "PRAGMA temp_store_directory = '\(path)'") }
+                try DatabaseQueue().writeWithoutTransaction {
+                    try $0.execute(sql: "PRAGMA temp_store_directory = '\(path)'")
+                }
                 isChosen = true
             } catch {
-                logger.warning("Temporary files of long saves are in the system's folder, because the data folder can't have them: \(StoreProblem.words(for: error))")
+                logger.warning(
+                    "Temporary files of long saves are in the system's folder, because the data folder can't have them: \(StoreProblem.words(for: error))"
+                )
             }
         }
     }
@@ -193,7 +214,9 @@ struct SQLiteReadingConnection: StoreConnections {
         try SQLError.catching { try queue.unsafeRead { try body(SQLConnection(SQLiteDriver($0))) } }
     }
 
-    func readElsewhere<Value: Sendable>(_ body: @escaping @Sendable (SQLConnection) throws -> Value) async throws -> Value {
+    func readElsewhere<Value: Sendable>(_ body: @escaping @Sendable (SQLConnection) throws -> Value) async throws
+        -> Value
+    {
         try await SQLError.catching { try await queue.unsafeRead { try body(SQLConnection(SQLiteDriver($0))) } }
     }
 
@@ -202,7 +225,8 @@ struct SQLiteReadingConnection: StoreConnections {
 
 // MARK: - Containers without data
 
-/// An in-memory database with the tables of a new store. Reads of all containers without saved data use it, whichever database has the others.
+/// An in-memory database with the tables of a new store. Reads of all containers without saved data use it, whichever
+/// database has the others.
 final class EmptyContainer: Sendable {
     private let made = Mutex<SQLiteReadingConnection?>(nil)
 

@@ -352,12 +352,18 @@ extension StoreMigrations {
     /// Cuts the words of earlier versions, which kept them whole.
     static func cutWords(_ db: Database) throws {
         let connection = SQLConnection(SQLiteDriver(db))
-        let sql = "SELECT field, zone, token, name FROM tokens WHERE length(CAST(token AS BLOB)) > \(EntryValue.prefixLength)"
+        let sql =
+            "SELECT field, zone, token, name FROM tokens WHERE length(CAST(token AS BLOB)) > \(EntryValue.prefixLength)"
         for row in try SQLRow.fetchAll(connection, sql: sql) {
             let values = row.values(of: "tokens")
-            let (field, zone, word, name): (Int64, Int64, String, String) = (try values("field"), try values("zone"), try values("token"), try values("name"))
-            try connection.run("DELETE FROM tokens WHERE field = ? AND zone = ? AND token = ? AND name = ?", [field, zone, word, name])
-            try connection.run("INSERT OR IGNORE INTO tokens (field, zone, token, name) VALUES (?, ?, ?, ?)", [field, zone, EntryValue.word(word), name])
+            let (field, zone, word, name): (Int64, Int64, String, String) = (
+                try values("field"), try values("zone"), try values("token"), try values("name")
+            )
+            try connection.run(
+                "DELETE FROM tokens WHERE field = ? AND zone = ? AND token = ? AND name = ?", [field, zone, word, name])
+            try connection.run(
+                "INSERT OR IGNORE INTO tokens (field, zone, token, name) VALUES (?, ?, ?, ?)",
+                [field, zone, EntryValue.word(word), name])
         }
     }
 
@@ -368,12 +374,16 @@ extension StoreMigrations {
             var sums: [Int64: [Int64: Int64]] = [:]
             try SQLRow.forEach(SQLConnection(SQLiteDriver(db)), sql: sql) { row in
                 let values = row.values(of: "records")
-                let (zone, type, bytes): (Int64, Int64, Int64?) = (try values("zone"), try values("type"), try values("bytes"))
+                let (zone, type, bytes): (Int64, Int64, Int64?) = (
+                    try values("zone"), try values("type"), try values("bytes")
+                )
                 sums[zone, default: [:]][type, default: 0] += bytes ?? 0
             }
             for (zone, types) in sums {
                 for (type, bytes) in types {
-                    try db.execute(sql: "UPDATE typeCounts SET \(column) = ? WHERE zone = ? AND type = ?", arguments: [bytes, zone, type])
+                    try db.execute(
+                        sql: "UPDATE typeCounts SET \(column) = ? WHERE zone = ? AND type = ?",
+                        arguments: [bytes, zone, type])
                 }
             }
         }

@@ -37,24 +37,33 @@ struct Origin: Sendable {
         let engine = InMemoryRecordEngine(clock: { clock.now() })
         let assets = AssetStores(folder: folder.url, engine: engine)
         let faults = FaultInjection(clock: { clock.now() })
-        let certificate = try isEncrypted
+        let certificate =
+            try isEncrypted
             ? ServerCertificate(
                 certificateFile: folder.write(TestCertificate.pem, to: "cert.pem").path(percentEncoded: false),
                 keyFile: folder.write(TestCertificate.key, to: "key.pem").path(percentEncoded: false)) : nil
         let accounts = try Accounts(file: nil) { _ in }
         let container = try #require(ContainerID("iCloud.com.example.Mirrored"))
-        let token = try await accounts.makeAPIToken(named: "test", container: container, environment: .development, allowedOrigins: [], callback: nil)
+        let token = try await accounts.makeAPIToken(
+            named: "test", container: container, environment: .development, allowedOrigins: [], callback: nil)
         let user = try await accounts.makeUser(displayName: "Anna", emailAddress: nil)
         let session = try await accounts.signIn(
-            user.userRecordName, with: SignInRequest(container: container, environment: .development), keepSignedIn: false, now: Date())
+            user.userRecordName, with: SignInRequest(container: container, environment: .development),
+            keepSignedIn: false, now: Date())
         let router = Routes()
         router.addGuards(trusting: .loopback, tokensOf: accounts, isSecure: isEncrypted, protocolOnly: true)
-        WebServices(engine: engine, accounts: accounts, assets: assets, faults: faults, access: AccessControl(.required, accounts: accounts))
-            .addRoutes(to: router)
-        try await LoopbackServer.run(router, server: try .guardedHTTP1(uploadLimit: assets.sizeLimit).encrypted(with: certificate)) { port in
+        WebServices(
+            engine: engine, accounts: accounts, assets: assets, faults: faults,
+            access: AccessControl(.required, accounts: accounts)
+        )
+        .addRoutes(to: router)
+        try await LoopbackServer.run(
+            router, server: try .guardedHTTP1(uploadLimit: assets.sizeLimit).encrypted(with: certificate)
+        ) { port in
             try await body(
                 Origin(
-                    port: port, engine: engine, assets: assets, accounts: accounts, container: container, user: user.userRecordName, faults: faults,
+                    port: port, engine: engine, assets: assets, accounts: accounts, container: container,
+                    user: user.userRecordName, faults: faults,
                     clock: clock, apiToken: token.secret, userToken: NewestToken(session.token),
                     trusted: isEncrypted ? Array(TestCertificate.pem.utf8) : nil))
         }
@@ -64,7 +73,8 @@ struct Origin: Sendable {
 
     func database(_ scope: DatabaseScope = .private, as name: Name? = nil) async throws -> any RecordDatabase {
         try await engine.database(
-            DatabaseAddress(container: container, environment: .development, scope: scope), as: Caller(userRecordName: name ?? user))
+            DatabaseAddress(container: container, environment: .development, scope: scope),
+            as: Caller(userRecordName: name ?? user))
     }
 
     /// Makes answers go wrong, or the next requests fail.
@@ -82,14 +92,19 @@ struct Origin: Sendable {
 
     /// A client whose pauses take no time.
     /// - Parameter port: of a proxy.
-    func client<Value>(through port: Int? = nil, _ body: (ContainerClient) async throws -> Value) async throws -> Value {
-        let credential = WebAuthCredential(try #require(WebAuthToken(userToken.text))) { [userToken] in userToken.keep($0.text) }
+    func client<Value>(through port: Int? = nil, _ body: (ContainerClient) async throws -> Value) async throws -> Value
+    {
+        let credential = WebAuthCredential(try #require(WebAuthToken(userToken.text))) { [userToken] in
+            userToken.keep($0.text)
+        }
         let elapsed = ManualClock()
         let pacing = Pacing(now: { elapsed.now }, pause: { elapsed.advance(by: $0) }, chance: { 0 })
-        var configuration = ClientConfiguration(address: "\(trusted == nil ? "http" : "https")://127.0.0.1:\(port ?? self.port)")
+        var configuration = ClientConfiguration(
+            address: "\(trusted == nil ? "http" : "https")://127.0.0.1:\(port ?? self.port)")
         configuration.trustedCertificates = trusted
         let client = try ContainerClient(
-            container: container, environment: .development, credentials: .webAuth(apiToken: apiToken, user: credential), configuration: configuration,
+            container: container, environment: .development,
+            credentials: .webAuth(apiToken: apiToken, user: credential), configuration: configuration,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, pacing: pacing)
         do {
             let value = try await body(client)
@@ -143,10 +158,13 @@ struct Copy: Sendable {
         options.pageSize = pageSize
     }
 
-    func mirror<Value>(through port: Int? = nil, _ body: (ContainerMirror) async throws -> Value) async throws -> Value {
+    func mirror<Value>(through port: Int? = nil, _ body: (ContainerMirror) async throws -> Value) async throws -> Value
+    {
         try await origin.client(through: port) { client in
             let store = try await assets?.store(container, .development)
-            return try await body(ContainerMirror(of: client, in: container, of: engine, as: origin.user, assets: store, options: options))
+            return try await body(
+                ContainerMirror(of: client, in: container, of: engine, as: origin.user, assets: store, options: options)
+            )
         }
     }
 
@@ -162,11 +180,13 @@ struct Copy: Sendable {
 
     func database(_ scope: DatabaseScope = .private) async throws -> any RecordDatabase {
         try await engine.database(
-            DatabaseAddress(container: container, environment: .development, scope: scope), as: Caller(userRecordName: origin.user))
+            DatabaseAddress(container: container, environment: .development, scope: scope),
+            as: Caller(userRecordName: origin.user))
     }
 
     /// Records an issue for each difference between the origin and the mirror.
-    func expectEqual(_ scope: DatabaseScope = .private, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    func expectEqual(_ scope: DatabaseScope = .private, sourceLocation: SourceLocation = #_sourceLocation) async throws
+    {
         let (there, here) = (try await Contents(of: origin.database(scope)), try await Contents(of: database(scope)))
         #expect(Set(there.zones.keys) == Set(here.zones.keys), sourceLocation: sourceLocation)
         for (zone, records) in there.zones {
@@ -197,9 +217,12 @@ struct Contents {
             repeat {
                 let page = try await database.list(RecordListRequest(zone.zoneID, after: after))
                 for record in page.records where record.recordType != Schema.usersType {
-                    let fields = try record.fields.decoded().map { ($0.name, $0.value.mappingAssets { Asset(fileChecksum: "", size: $0.size) }) }
+                    let fields = try record.fields.decoded().map {
+                        ($0.name, $0.value.mappingAssets { Asset(fileChecksum: "", size: $0.size) })
+                    }
                     records[record.recordID.recordName] = Version(
-                        recordType: record.recordType, recordChangeTag: record.recordChangeTag, created: record.created, modified: record.modified,
+                        recordType: record.recordType, recordChangeTag: record.recordChangeTag, created: record.created,
+                        modified: record.modified,
                         parent: record.parent, fields: Dictionary(uniqueKeysWithValues: fields))
                 }
                 after = page.last
@@ -215,17 +238,24 @@ extension RecordDatabase {
         for result in try await modifyZones([.create(zone)]) { _ = try result.get() }
     }
 
-    func save(_ name: Name, in zoneID: ZoneID, type: Name = "Item", _ fields: [Name: FieldValue] = [:], parent: RecordOperation.Parent = .unchanged) async throws {
+    func save(
+        _ name: Name, in zoneID: ZoneID, type: Name = "Item", _ fields: [Name: FieldValue] = [:],
+        parent: RecordOperation.Parent = .unchanged
+    ) async throws {
         let operation = RecordOperation(
-            .forceUpdate, recordName: name, recordType: type, fields: fields.mapValues { FieldInput($0) }, parent: parent)
+            .forceUpdate, recordName: name, recordType: type, fields: fields.mapValues { FieldInput($0) },
+            parent: parent)
         for result in try await modify(ModifyRequest([operation], zoneID: zoneID)) { _ = try result.get() }
     }
 
     func remove(_ name: Name, in zoneID: ZoneID) async throws {
-        for result in try await modify(ModifyRequest([RecordOperation(.forceDelete, recordName: name)], zoneID: zoneID)) { _ = try result.get() }
+        for result in try await modify(ModifyRequest([RecordOperation(.forceDelete, recordName: name)], zoneID: zoneID))
+        { _ = try result.get() }
     }
 
     func value(of field: Name, of name: Name, in zoneID: ZoneID) async throws -> FieldValue? {
-        try await fetch([RecordID(recordName: name, zoneID: zoneID)], desiredKeys: nil)[0].get().fields.values(of: [field])[field]
+        try await fetch([RecordID(recordName: name, zoneID: zoneID)], desiredKeys: nil)[0].get().fields.values(of: [
+            field
+        ])[field]
     }
 }

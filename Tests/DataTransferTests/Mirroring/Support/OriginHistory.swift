@@ -34,7 +34,11 @@ struct OriginHistory {
         case 25..<85: try await modify([save(name)], in: zone)
         default:
             let several = Set((0..<6).map { _ in anyName() }).sorted()
-            try await modify(several.map { Int.random(in: 0..<4, using: &random) == 0 ? RecordOperation(.forceDelete, recordName: $0) : save($0) }, in: zone)
+            try await modify(
+                several.map {
+                    Int.random(in: 0..<4, using: &random) == 0
+                        ? RecordOperation(.forceDelete, recordName: $0) : save($0)
+                }, in: zone)
         }
     }
 
@@ -47,7 +51,8 @@ struct OriginHistory {
 
     private mutating func save(_ name: Name) -> RecordOperation {
         var fields: [Name: FieldInput] = [:]
-        for field in ["text", "number", "date", "list", "place", "bytes", "link"] as [Name] where Bool.random(using: &random) {
+        for field in ["text", "number", "date", "list", "place", "bytes", "link"] as [Name]
+        where Bool.random(using: &random) {
             fields[field] = Int.random(in: 0..<6, using: &random) == 0 ? .cleared : FieldInput(value(of: field))
         }
         let type = Self.types[Int.random(in: 0..<Self.types.count, using: &random)]
@@ -68,7 +73,11 @@ struct OriginHistory {
         case "place": return .location(Location(latitude: Double(number) / 20, longitude: Double(number) / 10))
         case "bytes": return .bytes(random.bytes(Int(number.magnitude % 20)))
         // Few of them delete with their target, or hardly anything would stay.
-        default: return .reference(Reference(recordName: Name("r\(number.magnitude % 40)"), action: number.magnitude % 5 == 0 ? .deleteSelf : .none))
+        default:
+            return .reference(
+                Reference(
+                    recordName: Name("r\(number.magnitude % 40)"),
+                    action: number.magnitude % 5 == 0 ? .deleteSelf : .none))
         }
     }
 }

@@ -35,20 +35,24 @@ struct StandIn: Sendable {
         var apiTokens: [Records.Environment: String] = [:]
         for environment in Records.Environment.allCases {
             apiTokens[environment] =
-                try await accounts.makeAPIToken(named: "test", container: container, environment: environment, allowedOrigins: [], callback: nil).secret
+                try await accounts.makeAPIToken(
+                    named: "test", container: container, environment: environment, allowedOrigins: [], callback: nil
+                ).secret
         }
         let faults = FaultInjection()
         let routes = Routes()
         routes.addGuards(trusting: .loopback, tokensOf: accounts, protocolOnly: true)
         // Clients sign with the real time, and scenarios wait for days.
         WebServices(
-            engine: engine, accounts: accounts, assets: assets, faults: faults, access: AccessControl(.required, accounts: accounts),
+            engine: engine, accounts: accounts, assets: assets, faults: faults,
+            access: AccessControl(.required, accounts: accounts),
             clock: { .now() }
         ).addRoutes(to: routes)
         try await LoopbackServer.run(routes, server: .guardedHTTP1(uploadLimit: assets.sizeLimit)) { [apiTokens] port in
             try await body(
                 StandIn(
-                    address: "http://127.0.0.1:\(port)", accounts: accounts, faults: faults, container: container, apiTokens: apiTokens))
+                    address: "http://127.0.0.1:\(port)", accounts: accounts, faults: faults, container: container,
+                    apiTokens: apiTokens))
         }
         await assets.close()
         await engine.close()
@@ -63,21 +67,25 @@ struct StandIn: Sendable {
         let (_, token) = try await accounts.signIn(user.userRecordName, with: request, keepSignedIn: false, now: Date())
         return ContainerConnection(
             container: container, environment: environment, address: address,
-            credentials: .webAuth(apiToken: try #require(apiTokens[environment]), webAuthToken: token), userRecordName: user.userRecordName,
+            credentials: .webAuth(apiToken: try #require(apiTokens[environment]), webAuthToken: token),
+            userRecordName: user.userRecordName,
             isWritable: isWritable)
     }
 
     /// A connection with a server-to-server key.
     func keyConnection() async throws -> ContainerConnection {
         let key = P256.Signing.PrivateKey()
-        let registered = try await accounts.registerServerKey(pem: key.publicKey.pemRepresentation, named: "test", container: container, environment: .development)
+        let registered = try await accounts.registerServerKey(
+            pem: key.publicKey.pemRepresentation, named: "test", container: container, environment: .development)
         return ContainerConnection(
-            container: container, environment: .development, address: address, credentials: .serverKey(keyID: registered.keyID, pem: key.pemRepresentation))
+            container: container, environment: .development, address: address,
+            credentials: .serverKey(keyID: registered.keyID, pem: key.pemRepresentation))
     }
 
     /// Runs with an engine over the stand-in.
     func withEngine(
-        _ connection: ContainerConnection, log: LogLines = LogLines(), clock: TestClock = TestClock(), _ body: (CloudKitRecordEngine) async throws -> Void
+        _ connection: ContainerConnection, log: LogLines = LogLines(), clock: TestClock = TestClock(),
+        _ body: (CloudKitRecordEngine) async throws -> Void
     ) async throws {
         let engine = try CloudKitRecordEngine(connection, logger: log.logger, clock: { clock.now() }) { _ in }
         do {
@@ -97,7 +105,8 @@ struct StandIn: Sendable {
 
 extension CloudKitRecordEngine {
     func database(_ scope: DatabaseScope) throws -> CloudKitDatabase {
-        try database(DatabaseAddress(container: connection.container, environment: connection.environment, scope: scope))
+        try database(
+            DatabaseAddress(container: connection.container, environment: connection.environment, scope: scope))
     }
 }
 
