@@ -34,7 +34,8 @@ final class ServerClient: Sendable {
 
     private let authorization: String?
 
-    init(url: URL, credentials: ServerCredentials = .none) throws {
+    /// - Throws: `RecordError` BAD_REQUEST if the address is not one of a server.
+    convenience init(url: URL, credentials: ServerCredentials = .none) throws {
         guard let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme), let host = url.host(),
             !host.isEmpty, url.query() == nil
         else {
@@ -44,6 +45,11 @@ final class ServerClient: Sendable {
         }
         var address = url.absoluteString
         while address.hasSuffix("/") { address.removeLast() }
+        self.init(address: address, credentials: credentials)
+    }
+
+    /// Apart from the other, because Swift 6.3.1 can't optimise an initializer that throws in a class with a `Mutex`.
+    private init(address: String, credentials: ServerCredentials) {
         self.address = address
         authorization = credentials.authorization
         var configuration = HTTPClient.Configuration()
