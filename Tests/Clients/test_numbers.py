@@ -28,6 +28,7 @@ import requests
 from number_routes import PLACE, Route
 from chance import SEED, times
 from server_binary import binary
+from waiting import until
 
 COUNT = times(750)
 GREATEST = "9223372036854775807"
@@ -376,10 +377,16 @@ def test_bodies_of_any_declared_length_are_answered_or_refused(empty_server):
     assert empty_server.ask("GET", "/health")[0] == 200
 
 
+def shared_file(server):
+    answer = requests.get(f"{server.address}{PLACE}/snapshots/file", params={"name": "Counted"}, timeout=60)
+    return answer if "tar" in answer.headers["Content-Type"] else None
+
+
 def test_the_counts_of_a_shared_snapshot_may_be_any(server):
     """Snapshots come from other people. The page that lists them would end the server at every visit."""
     assert requests.post(f"{server.address}{PLACE}/snapshots/save", data={"name": "Counted"}, timeout=60).status_code == 200
-    file = requests.get(f"{server.address}{PLACE}/snapshots/file", params={"name": "Counted"}, timeout=60)
+    # The snapshot is saved in the background, and has no file until it is complete.
+    file = until(lambda: shared_file(server))
     doctored = io.BytesIO()
     with tarfile.open(fileobj=io.BytesIO(file.content)) as old, tarfile.open(fileobj=doctored, mode="w", format=tarfile.USTAR_FORMAT) as new:
         for member in old:
