@@ -349,7 +349,7 @@ extension StoreMigrations {
         CROSS JOIN records r ON r.zone = u.zone AND r.name = u.name CROSS JOIN assets a ON a.checksum = u.checksum
         """
 
-    /// Cuts the words of earlier versions, which kept them whole.
+    /// Truncates the words of earlier versions, which stored them whole.
     static func cutWords(_ db: Database) throws {
         let connection = SQLConnection(SQLiteDriver(db))
         let sql =
