@@ -74,7 +74,7 @@ struct FailedTries {
         return .after(max(wait, longer))
     }
 
-    /// Takes back the count after a correct password. The place starts afresh.
+    /// Takes back the count after a correct password. The place starts again with all its attempts.
     mutating func succeeded(_ place: String, at now: Moment) {
         places.forget(place)
         tried[place] = nil

@@ -370,7 +370,7 @@ struct SignatureTrials {
 }
 
 extension SignatureVariation {
-    /// True if both variations change the same part and can't be combined.
+    /// True if both variations change the same part, so that they can't be combined.
     fileprivate func isSameThing(as other: SignatureVariation) -> Bool {
         switch (change, other.change) {
         case (.date, .date), (.bodyHash, .bodyHash), (.target, .target), (.layout, .layout), (.digest, .digest),
