@@ -54,7 +54,7 @@ public struct APIToken: Sendable, Hashable {
     public var isLive: Bool { revoked == nil }
 }
 
-// MARK: - Tokens of the accounts
+// MARK: - Managing API tokens
 
 extension Accounts {
     /// Creates an API token.

@@ -91,7 +91,7 @@ public struct ContainerConnection: Sendable, Hashable, CustomStringConvertible, 
     public var customMirror: Mirror { Mirror(self, children: ["place": place]) }
 }
 
-// MARK: - Connections of the accounts
+// MARK: - Managing connections
 
 // The credentials of connected containers are stored in plain text, because they must be sent. They are in the
 // accounts file, which only its owner can read.

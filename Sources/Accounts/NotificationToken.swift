@@ -39,7 +39,7 @@ public struct NotificationToken: Sendable, Hashable {
     public internal(set) var told: Int64
 }
 
-// MARK: - Tokens of the accounts
+// MARK: - Managing notification tokens
 
 extension Accounts {
     /// Creates a token for the changes after a position, and removes expired tokens.

@@ -45,7 +45,7 @@ public struct ServerKey: Sendable, Hashable {
     public var isLive: Bool { revoked == nil }
 }
 
-// MARK: - Keys of the accounts
+// MARK: - Managing keys
 
 extension Accounts {
     /// Registers the public key of a server-to-server key. If it is registered already, the existing one is returned.

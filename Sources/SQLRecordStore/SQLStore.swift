@@ -365,7 +365,7 @@ extension RecordError {
     static let storeClosed = RecordError(.tryAgainLater, "The store is closed", retryAfter: 1)
 }
 
-// MARK: - Operations one at a time
+// MARK: - Serial queue
 
 /// Runs operations one at a time, in the order of the calls. An operation continues even if its caller is cancelled.
 final class SerialQueue: Sendable {

@@ -162,7 +162,7 @@ extension StorePlace {
         state.withLock { if case .open(let store) = $0.phase { store } else { nil } }
     }
 
-    // MARK: Coming in
+    // MARK: Opening
 
     /// Opens the store, or finds that there is no file. Afterwards keys and users are known.
     func prepare() async throws {

@@ -97,7 +97,7 @@ extension RecordError {
         .quotaExceeded, "The disk is full; nothing was saved. Free some space and save again")
 }
 
-// MARK: - Trouble of a store
+// MARK: - Outage of a store
 
 /// The reason why a store can't be opened or read, and the time when that began.
 struct StoreOutage: Sendable, Equatable {

@@ -233,7 +233,7 @@ final class LatestCatalog: Sendable {
     }
 }
 
-// MARK: - Stores that take no saves
+// MARK: - Read-only stores
 
 /// A store that can't be written to, because the disk is full or read-only. Its data can still be read.
 final class ReadOnlyStore: Sendable {

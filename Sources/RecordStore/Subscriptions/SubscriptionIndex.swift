@@ -133,7 +133,7 @@ private enum Sought: Hashable {
     }
 }
 
-// MARK: - Misses
+// MARK: - Reasons for not firing
 
 /// The first reason why a change does not fire a subscription, for pages that explain it. ``SubscriptionIndex``
 /// decides whether it does.

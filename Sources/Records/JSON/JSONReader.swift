@@ -262,7 +262,7 @@ private struct JSONScanner {
         return unit
     }
 
-    // MARK: Skimming
+    // MARK: Slices without decoding
 
     mutating func memberRanges(named names: Set<Name>?) throws(JSONError) -> [(Name, Range<Int>)] {
         skipWhitespace()

@@ -144,7 +144,7 @@ public enum Comparator: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-// MARK: - Reading
+// MARK: - Parsing
 
 // Queries in requests (Apple's reference page "Types and Dictionaries").
 

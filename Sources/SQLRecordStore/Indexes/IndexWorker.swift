@@ -72,7 +72,7 @@ final class IndexWorker: Sendable {
         await task?.value
     }
 
-    // MARK: One piece of work
+    // MARK: Steps
 
     /// - Returns: `false` if there was nothing to do.
     private func step(_ store: SQLStore) async -> Bool {

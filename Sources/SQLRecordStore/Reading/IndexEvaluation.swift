@@ -40,7 +40,7 @@ extension SQLDatabase {
     }
 }
 
-// MARK: - Candidates
+// MARK: - Evaluation
 
 /// Explains for each index that could have served a query whether it was used and why.
 struct IndexEvaluation {

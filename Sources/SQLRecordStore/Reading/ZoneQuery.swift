@@ -47,7 +47,7 @@ struct ZoneQuery {
     /// True if the first sort is ascending, or if there is no sort.
     var isAscending: Bool { query.sorts.first?.ascending ?? true }
 
-    // MARK: Ways
+    // MARK: Plans
 
     private func lookUp(_ names: [Name], into page: inout TopRecords) throws {
         recorder?.note(NameLookup.sql, [zone.number, names.first?.string])

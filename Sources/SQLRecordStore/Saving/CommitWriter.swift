@@ -141,8 +141,6 @@ final class CommitWriter: Sendable {
         if isNew { threads.schedule(self) }
     }
 
-    // MARK: On the thread
-
     /// Refuses further writes and returns once all waiting ones are done.
     func close() async {
         let isIdle = queue.withLock { queue in
@@ -152,6 +150,8 @@ final class CommitWriter: Sendable {
         if isIdle { ending.continuation.finish() }
         for await _ in ending.stream {}
     }
+
+    // MARK: On the thread
 
     /// Commits the next group of waiting writes.
     /// - Returns: `true` if more are waiting.

@@ -155,7 +155,7 @@ enum JournalRows {
         Int64((row.isDeleted ? 0 : row.record.fields.bytes.count) + overhead)
     }
 
-    // MARK: Keeping
+    // MARK: Adding
 
     /// Copies the current state of a record to the journal before it is replaced.
     /// - Parameter position: position of the change that replaces the state.
@@ -184,7 +184,7 @@ enum JournalRows {
         return try removeChain(before: position, db)
     }
 
-    // MARK: The chain
+    // MARK: Earlier states of one record
 
     /// The position of the record's previous change; `nil` if it is not kept.
     static func position(before position: Int64, _ db: SQLConnection) throws -> Int64? {

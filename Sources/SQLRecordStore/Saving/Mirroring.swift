@@ -202,7 +202,7 @@ enum MirrorRows {
             [owner, name.string, value])
     }
 
-    // MARK: Sightings
+    // MARK: Names in the origin
 
     static func sight(_ names: [Name], in zone: Int64, _ db: SQLConnection) throws {
         for name in names {

@@ -61,7 +61,7 @@
         var isInsideTransaction: Bool { connection.isInsideTransaction }
         var changesCount: Int { connection.changesCount }
 
-        // MARK: Watching
+        // MARK: Limits and counts
 
         /// `isExceeded` is asked before each statement, and every millisecond while one runs.
         func limiting<Value>(_ isExceeded: @escaping () -> Bool, _ body: () throws -> Value) throws -> Value {
@@ -93,7 +93,7 @@
 
         func list(of texts: [String]) -> (any Bindable)? { PostgreSQLTexts(texts) }
 
-        // MARK: Words
+        // MARK: Words of texts
 
         func insertWords(
             _ words: [(word: String, name: String)], of field: Int64, in zone: Int64, on connection: SQLConnection

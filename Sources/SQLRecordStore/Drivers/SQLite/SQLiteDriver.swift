@@ -62,7 +62,7 @@ struct SQLiteDriver: SQLDriver {
     var isInsideTransaction: Bool { db.isInsideTransaction }
     var changesCount: Int { db.changesCount }
 
-    // MARK: Watching
+    // MARK: Limits and counts
 
     /// Number of steps of SQLite's virtual machine between two calls of `isExceeded`. A record takes about 30 steps.
     private static let stepsPerQuestion: Int32 = 1000
@@ -119,7 +119,7 @@ struct SQLiteDriver: SQLDriver {
 
     func list(of texts: [String]) -> (any Bindable)? { nil }
 
-    // MARK: Words
+    // MARK: Words of texts
 
     // SQLite can't bind lists, but can read JSON arrays.
     func insertWords(

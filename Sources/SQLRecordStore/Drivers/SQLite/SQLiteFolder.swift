@@ -77,7 +77,7 @@ struct SQLiteFolder: StoreLocation {
 
     func looksWritable(_ key: StoreKey) -> Bool { WritingProbe.succeeds(beside: key.file(in: folder)) }
 
-    // MARK: Making
+    // MARK: Creating
 
     /// Creates the file under a temporary name and renames it when it is complete. An empty or partial file under the
     /// final name therefore never comes from Skylight.

@@ -97,7 +97,7 @@ final class SQLitePool: WritableConnections {
         try SQLError.catching { try pool.writeWithoutTransaction { try body(SQLConnection(SQLiteDriver($0))) } }
     }
 
-    // MARK: The write-ahead log
+    // MARK: Checkpoints
 
     /// Copies the write-ahead log into the database file. The writes in the log are already durable, so a full disk or
     /// active readers only postpone the checkpoint.

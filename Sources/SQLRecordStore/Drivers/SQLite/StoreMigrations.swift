@@ -215,7 +215,7 @@ enum StoreMigrations {
         CREATE INDEX counted_types ON typeCounts (type);
         """
 
-    // MARK: The sixth version
+    // MARK: SQL of versions 2 to 6
 
     private static let sixthVersion = """
         -- Bytes of the records' fields, and of the files that they refer to: a file counts for each field of a record.
@@ -336,7 +336,7 @@ enum StoreMigrations {
         """
 }
 
-// MARK: - Rows
+// MARK: - Migrations of rows
 
 // Migrations that read rows.
 
