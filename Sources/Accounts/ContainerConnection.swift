@@ -34,7 +34,7 @@ public struct ContainerConnection: Sendable, Hashable, CustomStringConvertible, 
         public var customMirror: Mirror { Mirror(self, children: []) }
     }
 
-    /// A random identifier, which is new each time that the container is connected.
+    /// An identifier of the connection, which is new each time that the container is connected.
     public let id: String
     public let container: ContainerID
     public let environment: Environment

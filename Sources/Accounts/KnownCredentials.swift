@@ -192,7 +192,7 @@ extension Accounts {
             let (user, seen) = known.withLock { ($0.user(recordName: recordName), $0.lastSeen(recordName)) }
             if let user { try Self.write(user, seen: seen, database) }
         case .user(let recordName):
-            // Another process may have removed the user, who then does not come back.
+            // Another process may have removed the user, who must then not be added again.
             let seen = known.withLock { $0.lastSeen(recordName)?.milliseconds }
             try database.execute(
                 sql: "UPDATE user SET lastSeen = coalesce(?, lastSeen) WHERE userRecordName = ?",

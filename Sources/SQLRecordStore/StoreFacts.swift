@@ -212,7 +212,7 @@ struct StoreOpening: Sendable, Equatable {
         }
     }
 
-    /// The opening as it is when the store is closed.
+    /// The state of the opening when the store is closed.
     func closed(at position: Int64, isBegun: Bool) -> StoreOpening {
         var closed = self
         closed.position = position

@@ -164,7 +164,7 @@ extension StorePlace {
 
     // MARK: Opening
 
-    /// Opens the store, or finds that there is no file. Afterwards keys and users are known.
+    /// Opens the store, or determines that it has no file. Afterwards keys and users are known.
     func prepare() async throws {
         try await enter().gate.exit()
     }

@@ -89,7 +89,7 @@ public struct FaultSetting: Sendable, Hashable, CustomStringConvertible {
 
 /// The items of a `records/modify` request that `partial-failure` makes fail: every n-th one, all with the same code.
 public struct FailingItems: Sendable, Hashable, CustomStringConvertible {
-    /// The codes that one item can fail with.
+    /// The codes with which one item can fail.
     public enum Code: String, Sendable, Hashable, CaseIterable {
         case conflict = "CONFLICT"
         case accessDenied = "ACCESS_DENIED"

@@ -11,7 +11,7 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
 
     /// Each page of a query or feed has one item.
     case pagesOfOne = "pages-of-one"
-    /// Each page of a query or feed is preceded by an empty page with more to come.
+    /// An empty page that announces more precedes each page of a query or feed.
     case emptyPages = "empty-pages"
     /// A zone's changes deliver records before those they depend on.
     case childrenFirst = "children-first"

@@ -188,7 +188,7 @@ public protocol RecordDatabase: Capable {
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
     func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage
 
-    /// Saves a record as an earlier change left it. It is a normal save by the caller, with the same rules.
+    /// Saves a record in the state after an earlier change. It is a normal save by the caller, with the same rules.
     /// ``Capability/keepJournal``.
     /// - Throws: `RecordError` ZONE_NOT_FOUND; NOT_FOUND if the change is no longer kept; CONFLICT if the record's
     ///   change tag differs from ``RecordReversion/recordChangeTag``; and all errors of a save.

@@ -210,7 +210,8 @@ public struct BatchModifier {
             operation.kind.replacesFields || before.isEmpty
             ? values : before.filter { !cleared.contains($0.key) }.merging(values) { _, new in new }
         for name in grants.closedFields(of: typeName) {
-            // Clients send back the fields they received. A field they omit or send unchanged is left as it is.
+            // Clients send back the fields that they received. A field that they omit or send unchanged remains
+            // unchanged.
             let isKept = operation.fields[name] == nil || fields[name]?.value == before[name]?.value
             if !isKept { throw GrantRules.closed(name, of: typeName) }
             fields[name] = before[name]

@@ -110,7 +110,8 @@ public struct JSONWriter: Sendable {
         bytes.append(contentsOf: (double.isFinite ? double.description : "null").utf8)
     }
 
-    /// Writes a string. Quotation marks, backslashes and control characters are escaped, all others stay as they are.
+    /// Writes a string. Quotation marks, backslashes and control characters are escaped; other characters are written
+    /// unchanged.
     public mutating func value(_ string: String) {
         separate()
         quote(string)

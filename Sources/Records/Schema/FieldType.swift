@@ -120,7 +120,7 @@ public enum ValueType: String, Sendable, Hashable, CaseIterable {
     case bytes = "BYTES"
     /// A point in time, in whole milliseconds.
     case timestamp = "TIMESTAMP"
-    /// A place on the earth.
+    /// A location on the Earth.
     case location = "LOCATION"
     /// A reference to another record by its name.
     case reference = "REFERENCE"

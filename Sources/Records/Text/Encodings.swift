@@ -6,7 +6,7 @@ public enum Base64 {
     /// - Parameter forURLs: true for the alphabet with `-` and `_`, without padding. This text needs no escaping in
     ///   URLs, forms and shells.
     public static func text(of bytes: some Collection<UInt8>, forURLs: Bool = false) -> String {
-        // A loop over another module's collection takes many times as long as the copy.
+        // Iterating over another module's generic collection takes many times as long as copying it.
         let bytes = Array(bytes)
         let digits = forURLs ? urlDigits : standardDigits
         return String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { text in
@@ -174,7 +174,7 @@ public enum PercentEncoding {
     public static func bytes(of text: some Collection<UInt8>, plusIsSpace: Bool = false) -> (
         bytes: [UInt8], isWellFormed: Bool
     ) {
-        // Over another module's collection, a generic loop takes some fifty times as long as the copy.
+        // Iterating over another module's generic collection takes some fifty times as long as copying it.
         let text = Array(text)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)

@@ -100,7 +100,8 @@ struct ContainerFolders: Sendable {
     }
 
     func delete(_ container: ContainerID) throws {
-        // Renamed first, because removing many files takes long and a power cut must not leave half a container.
+        // The folder is renamed first, because removing many files takes long and a power failure must not leave half
+        // a container.
         try move(container, to: "\(Self.deletedPrefix)\(UUID().uuidString)", nil)
         sweepDeleted()
     }

@@ -86,7 +86,7 @@ struct IndexChunk: Sendable {
         bytes += 2 * MemoryLayout<Zone>.stride
     }
 
-    /// The zone of the first record after `place`, and its position.
+    /// The zone of the first record after `place`, and the position of that zone; `nil` if no record follows.
     static func zone(after place: Place, members: Int64, _ db: SQLConnection) throws -> (
         number: Int64, position: Int64
     )? {

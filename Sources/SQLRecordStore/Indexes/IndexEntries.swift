@@ -212,8 +212,9 @@ struct IndexEntries {
 
 /// Encodes field values for index entries, so that the order of their column equals ``ValueOrder``.
 enum EntryValue {
-    /// Maximum number of bytes of a string, a word or BYTES in an entry. Longer values are compared in full afterwards.
-    /// PostgreSQL takes no index entries above 2,704 bytes, and those of composite indexes have two values.
+    /// Maximum number of bytes of a string, a word or BYTES in an entry. Longer values are compared in full
+    /// afterwards. PostgreSQL accepts no index entries above 2,704 bytes, and an entry of a composite index contains
+    /// two values.
     static let prefixLength = 1024
 
     /// The value of the entry that each record has in the list of its type's records.

@@ -107,7 +107,7 @@ final class IndexWorker: Sendable {
         return true
     }
 
-    /// The next work. Builds come before removals, because clients wait for builds. Work that failed recently is
+    /// The work to do next. Builds come before removals, because clients wait for builds. Work that failed recently is
     /// skipped.
     private func next(of works: [IndexWork]) -> IndexWork? {
         let now = ContinuousClock().now

@@ -126,8 +126,8 @@ struct RowReader: ~Copyable {
         .nullOrInteger, .nullOrBytes,
     ]
 
-    /// Call after each step, before reading columns. A value of a wrong kind reads as 0 or nothing, so a record that
-    /// lost its fields would look like one without fields.
+    /// Call it after each step, before reading columns. A value of a wrong kind would be read as 0 or as empty, so a
+    /// record with a damaged field text would look like one without fields.
     /// - Throws: ``DamagedRow``.
     func check() throws {
         guard cells[1].holds(.text), cells[2].holds(.integer), cells[3].holds(.integer), cells[4].holds(.integer),

@@ -37,8 +37,8 @@ class RecordChanges: CascadeTransaction {
         var grownTypes: [Name: RecordType?] = [:]
     }
 
-    /// Estimated log bytes of a change besides its fields: four pages, for the record, its name and an index entry
-    /// before and after.
+    /// Estimated number of log bytes of a change without its fields: four pages, for the record, its name, and an
+    /// index entry before and after.
     static let logPerSave = 4 * 4096
 
     init(

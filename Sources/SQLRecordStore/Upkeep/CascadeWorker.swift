@@ -216,7 +216,7 @@ struct CascadeTable: CascadeQueue {
                 userRecordName: Name(try values("modifiedBy") as String),
                 deviceID: try values("modifiedOn")))
         id = try values("id")
-        // The name of the target is not stored for a waiting record, because nothing needs it any more.
+        // The name of the target is not stored for a waiting record, because it is no longer needed.
         return try values("pass") == Stage.target.rawValue
             ? .target(target) : .record(BlockedDeletion(target.name, by: target))
     }

@@ -115,7 +115,7 @@
             guard writer.hasCommitted else { return }
             watch.note(mark: writer.known)
             server.news.tell(number)
-            // The mark of this commit replaces that of the other process's commit, so its listeners are called here.
+            // The mark of this commit replaces that of the other process's commit, which the watch would then miss.
             if writer.followsOthers { watch.hear() }
         }
         func closeInOrder() {}
