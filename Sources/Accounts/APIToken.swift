@@ -54,7 +54,7 @@ public struct APIToken: Sendable, Hashable {
     public var isLive: Bool { revoked == nil }
 }
 
-// MARK: - Tokens of the accounts
+// MARK: - Managing API tokens
 
 extension Accounts {
     /// Creates an API token.
@@ -114,7 +114,7 @@ extension Accounts {
     }
 
     /// The token with a secret, even if it is revoked or belongs to another container or environment. The caller must
-    /// check that, and call ``noteUse(of:)`` if the token is accepted.
+    /// check both, and call ``noteUse(of:)`` if it accepts the token.
     /// - Parameter secret: the value of `ckAPIToken`.
     public func apiToken(secret: String) -> APIToken? {
         // A timing attack on the hash lookup reveals nothing useful, because the hash can't be inverted.
@@ -180,12 +180,14 @@ extension Accounts {
 }
 
 extension APIToken {
-    /// True if requests of pages of the origin may use the token; `nil` for a request of no page.
+    /// True if requests from pages of the origin may use the token.
+    /// - Parameter origin: `nil` for a request that comes from no page.
     public func allows(origin: String?) -> Bool {
         allowedOrigins.isEmpty || allowedOrigins == [Self.anyOrigin] || origin.map(lists) ?? false
     }
 
-    /// True if the token lets pages of the origin in that the server does not trust otherwise.
+    /// True if the token's list contains the origin, so that its pages are admitted even if the server does not trust
+    /// them otherwise.
     public func lists(origin: String) -> Bool { Self.lists(allowedOrigins, origin) }
 
     fileprivate static func lists(_ origins: some Collection<String>, _ origin: String) -> Bool {
@@ -217,7 +219,8 @@ enum WebAddress {
         return "\(scheme)://\(host)\(port)"
     }
 
-    /// - Returns: the origins, each once; ``APIToken/anyOrigin`` alone if it is among them.
+    /// Normalizes a list of origins.
+    /// - Returns: the origins without duplicates; ``APIToken/anyOrigin`` alone if the list contains it.
     /// - Throws: `RecordError` BAD_REQUEST if one of them is not an origin or there are too many.
     static func origins(_ texts: [String]) throws -> [String] {
         guard texts.count <= APIToken.originLimit else {
@@ -239,7 +242,8 @@ enum WebAddress {
         return origins.contains(APIToken.anyOrigin) ? [APIToken.anyOrigin] : origins
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST if a browser can't be redirected to the URL.
+    /// Validates the URL to which a browser is redirected.
+    /// - Throws: `RecordError` BAD_REQUEST if a browser can't be redirected to it.
     static func callback(_ text: String) throws -> String {
         let isPlain = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
         guard isPlain, text.utf8.count <= limit, let parts = URLComponents(string: text),

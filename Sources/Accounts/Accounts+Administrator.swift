@@ -51,10 +51,10 @@ extension Accounts {
     }
 
     /// Checks an administrator's password.
-    /// - Parameter peer: address of the client. Each place has a few attempts at once; further ones are checked one
-    ///   per second.
-    /// - Returns: the result, when it is the password's turn. The last correct password is recognized at once, within
-    ///   limits even if others must wait. Other passwords take some tenths of a second.
+    /// - Parameter peer: address of the client. Each address, or IPv6 network, has a few attempts without waiting;
+    ///   further ones are checked one per second.
+    /// - Returns: the result, when the password has been checked. The last correct password is recognized without
+    ///   waiting, within limits, even if other attempts must wait. Other passwords take some tenths of a second.
     /// - Throws: an error of the hashing, such as a lack of memory.
     public func checkAdministrator(password: String, from peer: String) async throws -> AdministratorVerdict {
         try await checkAdministrator(password: password, from: peer, at: .now)
@@ -68,7 +68,7 @@ extension Accounts {
         let isShort = password.utf8.count <= StoredPassword.longest
         let turn = administration.withLock { administration -> BudgetDecision? in
             guard administration.password != nil else { return .after(.zero) }
-            // Before queueing, for programs that send the correct password with each request.
+            // Tested before queueing, for programs that send the correct password with each request.
             if isShort, administration.tries.mayCompare(place, at: now), administration.isRemembered(password) {
                 administration.tries.compared(place, at: now)
                 return nil
@@ -171,7 +171,7 @@ public struct ConsoleSession: Sendable, Hashable {
 
     /// The cookie value.
     public let token: String
-    /// The token in each form that protects against cross-site request forgery.
+    /// The token against cross-site request forgery that each form contains.
     public let csrf: String
 }
 
@@ -185,7 +185,7 @@ struct Administration {
     var remembered: [UInt8]?
     let key = SymmetricKey(size: .bits256)
     var tries = FailedTries()
-    /// Keyed by the hashes of their tokens.
+    /// Sessions by the hashes of their tokens.
     var sessions: [[UInt8]: Session] = [:]
 
     struct Session {
@@ -255,7 +255,7 @@ final class PasswordHashing: Sendable {
         var blockSize: Int
         var parallelism: Int
 
-        /// 32 MiB and some tenths of a second.
+        /// Takes 32 MiB and some tenths of a second.
         static let standard = Cost(rounds: 1 << 15, blockSize: 8, parallelism: 1)
     }
 

@@ -78,7 +78,7 @@ public struct SavedQuery: Sendable, Hashable {
     /// Maximum number of queries per container.
     public static let countLimit = 200
 
-    /// Unique within a container.
+    /// The name, unique within a container.
     public var name: String
     public var container: ContainerID
     public var scope: DatabaseScope
@@ -201,12 +201,13 @@ extension Accounts {
     /// The maximum number of types of a container with a chosen field.
     public static let titleFieldLimit = 1000
 
-    /// The chosen fields whose values are the titles of a container's records, by type. Other types have none.
+    /// The fields whose values are the titles of a container's records, by type. Types for which no field was chosen
+    /// are missing.
     public func titleFields(of container: ContainerID) -> [Name: Name] {
         titled.withLock { $0[container] ?? [:] }
     }
 
-    /// Chooses the field with the titles of a type's records, in both environments; `nil` forgets the choice.
+    /// Chooses the field with the titles of a type's records, for both environments; `nil` removes the choice.
     /// - Throws: `RecordError` BAD_REQUEST if too many types have a field; a file error.
     public func setTitleField(_ field: Name?, of recordType: Name, in container: ContainerID) async throws {
         let chosen = titleFields(of: container)
@@ -230,7 +231,7 @@ extension Accounts {
         titled.withLock { $0[container, default: [:]][recordType] = field }
     }
 
-    /// Forgets the choices of a deleted container, so that a new container with the same name does not inherit them.
+    /// Removes the choices of a deleted container, so that a new container with the same name does not inherit them.
     /// - Throws: a file error.
     public func removeTitleFields(of container: ContainerID) async throws {
         try await queue.write {

@@ -62,7 +62,7 @@ extension Accounts {
         try Self.checkName(displayName, of: "user")
         let emailAddress = try emailAddress.map(\.trimmingWhiteSpace).flatMap { $0.isEmpty ? nil : $0 }.map(
             Self.checkedEmailAddress)
-        // The place is reserved before the file is written, so that concurrent calls don't get the same handle.
+        // The user is added in memory before the file is written, so that concurrent calls don't get the same handle.
         let user = try known.withLock { users in
             if let emailAddress, let other = users.user(emailAddress: emailAddress) {
                 throw RecordError(
@@ -115,7 +115,7 @@ extension Accounts {
 
     /// The user named in a request. A new user is added in memory at once and written some seconds later, so that
     /// requests neither wait for the disk nor fail because of it. The record name is derived from the handle, so a
-    /// crash loses only the list entry.
+    /// crash loses only the entry in the list of users.
     func user(named handle: String, now: Timestamp) throws -> User {
         let (user, replaced) = try place(of: handle, for: nil, isServerKey: false)
         saw(user.userRecordName, at: now, isNew: replaced != nil)
@@ -157,7 +157,8 @@ extension Accounts {
                 throw RecordError(
                     .badRequest, "The server's administrator deleted the user '\(handle)'; choose another name")
             }
-            // A handle may belong to a user known so far only by record name, who then gets the handle.
+            // The handle may belong to a user who is known so far only by the record name. This user then gets the
+            // handle.
             let nameless = users.user(recordName: user.userRecordName)
             if nameless == nil { try checkRoom(users, for: signIn) }
             users.insert(user)
@@ -316,7 +317,7 @@ extension Accounts {
         }
     }
 
-    /// True if the user with this name was removed and has not been brought back.
+    /// True if the user with this name was removed and has not been restored.
     public func wasRemoved(_ userRecordName: Name) -> Bool {
         known.withLock { $0.removed.contains(userRecordName) }
     }
@@ -345,14 +346,14 @@ extension Accounts {
 
 // MARK: - Limits of new users
 
-/// Limits the rate and number of users created by sign-ins, per address and per API token, so that strangers can't
-/// exhaust the limit.
+/// Limits the rate and number of users created by sign-ins, per address and per API token, so that strangers can't use
+/// up the maximum number of users.
 ///
-/// Administrators are not limited, and some places are reserved for them.
+/// Administrators are not limited, and a part of the maximum is reserved for them.
 struct UserAdmission {
     /// Maximum number of users created by sign-ins without an API token, and by sign-ins with the same one.
     static let (strangerLimit, tokenLimit) = (1000, 2500)
-    /// Number of users from which sign-ins create no more.
+    /// Number of users at which sign-ins create no more.
     static let signInLimit = 9000
 
     /// Per address without an API token: ten at once, then one every ten minutes.

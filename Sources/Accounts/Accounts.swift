@@ -26,24 +26,24 @@ public final class Accounts: Sendable {
     /// Rate limit for sign-ins per address: 30 at once, then one per second.
     let signIns = Mutex(Budget<String>(atOnce: 30, interval: .seconds(1), keyLimit: 4096))
     let userAdmission = Mutex(UserAdmission())
-    /// Called if uses could not be written.
+    /// Called if the times of last uses could not be written.
     let report = Mutex<@Sendable (any Error) -> Void>({ _ in })
     let webAuthSeal: Seal
     let ticketSeal: Seal
     let passwordHashing = PasswordHashing()
-    /// Whether other processes may have the file open.
+    /// True if other processes may have the file open.
     let isShared: Bool
-    /// Waits until it is a password's turn.
+    /// Waits until a password may be checked.
     let pause: @Sendable (Duration) async throws -> Void
 
     /// Opens the file and creates it if necessary. The developer exists from the start.
     /// - Parameters:
     ///   - file: the accounts file; `nil` keeps accounts in memory only.
-    ///   - isShared: `true` if other processes may have the file open, too. What they write is known here within a
+    ///   - isShared: `true` if other processes may have the file open, too. Their changes are adopted here within a
     ///     second.
     /// - Throws: ``UnreadableAccounts``, or an error of the file system or SQLite.
     public convenience init(file: URL?, isShared: Bool = false) throws {
-        // Another process may make the file at the same time.
+        // Another process may be creating the file at the same time.
         let lock =
             isShared
             ? file.map { open($0.path(percentEncoded: false) + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600) } ?? -1
@@ -58,9 +58,9 @@ public final class Accounts: Sendable {
         self.pause = pause
         self.isShared = isShared
         var configuration = Configuration()
-        // Overwrites deleted and replaced credentials.
+        // Makes SQLite overwrite deleted and replaced credentials.
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA secure_delete = ON") }
-        // Another process writes.
+        // Another process may be writing.
         configuration.busyMode = .timeout(5)
         if let file {
             try FileManager.default.createDirectory(
@@ -147,13 +147,13 @@ public final class Accounts: Sendable {
 
 // MARK: - Changes by other processes
 
-// Processes that serve one database share the file of accounts.
+// Processes that serve the same database share the accounts file.
 
 extension Accounts {
-    /// How often the file is looked at.
+    /// Interval at which the file is checked for changes.
     private static let interval = Duration.milliseconds(200)
 
-    /// Takes over what other processes write to the file, until the accounts are released.
+    /// Adopts changes that other processes write to the file, until this object is deallocated.
     func follow() {
         Task.detached(priority: .utility) { [weak self] in
             var followed: Int64?
@@ -168,8 +168,9 @@ extension Accounts {
         }
     }
 
-    /// - Parameter last: a number of SQLite's that changes with commits of other connections.
-    /// - Returns: the present one.
+    /// Adopts the file's contents if it has changed.
+    /// - Parameter last: the value of SQLite's counter that changes with commits of other connections.
+    /// - Returns: the present value of the counter.
     private func newest(after last: Int64?) async throws -> Int64? {
         try await queue.read { [self] database in
             let version = try Int64.fetchOne(database, sql: "PRAGMA data_version")
@@ -192,8 +193,8 @@ extension Accounts {
 }
 
 extension KnownUsers {
-    /// Adds the users of the file, and forgets those that another process removed. A user who is not in the file yet
-    /// stays.
+    /// Adds the users in the file, and removes those that another process removed. Users who are not in the file yet
+    /// remain.
     mutating func adopt(_ stored: KnownUsers) {
         var stored = stored
         for user in stored.all { insert(user) }
@@ -204,7 +205,7 @@ extension KnownUsers {
 }
 
 extension KnownCredentials {
-    /// Takes over the credentials of the file, which has each of them before memory has it.
+    /// Adopts the credentials in the file. Every credential is written to the file before it is added in memory.
     mutating func adopt(_ stored: KnownCredentials) {
         var stored = stored
         stored.keepUses(of: self)
@@ -223,7 +224,7 @@ extension KnownCredentials {
         collectOrigins()
     }
 
-    /// Keeps uses that are not in the file yet.
+    /// Keeps uses that are not written to the file yet.
     private mutating func keepUses(of known: KnownCredentials) {
         for use in known.unwritten {
             switch use {

@@ -133,7 +133,7 @@ enum AccountsMigrations {
                     """)
         }
         migrator.registerMigration("notificationTokens") { database in
-            // told: the position up to which changes were told.
+            // told: the position up to which the device has been notified of all changes.
             try database.execute(
                 sql: """
                     CREATE TABLE notificationToken (

@@ -17,9 +17,10 @@ public struct ContainerConnection: Sendable, Hashable, CustomStringConvertible, 
     public enum Credentials: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
         CustomReflectable
     {
-        /// A private key in PEM. It reaches the public database.
+        /// A private key in PEM. It gives access to the public database.
         case serverKey(keyID: String, pem: String)
-        /// An app's token and a user's. They reach the public database and the user's private and shared ones.
+        /// An API token and a user's web auth token. They give access to the public database and to the user's private
+        /// and shared ones.
         case webAuth(apiToken: String, webAuthToken: String)
 
         public var description: String {
@@ -33,7 +34,7 @@ public struct ContainerConnection: Sendable, Hashable, CustomStringConvertible, 
         public var customMirror: Mirror { Mirror(self, children: []) }
     }
 
-    /// Another one for each time that the container is connected.
+    /// An identifier of the connection, which is new each time that the container is connected.
     public let id: String
     public let container: ContainerID
     public let environment: Environment
@@ -42,9 +43,9 @@ public struct ContainerConnection: Sendable, Hashable, CustomStringConvertible, 
     /// The `Origin` of requests, for an API token that is limited to pages of one site.
     public let origin: String?
     public internal(set) var credentials: Credentials
-    /// The user who signed in, or the key's own; `nil` if CloudKit did not tell.
+    /// The user who signed in, or the key's own user; `nil` if CloudKit did not return it.
     public let userRecordName: Name?
-    /// True if the data of production may be changed.
+    /// True if records in production may be changed.
     public let isWritable: Bool
     public let made: Timestamp
 
@@ -74,15 +75,15 @@ public struct ContainerConnection: Sendable, Hashable, CustomStringConvertible, 
         self.made = made
     }
 
-    /// The databases that the credentials reach.
+    /// The databases to which the credentials give access.
     public var reach: Set<DatabaseScope> {
         if case .serverKey = credentials { [.public] } else { Set(DatabaseScope.allCases) }
     }
 
-    /// True if nothing may be changed: production, unless it was connected to be written.
+    /// True if nothing may be changed: in production, unless the connection was made writable.
     public var isReadOnly: Bool { environment == .production && !isWritable }
 
-    /// The container and the environment in words.
+    /// The container and the environment as text for display.
     public var place: String { "\(container) (\(environment.rawValue))" }
 
     public var description: String { "\(place) with \(credentials)" }
@@ -90,10 +91,10 @@ public struct ContainerConnection: Sendable, Hashable, CustomStringConvertible, 
     public var customMirror: Mirror { Mirror(self, children: ["place": place]) }
 }
 
-// MARK: - Connections of the accounts
+// MARK: - Managing connections
 
-// The credentials of connected containers are needed in plain text, to send them. They are in the accounts file, which
-// only its owner can read.
+// The credentials of connected containers are stored in plain text, because they must be sent. They are in the
+// accounts file, which only its owner can read.
 
 extension Accounts {
     /// All connections, ordered by container and environment.
@@ -103,22 +104,22 @@ extension Accounts {
         }
     }
 
-    /// The connections of a container, one for each environment that is connected.
+    /// The connections of a container, at most one for each environment.
     public func connections(of container: ContainerID) -> [ContainerConnection] {
         connected.withLock { $0[container] ?? [] }
     }
 
-    /// The connection of the container that a container is the mirror of, by its usual name.
-    /// - Returns: `nil` if it mirrors none that is connected.
+    /// The connection to the container that a container mirrors according to its name.
+    /// - Returns: `nil` if no connected container has this container as its mirror.
     public func connection(mirroredIn container: ContainerID, _ environment: Records.Environment)
         -> ContainerConnection?
     {
         connections().first { $0.environment == environment && $0.container.mirror == container }
     }
 
-    /// Saves a connection, which replaces one of the same container and environment.
-    /// - Throws: `RecordError` BAD_REQUEST if the credentials are empty or too long, or there are too many connections;
-    ///   ACCESS_DENIED if others could read them; a file error.
+    /// Saves a connection, replacing one to the same container and environment.
+    /// - Throws: `RecordError` BAD_REQUEST if the credentials are empty or too long, or there are too many
+    ///   connections; ACCESS_DENIED if other users of the system could read them; a file error.
     public func connect(_ connection: ContainerConnection) async throws {
         for secret in connection.credentials.secrets
         where secret.isEmpty || secret.utf8.count > ContainerConnection.secretLimit {
@@ -157,8 +158,8 @@ extension Accounts {
         }
     }
 
-    /// Saves a web auth token that replaces the one of a connection. Nothing happens if the connection was replaced or
-    /// forgotten.
+    /// Saves a web auth token that replaces the one in a connection. Does nothing if the connection was replaced or
+    /// removed.
     /// - Throws: a file error.
     public func keepWebAuthToken(_ token: String, of id: String) async throws {
         try await queue.write { [self] database in
@@ -178,8 +179,8 @@ extension Accounts {
         }
     }
 
-    /// Forgets a connection and its credentials, which are overwritten in the file.
-    /// - Throws: `RecordError` NOT_FOUND if there is none; a file error.
+    /// Removes a connection and its credentials, which are overwritten in the file.
+    /// - Throws: `RecordError` NOT_FOUND if there is no such connection; a file error.
     public func disconnect(_ container: ContainerID, _ environment: Records.Environment) async throws
         -> ContainerConnection
     {
@@ -201,7 +202,8 @@ extension Accounts {
         }
     }
 
-    /// A file system without permissions, or a file of another owner, would show the credentials to others.
+    /// Checks that only the owner can read the file. On a file system without permissions, or if the file has another
+    /// owner, others could read the credentials.
     private func checkOnlyOwnerReads() throws {
         guard queue.path != ":memory:" else { return }
         let permissions = try FileManager.default.attributesOfItem(atPath: queue.path)[.posixPermissions] as? NSNumber

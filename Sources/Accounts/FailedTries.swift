@@ -3,10 +3,11 @@ internal import Records
 
 /// Limits the rate of password attempts, without locking out those who know the password.
 ///
-/// Each place has a few attempts at once. Further ones queue and are checked one per second in order of arrival; only
-/// a long queue refuses attempts. So a client with the correct password gets in after some seconds, even if others
-/// guess from the same address. Two groups of places, those that tried before and those that did not, have joint
-/// limits of the same kind. Places that recently sent the correct password wait only in their own queue.
+/// Each place (an address, or an IPv6 network) has a few attempts without waiting. Further ones queue and are checked
+/// one per second in order of arrival; only a long queue refuses attempts. So a client with the correct password gets
+/// in after some seconds, even if others guess from the same address. Two groups of places, those that tried before
+/// and those that did not, have joint limits of the same kind. Places that recently sent the correct password wait
+/// only in their own queue.
 ///
 /// A place counts as having tried before for some minutes. Uses the monotonic clock and keeps its state in memory.
 struct FailedTries {
@@ -74,7 +75,7 @@ struct FailedTries {
         return .after(max(wait, longer))
     }
 
-    /// Takes back the count after a correct password. The place starts afresh.
+    /// Takes back the count after a correct password. The place starts again with all its attempts.
     mutating func succeeded(_ place: String, at now: Moment) {
         places.forget(place)
         tried[place] = nil

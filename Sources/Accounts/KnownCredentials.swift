@@ -3,7 +3,7 @@ internal import GRDB
 public import Records
 internal import Synchronization
 
-/// Credentials of users and programs, as held in memory.
+/// Credentials of users and programs in memory.
 struct KnownCredentials {
     var tokens: [String: APIToken] = [:]
     /// Token ids by the hashes of their secrets.
@@ -14,14 +14,14 @@ struct KnownCredentials {
     var sessions: [String: WebAuthSession] = [:]
     /// Token uses by session id.
     var rotations: [String: TokenRotation] = [:]
-    /// The permissions of tokens by the tokens' ids.
+    /// The permissions of notification tokens by the tokens' ids.
     var notificationTokens: [String: [NotificationToken]] = [:]
     /// Credentials whose last use is not written yet.
     var unwritten: Set<Use> = []
     var isWriting = false
 
     enum Use: Hashable {
-        /// A user who is not in the file.
+        /// A user who is not in the file yet.
         case newUser(Name)
         case user(Name)
         case token(String)
@@ -192,7 +192,7 @@ extension Accounts {
             let (user, seen) = known.withLock { ($0.user(recordName: recordName), $0.lastSeen(recordName)) }
             if let user { try Self.write(user, seen: seen, database) }
         case .user(let recordName):
-            // Another process may have removed the user, who then does not come back.
+            // Another process may have removed the user, who must then not be added again.
             let seen = known.withLock { $0.lastSeen(recordName)?.milliseconds }
             try database.execute(
                 sql: "UPDATE user SET lastSeen = coalesce(?, lastSeen) WHERE userRecordName = ?",

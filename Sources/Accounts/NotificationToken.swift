@@ -3,12 +3,12 @@ internal import GRDB
 public import Records
 internal import Synchronization
 
-/// The permission of a device, or of a page in a browser, to take a user's notifications of a container's environment.
-/// A token (`apnsToken`) may have several of them, for one user.
+/// The permission of a device, or of a page in a browser, to receive a user's notifications of changes in a
+/// container's environment. A token (`apnsToken`) may have several permissions, all for the same user.
 public struct NotificationToken: Sendable, Hashable {
-    /// Maximum number of tokens of a user in a container's environment. A further one ends the oldest.
+    /// Maximum number of tokens of a user in a container's environment. When one more is added, the oldest is removed.
     public static let limitOfUser = 100
-    /// Maximum number of all tokens and their permissions. A further one ends the oldest.
+    /// Maximum number of all tokens and their permissions. When one more is added, the oldest is removed.
     public static let limit = 10_000
     /// Maximum number of permissions of a token.
     public static let placeLimit = 100
@@ -28,22 +28,22 @@ public struct NotificationToken: Sendable, Hashable {
     }
 
     public internal(set) var key: Key
-    /// Later tokens have greater numbers.
+    /// A number that is greater for later tokens.
     public let number: Int64
     /// The user record name.
     public let user: Name
-    /// The client that changes are not told to if it made them itself; `nil` if unknown.
+    /// The client that uses the token, which is not notified of its own changes; `nil` if unknown.
     public let clientID: String?
     public let expires: Timestamp
-    /// The position up to which all changes were told.
+    /// The position up to which the device has been notified of all changes.
     public internal(set) var told: Int64
 }
 
-// MARK: - Tokens of the accounts
+// MARK: - Managing notification tokens
 
 extension Accounts {
-    /// Makes a token for the changes after a position, and forgets those that have expired.
-    /// - Returns: the token in 64 hexadecimal digits, which can't be retrieved later.
+    /// Creates a token for the changes after a position, and removes expired tokens.
+    /// - Returns: the token as 64 hexadecimal digits, which can't be retrieved later.
     /// - Throws: a file error.
     public func makeNotificationToken(
         for user: Name, clientID: String?, container: ContainerID, environment: Environment, at position: Int64,
@@ -85,7 +85,7 @@ extension Accounts {
             ])
     }
 
-    /// The tokens that have expired and, before one is added, the oldest ones beyond the limits.
+    /// The tokens to remove before one is added: expired ones, and the oldest ones beyond the limits.
     private static func forgettable(
         _ tokens: [NotificationToken], before key: NotificationToken.Key, of user: Name, now: Timestamp
     ) -> Set<String> {
@@ -107,32 +107,33 @@ extension Accounts {
         Hexadecimal.text(of: SHA256.hash(data: Array(secret.utf8)))
     }
 
-    /// The permissions of a token; none if it is unknown or has expired.
+    /// The permissions of a token; empty if it is unknown or has expired.
     public func notificationTokens(_ secret: String, now: Timestamp) -> [NotificationToken] {
-        // As with API tokens, the time of the lookup tells nothing useful.
+        // As with API tokens, a timing attack on the lookup reveals nothing useful.
         notificationTokens(id: Self.id(ofNotificationToken: secret), now: now)
     }
 
-    /// The permissions of the token with this id; none if it is unknown or has expired.
+    /// The permissions of the token with an id; empty if it is unknown or has expired.
     public func notificationTokens(id: String, now: Timestamp) -> [NotificationToken] {
         credentials.withLock { $0.notificationTokens[id] ?? [] }.filter { $0.expires >= now }
     }
 
-    /// Tokens of all users, also those that have expired and are not forgotten yet. The latest come first.
+    /// The permissions of tokens of all users, latest first. Contains expired ones that have not been removed yet.
     public func notificationTokens(where isWanted: (NotificationToken) -> Bool) -> [NotificationToken] {
         credentials.withLock { $0.notificationTokens }.values.joined().filter(isWanted).sorted { $0.number > $1.number }
     }
 
-    /// Adds a permission to a token, for the changes after a position. One that is there stays as it is.
+    /// Adds a permission to a token, for the changes after a position. If the token already has the permission, it
+    /// remains unchanged.
     /// - Parameter token: another permission of the same token.
-    /// - Throws: `RecordError` BAD_REQUEST if it has too many; a file error.
+    /// - Throws: `RecordError` BAD_REQUEST if the token has too many permissions; a file error.
     public func extend(
         _ token: NotificationToken, to container: ContainerID, _ environment: Environment, at position: Int64
     ) async throws {
         let id = token.key.id
         let key = NotificationToken.Key(id: id, container: container, environment: environment)
         try await queue.write { [self] database in
-            // A token that was forgotten meanwhile stays so.
+            // If the token was removed meanwhile, it must not be added again.
             let present = credentials.withLock { $0.notificationTokens[id] ?? [] }
             guard !present.isEmpty, !present.contains(where: { $0.key == key }) else { return }
             guard present.count < NotificationToken.placeLimit else {
@@ -150,8 +151,8 @@ extension Accounts {
         }
     }
 
-    /// Notes the position up to which a device was told of all changes. Written to the file some seconds later, so that
-    /// after a failure it is told of some changes again.
+    /// Records the position up to which a device has been notified of all changes. Written to the file some seconds
+    /// later, so after a crash the device is notified of some changes again.
     public func noteTold(_ position: Int64, to key: NotificationToken.Key) {
         let isNews = credentials.withLock { credentials -> Bool in
             guard let index = credentials.notificationTokens[key.id]?.firstIndex(where: { $0.key == key }),

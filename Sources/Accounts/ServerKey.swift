@@ -45,7 +45,7 @@ public struct ServerKey: Sendable, Hashable {
     public var isLive: Bool { revoked == nil }
 }
 
-// MARK: - Keys of the accounts
+// MARK: - Managing keys
 
 extension Accounts {
     /// Registers the public key of a server-to-server key. If it is registered already, the existing one is returned.
@@ -195,7 +195,7 @@ enum PublicKeyText {
             throw RecordError(.badRequest, "This is an RSA key, and requests are signed with P-256: \(howTo)")
         default: throw RecordError(.badRequest, "'BEGIN \(label.prefix(40))' is not a public key: \(howTo)")
         }
-        // The cause of a failure is determined below, with a better message.
+        // If this fails, the cause is determined below, with a better message.
         if let key = try? P256.Signing.PublicKey(pemRepresentation: block(of: text, label)) { return key }
         throw RecordError(.badRequest, "\(reason(text, label)): \(howTo)")
     }

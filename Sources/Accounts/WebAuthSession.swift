@@ -408,7 +408,8 @@ struct SignInTicket {
 /// Appends a keyed checksum (HMAC) to bytes, so that only this server can have created them. The bytes are readable
 /// by anyone.
 struct Seal: Sendable {
-    /// The kind of content. Each purpose has its own key, so that one can't be used as another.
+    /// The kind of content. Each purpose has its own key, so that content sealed for one purpose is invalid for
+    /// another.
     enum Purpose: String {
         case webAuthToken = "web auth token"
         case signInTicket = "sign-in ticket"

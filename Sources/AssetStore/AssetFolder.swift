@@ -52,8 +52,8 @@ final class AssetFolder: Sendable {
             .internalError, "\(URL(filePath: path).lastPathComponent) beside the container's records \(problem)")
     }
 
-    /// Removes unfinished files of a process that was killed. Those that another process is writing are locked, and
-    /// stay.
+    /// Removes unfinished files of a process that was killed. Files that another process is writing are locked and
+    /// remain.
     func recover() throws(DiskFailure) {
         for name in try names(in: incoming) {
             let path = "\(incoming)/\(name)"
@@ -61,10 +61,11 @@ final class AssetFolder: Sendable {
                 discard(path)
                 continue
             }
-            // A file that can't be opened is gone, or may be one of another process.
+            // The file was removed meanwhile, or another process may be using it.
             guard let file = try? DiskFile(toLock: path), file.tryLock(.exclusive) else { continue }
             discard(path)
-            // Until now, so that whoever has just made the file sees that it is gone.
+            // The lock is held until after the removal, so that a process that has just created the file notices that
+            // it was removed.
             file.unlock()
         }
     }
@@ -126,7 +127,7 @@ final class AssetFolder: Sendable {
 
     // MARK: Adding and removing
 
-    /// Makes a file for something unfinished. It is locked until it is closed, so that no other process takes it for a
+    /// Creates a file in `incoming`. It is locked until it is closed, so that no other process removes it as a
     /// leftover.
     func makeIncomingFile() throws(DiskFailure) -> (file: DiskFile, path: String) {
         try makeDurable(path)
@@ -135,12 +136,13 @@ final class AssetFolder: Sendable {
             let path = "\(incoming)/\(UUID().uuidString.lowercased())"
             let file = try DiskFile(creating: path)
             guard isShared else { return (file, path) }
-            // A process that opens the store may have removed the file before it was locked.
+            // A process that was opening the store may have removed the file before it was locked.
             if file.tryLock(.exclusive), try FileStatus(ofFileAt: path) != nil { return (file, path) }
         }
     }
 
-    /// Opens the file whose lock keeps uploads to a file's subfolder and removals from it apart.
+    /// Opens the lock file of a file's subfolder. Its lock prevents uploads to the subfolder during removals from it,
+    /// and the reverse.
     func openLock(of checksum: FileChecksum) throws(DiskFailure) -> DiskFile {
         try makeDurable(path)
         try makeDurable(subfolder(of: checksum))
@@ -197,8 +199,8 @@ final class AssetFolder: Sendable {
         durable.withLock { _ = $0.insert(folder) }
     }
 
-    /// - Parameter ancestors: the number of parent folders to create if they are missing: that of the container and the
-    ///   data folder.
+    /// - Parameter ancestors: the number of parent folders to create if they are missing: the container's folder and
+    ///   the data folder.
     private static func makeDurable(_ path: String, ancestors: Int) throws(DiskFailure) {
         let above = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
         if mkdir(path, 0o755) != 0 {

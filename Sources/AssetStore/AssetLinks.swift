@@ -30,7 +30,7 @@ public struct AssetLinks: Sendable {
     /// - Parameter field: the name of the field, which is the file name if the asset has none.
     public func downloadURL(of asset: Asset, in field: Name) -> String {
         let name = AssetFileName.safe(asset.fileName ?? field.string)
-        // For an asset without a valid checksum, the address answers with an error.
+        // The address for an asset without a valid checksum returns an error.
         guard let checksum = FileChecksum(asset.fileChecksum) else {
             return "\(prefix)download/unknown/\(PercentEncoding.encoded(name))"
         }
@@ -79,11 +79,11 @@ public struct AssetPath: Sendable, Hashable {
 
 // MARK: - Withdrawn addresses
 
-/// Download addresses that are gone before they expire.
+/// Download addresses that were withdrawn before they expired.
 ///
-/// Kept in memory only: after a restart they are good again until they expire.
+/// Kept in memory only: after a restart they are valid again until they expire.
 final class WithdrawnAddresses: Sendable {
-    /// Maximum number of addresses. Beyond it, some are good again.
+    /// Maximum number of addresses. Beyond it, some are valid again.
     private static let limit = 10_000
 
     private let tickets = Mutex<Set<DownloadTicket>>([])
@@ -100,7 +100,8 @@ final class WithdrawnAddresses: Sendable {
         tickets.withLock { $0.contains(ticket) }
     }
 
-    /// The same ticket, or one that expires some milliseconds later and therefore has another address.
+    /// The same ticket; if its address was withdrawn, one that expires some milliseconds later and therefore has
+    /// another address.
     func replacement(for ticket: DownloadTicket) -> DownloadTicket {
         tickets.withLock { tickets in
             var ticket = ticket

@@ -148,7 +148,7 @@ extension AssetStore {
         }
     }
 
-    /// An opaque value that CloudKit clients return with the record. Skylight does not wrap keys. Equal bytes give
+    /// An opaque value that CloudKit clients send back with the record. Skylight does not wrap keys. Equal bytes give
     /// equal values.
     private static func mark(_ purpose: String, of checksum: FileChecksum) -> String {
         var hash = SHA256()
@@ -163,13 +163,13 @@ extension AssetStore {
 extension AssetStore {
     /// The time between two attempts to take a lock that another process has.
     private static let lockInterval = Duration.milliseconds(5)
-    /// As long as a commit may take whose answer is late.
+    /// Maximum time to wait for a lock: as long as a commit may take if its answer is late.
     private static let lockPatience = Duration.seconds(60)
 
-    /// Waits until no other process removes files of a subfolder, and then keeps them from it: a file must not be
-    /// removed between its placing and its entry. Within this process, ``FileHolds`` see to that. No thread is blocked
-    /// meanwhile.
-    /// - Returns: the locked file, which the caller must unlock; `nil` if no other process has the folder.
+    /// Waits until no other process is removing files from a subfolder, and then prevents it from doing so: a file
+    /// must not be removed between its placing and its entry. Within this process, ``FileHolds`` ensures that. No
+    /// thread is blocked meanwhile.
+    /// - Returns: the locked file, which the caller must unlock; `nil` if no other process uses the folder.
     /// - Throws: `RecordError` TRY_AGAIN_LATER after a minute, `CancellationError`, ``DiskFailure``.
     func lockForUpload(of checksum: FileChecksum) async throws -> DiskFile? {
         guard folder.isShared else { return nil }
@@ -200,7 +200,7 @@ final class IncomingFile: Sendable {
         var beginning: [UInt8] = []
     }
 
-    /// The number of bytes between these requests.
+    /// The number of bytes between two of these requests.
     private static let syncStep: Int64 = 8 << 20
 
     private let folder: AssetFolder
@@ -287,7 +287,7 @@ final class IncomingFile: Sendable {
             try file.sync()
             return true
         } catch {
-            // An unreadable file is replaced.
+            // An existing file that can't be read is replaced.
             return false
         }
     }
@@ -337,7 +337,7 @@ final class UploadsUnderWay: Sendable {
                 task.cancel()
             }
         } catch {
-            // Reports the closed store instead of the resulting error of the body.
+            // Reports that the store is closed instead of the resulting error of the body.
             if !Task.isCancelled, state.withLock({ $0.isClosed }) { throw Self.closed }
             throw error
         }

@@ -4,8 +4,8 @@ public import Records
 internal import Synchronization
 
 extension AssetStore {
-    /// The number of files that are removed together. Uploads of these files wait for the removal, those to other
-    /// processes also of files in the same subfolders.
+    /// The number of files that are removed together. Uploads of these files wait for the removal. Uploads by other
+    /// processes also wait if they concern files in the same subfolders.
     private static let batch = 64
 
     /// Removes files that no record, upload or download has used for some time.
@@ -99,14 +99,14 @@ extension AssetStore {
         defer { locks.release() }
         if let failure = locks.failure { work.failure = failure }
         let free = claimed.filter(locks.covers)
-        // The next sweep looks at the others.
+        // The next sweep processes the other files.
         if free.count < claimed.count { upkeep.withLock { $0.mayHaveStrays = true } }
         guard !free.isEmpty else { return }
         do {
             let leaving = try await allowed(free, work.moment)
             for checksum in free where leaving.contains(checksum) { try await remove(checksum, of: &work) }
         } catch {
-            // Some entries may be struck although their files still exist.
+            // Some entries may be removed from the ledger although their files still exist.
             upkeep.withLock { $0.mayHaveStrays = true }
             throw error
         }
@@ -219,7 +219,7 @@ extension AssetStore {
                 continue
             }
             try await remove(some, of: &work) { [ledger] claimed, moment in
-                // A failed ledger throws here, before it is asked for entries, which it may not know.
+                // If the ledger fails, it throws here, before it is asked for entries that it may not know.
                 var leaving = try await ledger.strike(claimed, unusedSince: moment)
                 for checksum in claimed where !leaving.contains(checksum) {
                     if try await ledger.entry(of: checksum) == nil { leaving.insert(checksum) }
@@ -259,15 +259,15 @@ public struct AssetSweep: Sendable, Hashable {
 
 // MARK: - Locks
 
-/// Keeps other processes from entering files while this one strikes them off and removes them.
+/// Locks that prevent other processes from entering files while this one removes their entries and the files.
 struct RemovalLocks: Sendable {
-    /// The locked files, one in each subfolder; `nil` if no other process has the folder.
+    /// The locked files, one in each subfolder; `nil` if no other process uses the folder.
     private let files: [UInt8: DiskFile]?
     /// The error of a subfolder that could not be locked.
     let failure: DiskFailure?
 
-    /// Locks the subfolders of some files, except those to which other processes are uploading. Blocks on the disk, but
-    /// does not wait for a lock.
+    /// Locks the subfolders of some files, except those to which other processes are uploading. Blocks on the disk,
+    /// but does not wait for a lock.
     init(for checksums: [FileChecksum], in folder: AssetFolder) {
         var files: [UInt8: DiskFile] = [:]
         var failure: DiskFailure?

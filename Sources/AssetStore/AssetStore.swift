@@ -72,16 +72,17 @@ public final class AssetStore: Sendable {
             size: entry.size, compressedSize: size > 0 ? size : nil, type: file.type, useCount: entry.useCount)
     }
 
-    /// Opens a ticket with the keys that are known, or else with those that the store has now: it may come from another
-    /// process, which has made the container anew.
+    /// Opens a ticket with the known keys, or else with the keys that the store has now: the ticket may come from
+    /// another process that has created the container again.
+    /// - Parameter open: opens the ticket with given keys; `nil` if that fails.
     /// - Returns: `nil` if neither opens it.
     public func opened<Ticket>(_ open: (AssetTickets) -> Ticket?) async throws -> Ticket? {
         if let ticket = open(ledger.tickets) { return ticket }
         return open(try await ledger.presentTickets())
     }
 
-    /// Makes the address of a download gone: from now on it answers as if it had expired. Addresses made later differ
-    /// from it.
+    /// Withdraws the address of a download. From now on the address answers as if it had expired. Addresses created
+    /// later differ from it.
     public func withdraw(_ ticket: DownloadTicket) {
         withdrawn.add(ticket, at: clock())
     }

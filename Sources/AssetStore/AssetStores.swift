@@ -7,8 +7,8 @@ internal import Synchronization
 /// The asset stores of a data folder: `FOLDER/iCloud.com.example.App/development.assets`, one for each container and
 /// environment.
 ///
-/// The engine locks the folder against other processes, or those that don't share it, so it must stay open as long as
-/// this object is in use.
+/// The engine locks the folder against other processes, or against those that don't share it. Therefore the engine
+/// must stay open as long as this object is in use.
 public final class AssetStores: Sendable {
     /// The default size limit of an upload in bytes: 50 MB, as in CloudKit.
     public static let defaultSizeLimit: Int64 = 50 << 20
@@ -63,7 +63,7 @@ public final class AssetStores: Sendable {
     /// The current time for tickets.
     public func now() -> Timestamp { clock() }
 
-    /// True if the engine keeps the files of a container; its stores are refused otherwise. The files of a connected
+    /// True if the engine keeps the files of a container; otherwise its stores are refused. The files of a connected
     /// container are in iCloud.
     public func keepsFiles(of container: ContainerID) -> Bool { engine.keepsAssets(of: container) }
 
@@ -186,7 +186,7 @@ public final class AssetStores: Sendable {
             return open
         }
         defer { moving.withLock { $0.subtract(containers) } }
-        // A store that could not be opened needs no close.
+        // A store that could not be opened need not be closed.
         for task in open.values { await (try? task.value)?.close() }
         try await work()
     }
@@ -197,7 +197,7 @@ public final class AssetStores: Sendable {
             defer { stores = nil }
             return stores ?? [:]
         }
-        // A store that could not be opened needs no close.
+        // A store that could not be opened need not be closed.
         for task in open.values { await (try? task.value)?.close() }
         await threads.stop()
     }

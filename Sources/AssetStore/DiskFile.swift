@@ -29,7 +29,7 @@ final class DiskFile: Sendable {
         guard descriptor >= 0 else { throw DiskFailure("make a file for the asset") }
     }
 
-    /// Opens a file to lock it. For writing, because some file systems lock only such files.
+    /// Opens a file in order to lock it. It is opened for writing, because some file systems lock only such files.
     /// - Parameter makes: true to create a missing file.
     init(toLock path: String, makes: Bool = false) throws(DiskFailure) {
         descriptor = open(path, O_RDWR | O_CLOEXEC | (makes ? O_CREAT : 0), 0o644)
@@ -153,7 +153,7 @@ struct FileStatus: Sendable, Hashable {
 /// closed or the process ends.
 extension DiskFile {
     enum Lock: Sendable {
-        /// Others may have it shared, too.
+        /// A lock that other processes can share.
         case shared
         case exclusive
     }

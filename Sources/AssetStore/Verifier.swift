@@ -82,8 +82,8 @@ public struct AssetVerification: Sendable, Hashable {
 
 // MARK: - Verifier
 
-/// One verification of a store. No sweep of this process runs meanwhile. One of another process may remove entries with
-/// their files.
+/// One verification of a store. No sweep of this process runs meanwhile. A sweep of another process may remove entries
+/// with their files.
 struct Verifier {
     typealias Progress = @Sendable (AssetVerification) async -> Void
 

@@ -79,7 +79,7 @@ public final class AsyncSemaphore: Sendable {
 
 // MARK: - Signals
 
-/// Wakes any number of listeners, for example after each commit.
+/// A signal for any number of listeners, for example after each commit.
 public final class Signals: Sendable {
     private struct State {
         var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
@@ -89,7 +89,7 @@ public final class Signals: Sendable {
 
     private let state = Mutex(State())
 
-    /// Signals that nobody listens to yet.
+    /// A signal without listeners.
     public init() {}
 
     /// A stream of signals from now on. It buffers at most one.
@@ -111,7 +111,7 @@ public final class Signals: Sendable {
         return stream
     }
 
-    /// Wakes all listeners. Signals that come before a listener has woken are one to it.
+    /// Wakes all listeners. Several signals sent before a listener wakes count as one for that listener.
     public func send() {
         for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield() }
     }

@@ -19,6 +19,6 @@ extension FixedWidthInteger where Self: SignedInteger {
 }
 
 extension Sequence where Element: FixedWidthInteger & SignedInteger {
-    /// The sum, clamped to the range of the type. Use it for numbers that another server or a file tells.
+    /// The sum, clamped to the range of the type. Use it for numbers from another server or a file.
     public var saturatedSum: Element { reduce(0) { $0.addingSaturated($1) } }
 }

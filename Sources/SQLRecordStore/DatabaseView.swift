@@ -12,7 +12,7 @@ struct DatabaseView: Sendable {
     /// User number of the zones' owner; 0 for the public database.
     var ownerNumber: Int64 { address.scope == .public ? 0 : userNumber }
     var isShared: Bool { address.scope == .shared }
-    /// The database number in change tokens.
+    /// The number of the database in change tokens, which is the number of the zones' owner.
     var databaseNumber: Int64 { ownerNumber }
 
     // MARK: Zones
@@ -73,7 +73,7 @@ struct DatabaseView: Sendable {
         return zone
     }
 
-    /// The zone, or `nil` for a default zone that nothing was saved in yet.
+    /// The zone; `nil` for a default zone in which nothing has been saved yet.
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
     func zoneUnlessDefault(_ zoneID: ZoneID, _ db: SQLConnection) throws -> ZoneRow? {
         if let zone = try existingZone(zoneID, db) { return zone }
@@ -111,7 +111,8 @@ struct DatabaseView: Sendable {
             db, sql: "SELECT live FROM shares WHERE user = ? AND zone = ?", [userNumber, zone.number]) ?? false
     }
 
-    /// A guest must not read a view that may show records that have left the shared hierarchies.
+    /// Throws while a guest's view may still show records that have left the shared hierarchies. The guest must not
+    /// read it then.
     /// - Throws: `RecordError` ZONE_BUSY.
     func checkSettled(_ zone: ZoneRow, _ db: SQLConnection) throws {
         guard let base = zone.base,
@@ -123,7 +124,8 @@ struct DatabaseView: Sendable {
             retryAfter: 1)
     }
 
-    /// The zone for saves. That of a view is the zone that it shows, within the guest's reach.
+    /// The zone in which saves take place. A guest's view opens the zone that it shows, limited to the hierarchies
+    /// that are shared with the guest.
     /// - Parameter mayHaveHierarchies: false if the store has none.
     func opened(_ zone: ZoneRow, mayHaveHierarchies: Bool = true, _ db: SQLConnection) throws -> TransactionZone {
         guard let base = zone.base else {
@@ -192,7 +194,7 @@ struct DatabaseView: Sendable {
         return Zone(zoneID: row.zoneID, syncToken: hasFeed ? codec.current(feed(of: row)) : nil, atomic: hasFeed)
     }
 
-    /// A zone change as reported by the database's own feed.
+    /// A zone change in the database's own feed.
     struct ZoneNews {
         let zone: ZoneRow
         let kind: ZoneChange.Kind
@@ -226,8 +228,8 @@ struct DatabaseView: Sendable {
                 }
                 return all
             }
-            // A living one hides those before it: a zone that is shared as a whole may have had views, which have later
-            // numbers.
+            // An existing zone hides earlier ones of the same name, even if they have higher numbers: a zone that is
+            // shared as a whole may have had views.
             let latest = Dictionary(
                 all.map { ($0.zone.zoneID, (isLiving: $0.kind == .changed, number: $0.zone.number)) }
             ) { left, right in

@@ -12,7 +12,7 @@ struct SQLDatabase: RecordDatabase {
     }
 
     var view: DatabaseView {
-        // Anonymous callers get no user row. They see only the public database, whose zones have owner 0.
+        // Anonymous callers get no row in `users`. They see only the public database, whose zones have owner 0.
         DatabaseView(
             address: address, caller: caller,
             userNumber: caller.access == .anonymous ? 0 : store.userNumber(of: caller.userRecordName))
@@ -75,19 +75,19 @@ struct SQLDatabase: RecordDatabase {
     >] {
         let found = try await read(recordIDs, desiredKeys, bytesLimit)
         let missing = UserRecords.missing(recordIDs, found, of: address.scope).filter(store.knows)
-        // A fetch must neither create a container nor fail because writing is impossible.
+        // A fetch must neither create a container nor fail because the store can't be written.
         guard !missing.isEmpty, let open = store.openStore, open.failure == nil else { return found }
         let now = store.clock()
         do {
             try await make(missing, at: now)
         } catch is RecordError {
-            // If user records can't be created, the records found are still a valid answer.
+            // If user records can't be created, the records found are still a valid response.
             return found
         }
         return try await read(recordIDs, desiredKeys, bytesLimit)
     }
 
-    /// Creates user records that were requested.
+    /// Creates the requested user records.
     private func make(_ missing: [Name], at now: Timestamp) async throws {
         let numbers = try await write { [store] db, state, view in
             let numbers = try missing.map { try UserNumbers.enter($0, db) }
@@ -111,13 +111,13 @@ struct SQLDatabase: RecordDatabase {
             return try recordIDs.map { recordID in
                 let records: Result<NamedRecords?, RecordError>
                 if let current, current.zoneID == recordID.zoneID {
-                    // Most fetches are of one zone, and comparing takes less time than hashing.
+                    // Most fetches concern a single zone, and comparing takes less time than hashing.
                     records = current.records
                 } else {
                     records =
                         try zones[recordID.zoneID]
                         ?? Self.lookup(in: recordID.zoneID, view, db, catalog).map { lookup in
-                            // One name needs no reading ahead.
+                            // A single name needs no reading ahead.
                             let names =
                                 recordIDs.count == 1
                                 ? [] : recordIDs.filter { $0.zoneID == recordID.zoneID }.map(\.recordName)
@@ -154,7 +154,7 @@ struct SQLDatabase: RecordDatabase {
     }
 }
 
-/// The records of one zone that a fetch names.
+/// The records of one zone that a fetch requests.
 private final class NamedRecords {
     private let lookup: NameLookup
     private var ahead: RowPrefetch
@@ -162,15 +162,15 @@ private final class NamedRecords {
     private let catalog: SchemaCatalog
 
     /// - Parameters:
-    ///   - names: those to read ahead.
-    ///   - lookup: looks in the zone.
+    ///   - names: the names to read ahead.
+    ///   - lookup: looks up records of the zone.
     init(_ names: [Name], with lookup: NameLookup, _ db: SQLConnection, _ catalog: SchemaCatalog) {
         self.lookup = lookup
         (self.db, self.catalog) = (db, catalog)
         ahead = RowPrefetch(names, in: lookup.zone)
     }
 
-    /// - Returns: `nil` if there is none, or it was deleted.
+    /// - Returns: `nil` if the record does not exist or was deleted.
     func record(named name: Name) throws -> StoredRecord? {
         let known = try ahead.take(name, in: lookup.zone) {
             try db.rows(named: $0, in: lookup.zone, lookup.zoneID, catalog)

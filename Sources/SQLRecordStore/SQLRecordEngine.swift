@@ -18,7 +18,7 @@ public final class SQLRecordEngine: RecordEngine {
     let settings: StoreSettings
     let open: OpenStores
     private let tidying: Task<Void, Never>
-    /// The places requested so far; `nil` once the engine is closed.
+    /// The places of the stores requested so far; `nil` once the engine is closed.
     let stores = Mutex<[StoreKey: StorePlace]?>([:])
     /// Containers being deleted or renamed, which can't be opened meanwhile. Access only while holding the lock of
     /// ``stores``.
@@ -44,13 +44,13 @@ public final class SQLRecordEngine: RecordEngine {
             logger: logger, clock: clock)
     }
 
-    /// Opens a database of PostgreSQL and makes the table of its stores if it is missing. Blocks on the network.
+    /// Opens a PostgreSQL database, and creates the table of its stores if it is missing. Blocks on the network.
     /// - Parameters:
-    /// - address: a URI such as `postgres://user@host/database`, or a connection string of libpq. Without a password,
-    ///   libpq takes it from `PGPASSWORD` or its password file.
-    /// - folder: the data folder, which has what is not a record. Processes with the same database share it; it is
-    ///   locked against others.
-    /// - isAlone: `true` to keep other processes out, to move stores.
+    ///   - address: a URI such as `postgres://user@host/database`, or a connection string of libpq. If it contains no
+    ///     password, libpq uses `PGPASSWORD` or its password file.
+    ///   - folder: the data folder with everything that is not a record. Processes that serve the same database share
+    ///     it; it is locked against others.
+    ///   - isAlone: `true` to exclude other processes, which is necessary for moving stores.
     /// - Throws: ``DatabaseUnavailable`` if the database can't be connected to, ``DataFolderInUse``, or a file system
     ///   error.
     public convenience init(
@@ -133,11 +133,11 @@ public final class SQLRecordEngine: RecordEngine {
 
     /// Drops empty places, so that requests for nonexistent containers can't fill the memory.
     private func forgetSome(of stores: inout [StoreKey: StorePlace]?) {
-        // Taken out of the optional, so that the references below can be unique.
+        // Taken out of the optional, so that the references below are unique.
         guard stores.map({ $0.count >= open.limits.places }) == true, var places = stores.take() else { return }
         defer { stores = places }
         let forgettable = places.compactMap { $0.value.isForgettable ? $0.key : nil }
-        // A place that a request still holds must stay. A second place would open the file with a second writer.
+        // A place that a request is using must stay. A second place would open the file with a second writer.
         for key in forgettable where isKnownUniquelyReferenced(&places[key]) { places[key] = nil }
     }
 
@@ -147,8 +147,8 @@ public final class SQLRecordEngine: RecordEngine {
         try await ask("The containers can't be listed") { try $0.containers().sorted() }
     }
 
-    /// Asks the home for something that is not about one store.
-    /// - Parameter failure: what is said if the database fails, such as `The containers can't be listed`.
+    /// Runs an operation of the location that does not concern a single store.
+    /// - Parameter failure: the start of the error message, such as `The containers can't be listed`.
     /// - Throws: `RecordError` for an error of the database, which is logged.
     func ask<Value: Sendable>(_ failure: String, _ question: @escaping @Sendable (any StoreLocation) throws -> Value)
         async throws -> Value
@@ -254,8 +254,8 @@ extension SQLRecordEngine {
         try await move([container, name], "\(container) can't be renamed") { try $0.rename(container, to: name) }
     }
 
-    /// Closes the containers' stores and keeps them closed while `body` moves them.
-    /// - Parameter failure: what is said if the database fails.
+    /// Closes the containers' stores and keeps them closed while `body` moves or deletes them.
+    /// - Parameter failure: the start of the error message if the database fails.
     private func move(
         _ containers: Set<ContainerID>, _ failure: String,
         _ body: @escaping @Sendable (any StoreLocation) throws -> Void

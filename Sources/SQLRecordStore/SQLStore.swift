@@ -22,7 +22,7 @@ final class SQLStore: Sendable {
     private let purging = Mutex<Task<Void, Never>?>(nil)
     /// Number of running sweeps and purges.
     private let upkeep = Atomic<Int>(0)
-    /// True if this process does the store's background work, as far as known.
+    /// True if this process did the store's background work when last checked.
     private let isKeeper: Atomic<Bool>
     /// The state of the sweep task.
     private let sweepTurns = Mutex(SweepTurns())
@@ -34,7 +34,7 @@ final class SQLStore: Sendable {
 
     /// Time between two purges of expired deletions and versions.
     private static let purgeInterval = Duration.seconds(3600)
-    /// How long a process waits for the one that does the background work, which may have ended.
+    /// Time to wait for the process that does the background work, because it may have ended.
     private static let patienceForOthers = Duration.seconds(1)
 
     /// Opens an existing file and migrates its tables. Blocks on the disk.
@@ -137,7 +137,7 @@ final class SQLStore: Sendable {
 
     // MARK: Reading and writing
 
-    /// Reads for the store's own background work.
+    /// Reads for background work of the store itself.
     /// - Throws: `RecordError` TRY_AGAIN_LATER if the store is closed.
     func read<Value: Sendable>(_ body: (SQLConnection, SchemaCatalog) throws -> Value) async throws -> Value {
         guard reader.gate.tryEnter() else { throw RecordError.storeClosed }
@@ -153,6 +153,7 @@ final class SQLStore: Sendable {
         return try await reader.readAtLength(for: purpose, body)
     }
 
+    /// Runs a write and returns once it is on disk.
     /// - Parameters:
     ///   - isAlone: `true` to commit it without other writes, as large writes require.
     ///   - isBatch: `true` for a batch of records, which reads neither counts nor positions of zones.
@@ -182,12 +183,13 @@ final class SQLStore: Sendable {
     /// True if other processes may have the store open.
     var isShared: Bool { connections.epoch != nil }
 
-    /// True if this process does the store's background work. Becomes true when the process that did it ends.
+    /// True if this process does the store's background work. It takes over when the process that did the work has
+    /// ended.
     func keepsUp() async throws -> Bool {
         if isKeeper.load(ordering: .relaxed) { return true }
         let isKeeper = try await write { [connections] db, state in
             let isKeeper = try connections.keepsUp(db)
-            // Nothing to commit, and nothing that others must hear of.
+            // The write is rolled back, because there is nothing to commit and no reason to notify other processes.
             if !isKeeper { state.isRefused = true }
             return isKeeper
         }
@@ -195,14 +197,14 @@ final class SQLStore: Sendable {
         return isKeeper
     }
 
-    /// Another process has committed: there may be work, or an index may be complete.
+    /// Called after a commit of another process: there may be background work, or an index may be complete.
     private func hear() {
         indexing.signals.send()
         cascading.signals.send()
         if isKeeper.load(ordering: .relaxed) { sweep() }
     }
 
-    /// How often values were removed from records without a new position.
+    /// Number of times that values were removed from records without a new position.
     var strips: Int { writer.present.strips }
 
     /// Number of writes processed so far.
@@ -226,7 +228,7 @@ final class SQLStore: Sendable {
         let before = indexing.failures.mapValues(\.count)
         var toldBefore: [Int64: Int]?
         while true {
-            // Another process that builds it tells why it can't.
+            // If another process builds the index, it stores the reason why it can't continue.
             let (isLeft, told) = try await read { [isElsewhere = !isKeeper.load(ordering: .relaxed)] db, catalog in
                 (
                     catalog.works.contains { works.contains($0.id) && $0.phase != .removing },
@@ -255,7 +257,7 @@ final class SQLStore: Sendable {
 
     // MARK: Upkeep
 
-    /// Removes expired deletions and earlier versions regularly while the store is open.
+    /// Regularly removes expired deletions and earlier versions while the store is open.
     private func purgeOld(deletionsKept lifetime: Duration?, beginsNow: Bool) {
         let task = Task.detached(priority: .low) { [weak self] in
             var isDue = beginsNow
@@ -263,7 +265,7 @@ final class SQLStore: Sendable {
                 do {
                     if isDue, try await self?.keepsUp() ?? false { try await self?.purgeOnce(deletionsKept: lifetime) }
                 } catch {
-                    // Retried after the next interval.
+                    // The purge is repeated after the next interval.
                     self?.logUpkeep("Old deletions and versions are kept for now", error)
                 }
                 isDue = true
@@ -281,7 +283,7 @@ final class SQLStore: Sendable {
         return try JournalRows.isLong(limits, before: oldestKept(limits, at: now), db)
     }
 
-    /// If no versions are kept, all existing ones are expired.
+    /// The time before which replaced versions expire. If no versions are kept, all existing ones expire.
     private static func oldestKept(_ limits: JournalLimits, at now: Timestamp) -> Timestamp {
         limits.isOff ? Timestamp(milliseconds: .max) : limits.oldest(at: now)
     }
@@ -356,14 +358,14 @@ extension SQLStore.SweepTurns {
     }
 }
 
-/// Thrown by a step of background work that another process does.
+/// Thrown by a step of background work if another process does this work.
 struct UpkeepElsewhere: Error {}
 
 extension RecordError {
     static let storeClosed = RecordError(.tryAgainLater, "The store is closed", retryAfter: 1)
 }
 
-// MARK: - Operations one at a time
+// MARK: - Serial queue
 
 /// Runs operations one at a time, in the order of the calls. An operation continues even if its caller is cancelled.
 final class SerialQueue: Sendable {

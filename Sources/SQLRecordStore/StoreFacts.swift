@@ -66,7 +66,7 @@ struct StoreFacts: Sendable {
         return key
     }
 
-    /// The number of days stored in the file for keeping earlier versions.
+    /// The journal limits, with the number of days stored in the file.
     private static func journalLimits(_ db: SQLConnection) throws -> JournalLimits {
         guard let days = try FactRows.number("journalDays", db) else { return .standard }
         return JournalLimits(days: Int(clamping: days))
@@ -83,7 +83,8 @@ struct StoreFacts: Sendable {
         try db.run("INSERT INTO incarnations (number, after) VALUES (?, 0)", [Int64(keys.epoch)])
     }
 
-    /// Adds what older files lack, and stores the journal setting. Usually there is nothing to write.
+    /// Adds rows that files of earlier versions lack, and stores the journal setting. Usually there is nothing to
+    /// write.
     static func complete(_ connections: any WritableConnections, journal: JournalLimits?, at now: Timestamp) throws {
         let (names, days, hasFormerShares) = try connections.read { db in
             (
@@ -106,14 +107,14 @@ struct StoreFacts: Sendable {
 
 // MARK: - Rows
 
-/// Rows of `facts`: what a store has one of, by name. Their values have no type of their own.
+/// Rows of the table `facts`: single values of a store, by name. The values have no declared type.
 enum FactRows {
     static func value(_ name: String, _ db: SQLConnection) throws -> SQLValue? {
         try SQLValue.fetchOne(db, sql: "SELECT value FROM facts WHERE name = ?", [name])
     }
 
-    /// - Returns: `nil` if there is no such fact.
-    /// - Throws: ``DamagedRow`` if it is not a whole number.
+    /// - Returns: `nil` if the fact does not exist.
+    /// - Throws: ``DamagedRow`` if its value is not a whole number.
     static func number(_ name: String, _ db: SQLConnection) throws -> Int64? {
         switch try value(name, db) {
         case nil: nil
@@ -122,7 +123,7 @@ enum FactRows {
         }
     }
 
-    /// - Throws: ``DamagedRow`` if it is not bytes.
+    /// - Throws: ``DamagedRow`` if the value is not bytes.
     static func bytes(_ name: String, _ db: SQLConnection) throws -> [UInt8]? {
         switch try value(name, db) {
         case nil: nil
@@ -142,8 +143,8 @@ enum FactRows {
 
 /// One opening of a file, with the epoch of the positions assigned during it.
 ///
-/// The epoch is written with the first save. A file that is only read stays unchanged and can be read on a full disk.
-/// A store closed for inactivity keeps its epoch when it is reopened, unless the file was replaced.
+/// The epoch is written with the first save. A file that is only read remains unchanged, and can be read even if the
+/// disk is full. A store closed for inactivity keeps its epoch when it is opened again, unless the file was replaced.
 struct StoreOpening: Sendable, Equatable {
     /// The epochs in the file. The last one is open.
     private(set) var stored: [Epoch]
@@ -153,7 +154,7 @@ struct StoreOpening: Sendable, Equatable {
     /// The last assigned position.
     private(set) var position: Int64
 
-    /// - Parameter epoch: the epoch of all processes; `nil` if each opening has its own.
+    /// - Parameter epoch: the epoch shared by all processes; `nil` if each opening has its own.
     init(_ facts: StoreFacts, continuing last: StoreOpening?, epoch: UInt32? = nil) {
         stored = facts.epochs
         position = facts.position
@@ -191,11 +192,11 @@ struct StoreOpening: Sendable, Equatable {
     static func begin(_ current: Epoch, _ db: SQLConnection) throws {
         try db.run("UPDATE incarnations SET through = ? WHERE through IS NULL", [current.after])
         try db.run("INSERT INTO incarnations (number, after) VALUES (?, ?)", [Int64(current.number), current.after])
-        // Work after the last stored place is lost and is done again.
+        // Index work after the last stored place is lost, and is repeated.
         try db.run("UPDATE indexWork SET done = doneThere WHERE phase = \(IndexWork.Phase.building.rawValue)")
     }
 
-    /// Begins the epoch of all processes, unless one of them has.
+    /// Begins the epoch shared by all processes, unless another process has begun it.
     static func begin(_ epoch: UInt32, of connections: any WritableConnections) throws {
         let hasBegun = { (db: SQLConnection) in
             try Int64.fetchOne(db, sql: "SELECT number FROM incarnations WHERE through IS NULL") == Int64(epoch)
@@ -211,7 +212,7 @@ struct StoreOpening: Sendable, Equatable {
         }
     }
 
-    /// The opening as it is when the store is closed.
+    /// The state of the opening when the store is closed.
     func closed(at position: Int64, isBegun: Bool) -> StoreOpening {
         var closed = self
         closed.position = position
@@ -227,7 +228,7 @@ struct StoreOpening: Sendable, Equatable {
 /// A container can be read before anything is saved in it. Tokens from such a read must stay valid after the first
 /// save, so the keys are needed before the file exists. They are derived from a secret of this process, so that
 /// containers that are only read need no storage. After a restart such tokens are invalid unless a file was created.
-/// Processes with a common database have a common secret there.
+/// Processes that share a database also share the secret, which is stored there.
 final class NewStoreKeys: Sendable {
     struct Keys: Sendable {
         let tokens: [UInt8]
@@ -274,7 +275,7 @@ final class NewStoreKeys: Sendable {
 struct UserNumbers: Sendable {
     private var numbers: [Name: Int64]
     private var taken: Set<Int64>
-    /// Users who called since the engine was created but saved nothing yet, by their future number.
+    /// Users who called since the engine was created but have saved nothing yet, by their future number.
     private(set) var visitors: [Int64: Name]
     /// Maximum number of remembered visitors.
     private static let visitorLimit = 10_000
@@ -322,8 +323,8 @@ struct UserNumbers: Sendable {
         return number
     }
 
-    /// Hashes the name to 32 bits, which is what tokens have room for. On the rare collision the later user gets the
-    /// next free number.
+    /// Hashes the name to 32 bits, the size of the number in tokens. If two names have the same hash, the later user
+    /// gets the next free number.
     private static func proposal(for name: Name) -> Int64 {
         let hash = FNV1a(name.utf8).value
         return max(1, Int64((hash >> 32 ^ hash) & 0xffff_ffff))

@@ -16,7 +16,7 @@ extension StorePlace {
             let isThere = try await DiskThreads.run { [key, settings] in try settings.home.holds(key) }
             if isThere || makes { try await open.admit(self) }
             let phase = try await DiskThreads.run { [self] in try openNow(makes: makes, continuing: last) }
-            // The container may be another one of the same name.
+            // The container may have been deleted and created again.
             subscriptionIndex.forget()
             state.withLock { state in
                 state.phase = phase
@@ -31,9 +31,9 @@ extension StorePlace {
             let refusal =
                 error as? RecordError ?? problem?.refusal
                 ?? RecordError(.internalError, "\(key) can't be opened: \(StoreProblem.words(for: error))")
-            // Too many open stores is not a problem of the file.
+            // The limit on open stores is not a problem of the file.
             let isTrouble = refusal.code == .internalError
-            // The reason does not say why a connection failed.
+            // The reason for clients does not contain the cause of a failed connection.
             if isTrouble || (error as? SQLError)?.isForLog == true, messages.isNew(problem?.details ?? refusal.reason) {
                 settings.logger.error("\(refusal.reason)", metadata: problem.map { ["details": "\($0.details)"] })
             }
@@ -53,7 +53,7 @@ extension StorePlace {
         if try !settings.home.holds(key) {
             guard makes else { return .absent(try StoreReader(of: key, keys, settings)) }
             do {
-                // Another process may make it at the same time, with the same keys.
+                // Another process may be creating the store at the same time, with the same keys.
                 _ = try settings.home.make(key) { try StoreFacts.fill($0, keys) }
             } catch
                 where StoreProblem.isOfWriting(error) || (error as? POSIXError)?.code == .ENOSPC
@@ -73,7 +73,7 @@ extension StorePlace {
                 tell("\(key) is open for reading alone: \(StoreProblem.details(of: error))", .warning)
                 return .readOnly(store)
             } catch let another {
-                // The first error is the cause.
+                // The first error is the cause and is reported.
                 tell("\(key) can't be opened for reading alone: \(StoreProblem.details(of: another))", .error)
                 throw error
             }
@@ -123,7 +123,7 @@ extension StorePlace {
         let damage = phase.reader?.damage
         state.withLock { state in
             state.last = last ?? state.last
-            // Kept until the file is opened again.
+            // The problem is remembered until the file is opened again.
             state.trouble = state.trouble ?? damage
         }
     }
@@ -165,7 +165,7 @@ final class OpenStores: Sendable {
         /// File handles for everything else: connections, asset files, accounts.
         static let reserve = 64
 
-        /// Derives the limit from the system's limit on open files. Half of it is left for connections and asset
+        /// Derives the limit from the system's limit on open files. Half of it is reserved for connections and asset
         /// files.
         init(openFiles: Int = OpenFiles.limit, handlesPerStore: Int) {
             all = max(2, (openFiles / 2 - Self.reserve / 2) / handlesPerStore)
@@ -191,7 +191,7 @@ final class OpenStores: Sendable {
     /// - Throws: `RecordError` TRY_AGAIN_LATER if the maximum number of stores is in use.
     func admit(_ place: StorePlace) async throws {
         for _ in 0..<Self.tries {
-            // Waiting stores are not counted. Otherwise many concurrent openings could block each other.
+            // Openings that wait here are not counted. Otherwise many concurrent openings could block each other.
             let isIn = enter(place)
             let hasClosed = await closeUnused(besides: place)
             if isIn { return }

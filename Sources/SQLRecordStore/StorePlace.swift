@@ -4,13 +4,13 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// The place of a container and environment. It exists as long as the engine. Its file is opened on demand and closed
-/// when idle.
+/// Represents a container and environment for the lifetime of the engine. The store's file is opened on demand and
+/// closed when idle.
 final class StorePlace: Sendable {
     let key: StoreKey
     let queries = QueryLog(since: Timestamp.now())
     let subscriptionIndex = LatestSubscriptionIndex()
-    /// Sent after each commit. Survives closing and reopening.
+    /// Sent after each commit. The same object is used when the store is closed and opened again.
     let signals = Signals()
     var clock: @Sendable () -> Timestamp { settings.clock }
     /// Maximum number of cascaded deletions in the transaction of a request.
@@ -59,7 +59,7 @@ final class StorePlace: Sendable {
         var users = UserNumbers()
         /// Time of the last attempt to reopen a read-only store, on the clock of ``StorePlace/now``.
         var lastRetry: Int64?
-        /// The last reader. Its keys stay usable while the store is closed.
+        /// The latest reader. Its keys remain usable while the store is closed.
         var reader: StoreReader?
         /// The reason why the store could not be opened.
         var trouble: StoreOutage?
@@ -162,9 +162,9 @@ extension StorePlace {
         state.withLock { if case .open(let store) = $0.phase { store } else { nil } }
     }
 
-    // MARK: Coming in
+    // MARK: Opening
 
-    /// Opens the store, or finds that there is no file. Afterwards keys and users are known.
+    /// Opens the store, or determines that it has no file. Afterwards keys and users are known.
     func prepare() async throws {
         try await enter().gate.exit()
     }
@@ -243,7 +243,7 @@ extension StorePlace {
         }
     }
 
-    /// Opens a store again that is no longer what was opened.
+    /// Opens a store again, because another process has changed or replaced it.
     private func reopen(_ state: inout State, makes: Bool) -> Task<Void, any Error> {
         let phase = state.phase
         return change(&state) { place in
@@ -266,7 +266,7 @@ extension StorePlace {
         }
     }
 
-    /// True if a store was created externally where there was none.
+    /// True if another process created a store where none existed.
     private func hasAppeared() async -> Bool {
         await (try? DiskThreads.run { [home = settings.home, key] in try home.holds(key) }) ?? true
     }
@@ -283,7 +283,8 @@ extension StorePlace {
 // Information that does not require opening the file.
 
 extension StorePlace {
-    /// Ask for it within a read or write: before that, the store may be another one, with another epoch.
+    /// The token codec. Read it only within a read or write: before that, the store may be replaced by another one
+    /// with another epoch.
     var codec: TokenCodec { get throws { try lastReader.codec } }
     var assetTickets: AssetTickets { get throws { try lastReader.assetTickets } }
     var journalLimits: JournalLimits { get throws { try lastReader.journalLimits } }
@@ -298,7 +299,7 @@ extension StorePlace {
         }
     }
 
-    /// Remembers a user in memory only, or learns the number that another process has given.
+    /// Remembers a user in memory only, or reads the number that another process assigned.
     func register(_ name: Name) async throws {
         while isShared, knownNumber(of: name) == nil {
             let number = userNumber(of: name)
@@ -310,7 +311,7 @@ extension StorePlace {
                     (Name(try row.value("name", in: "users") as String), try row.value("number", in: "users") as Int64)
                 }
             }
-            // If another user has the number, this one has the next.
+            // If another user has the number, this user gets the next one.
             let isNew = state.withLock { state in
                 defer { for (name, number) in rows { state.users.note(number, of: name) } }
                 return rows.contains { state.users.knownNumber(of: $0.0) == nil }

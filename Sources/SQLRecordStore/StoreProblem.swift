@@ -44,7 +44,7 @@ struct StoreProblem {
         RecordError(.tryAgainLater, "The database does not answer (\(words)); try again", retryAfter: 1)
     }
 
-    /// The error of a task that is not about one store.
+    /// The error of an operation that does not concern a single store.
     /// - Parameters:
     ///   - task: what failed, such as `The containers can't be listed`.
     ///   - words: a description of the error.
@@ -97,9 +97,9 @@ extension RecordError {
         .quotaExceeded, "The disk is full; nothing was saved. Free some space and save again")
 }
 
-// MARK: - Trouble of a store
+// MARK: - Outage of a store
 
-/// Why a store can't be opened or read, and since when.
+/// The reason why a store can't be opened or read, and the time when that began.
 struct StoreOutage: Sendable, Equatable {
     let reason: RecordError
     let since: Timestamp
@@ -115,7 +115,7 @@ struct StoreOutage: Sendable, Equatable {
 /// Reports an invalid value in a row of a damaged file. It is thrown instead of trapping, because no file content may
 /// crash the process.
 struct DamagedRow: Error, CustomStringConvertible {
-    /// Table, column and what is wrong, without the value.
+    /// The table, the column and the problem, without the value.
     let description: String
 
     /// - Parameter problem: the predicate of a sentence whose subject is the table.

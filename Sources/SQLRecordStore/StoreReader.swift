@@ -4,7 +4,7 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// The read side of an open store, writable or not.
+/// The read side of an open store, whether or not the store can be written.
 final class StoreReader: Sendable {
     /// Number of short reads after which the task yields.
     private static let readsInTurn = 8
@@ -112,13 +112,13 @@ final class StoreReader: Sendable {
         return problem.refusal
     }
 
-    /// Seals new tokens with another key from now on.
+    /// Uses another key for new tokens from now on. Tokens with the previous key expire.
     func retireTokens(for seal: TokenSeal) { tokens.withLock { $0.retire(for: seal) } }
 }
 
 // MARK: - Gate
 
-/// Admits requests until a store is closed, and lets the closing task wait for active ones.
+/// Admits requests until a store is closed, and lets the closing task wait for the active ones.
 ///
 /// GRDB's pool may be used concurrently, but must not be closed while it is in use.
 final class ReadGate: Sendable {
@@ -157,7 +157,7 @@ final class ReadGate: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Admits no further requests and returns when no one is inside. Does not block a thread.
+    /// Admits no further requests and returns when none is active. Does not block a thread.
     func shut() async {
         await withCheckedContinuation { continuation in
             let isEmpty = state.withLock { state in
@@ -233,7 +233,7 @@ final class LatestCatalog: Sendable {
     }
 }
 
-// MARK: - Stores that take no saves
+// MARK: - Read-only stores
 
 /// A store that can't be written to, because the disk is full or read-only. Its data can still be read.
 final class ReadOnlyStore: Sendable {

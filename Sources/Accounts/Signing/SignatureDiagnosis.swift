@@ -39,7 +39,7 @@ struct SignatureDiagnosis {
             date: request.date, bodyHash: RequestSignature.bodyHash(request.body), target: request.target)
         self.right = right
         signedBodyHash = text.signature.flatMap { signature in
-            // For a request without a body clients sign the hash of no bytes or an empty string. CloudKit accepts
+            // For a request without a body, clients sign the hash of zero bytes or an empty string. CloudKit accepts
             // both.
             ([right.bodyHash] + (request.body.isEmpty ? [""] : [])).first { hash in
                 right.changed(by: .bodyHash(hash)).isSigned(signature, by: publicKey)
@@ -370,7 +370,7 @@ struct SignatureTrials {
 }
 
 extension SignatureVariation {
-    /// True if both variations change the same part and can't be combined.
+    /// True if both variations change the same part, so that they can't be combined.
     fileprivate func isSameThing(as other: SignatureVariation) -> Bool {
         switch (change, other.change) {
         case (.date, .date), (.bodyHash, .bodyHash), (.target, .target), (.layout, .layout), (.digest, .digest),

@@ -222,7 +222,7 @@ struct SignatureMemory {
 }
 
 /// Limits diagnoses, which take some milliseconds each, so that strangers can't overload the server. Each key has a
-/// budget, so that one client's mistakes don't affect others, and all together have one.
+/// budget, so that one client's mistakes don't affect others. A further budget limits all keys together.
 struct DiagnosisBudgets {
     /// Diagnoses per key and in total, both as burst size and per second.
     static let (limitOfKey, limit) = (5, 10)

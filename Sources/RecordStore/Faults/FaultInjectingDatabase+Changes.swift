@@ -23,7 +23,7 @@ extension FaultInjectingDatabase {
         return page
     }
 
-    /// For a token within a pull with injected faults, explains the engine token that the pull continues from.
+    /// For a token of a pull with injected faults, explains the engine's token from which the pull continues.
     func explain(_ token: ChangeToken) async throws -> TokenExplanation {
         try require(.explainTokens)
         guard let token = FaultToken.engineToken(of: token) else {
@@ -48,7 +48,7 @@ extension FaultInjectingDatabase {
             return try await orderedPage(request)
         }
         guard shapes(.emptyPages, reach) else { return try await orderedPage(request) }
-        // In a stream only the first page reports the faults, so this one is noted with it.
+        // Only the first page of a stream reports the faults, so this fault is noted with it.
         _ = shapes(.childrenFirst, reach)
         // An error that the next page would cause must occur with the empty page too.
         let page = try await base.zoneChanges(
@@ -61,7 +61,7 @@ extension FaultInjectingDatabase {
             moreComing: true)
     }
 
-    /// A page with children before parents, if the fault is on, or was on when the pull began.
+    /// A page with children before parents, if the fault is on or was on when the pull began.
     private func orderedPage(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
         var request = request
         if case .inOrderedPull(let number, let index, let since)? = request.since.flatMap({ FaultToken($0) }) {
@@ -218,15 +218,16 @@ enum FaultToken {
     }
 }
 
-// MARK: - Held pulls
+// MARK: - Pulls in memory
 
-/// Pulls that were read completely in order to be reordered, held until clients have fetched their pages.
+/// Pulls that were read completely in order to be reordered. They are kept in memory until clients have fetched their
+/// pages.
 ///
-/// If a pull is no longer held (because of newer ones or a restart), it starts again at its beginning: the client
-/// gets some changes twice but misses none. A first pull can't be restarted this way, because deletions of records
-/// already delivered would be left out. Its token expires.
+/// If a pull is no longer kept (because of newer ones or a restart), it starts again at its beginning: the client gets
+/// some changes twice but misses none. A first pull can't be restarted this way, because deletions of records already
+/// delivered would be left out. Its token expires instead.
 final class OrderedPulls: Sendable {
-    /// Maximum number of pulls held and their total size in bytes. The least recently used ones are dropped.
+    /// Maximum number of pulls kept and their maximum total size in bytes. The least recently used ones are dropped.
     private static let limit = 256
     private static let totalByteLimit = 64 << 20
 
@@ -256,7 +257,7 @@ final class OrderedPulls: Sendable {
     }
 
     private struct State {
-        /// The most recently used one is last.
+        /// Ordered by last use, the most recently used pull last.
         var held: [Held] = []
         var bytes = 0
     }
@@ -345,7 +346,7 @@ struct ChildrenFirst {
     private mutating func run() -> [RecordChange] {
         var ordered: [RecordChange] = []
         ordered.reserveCapacity(changes.count)
-        // Nothing depends on free changes any more; only plain references depend on almost free ones.
+        // No remaining record depends on free changes; only plain references depend on almost free ones.
         var free = changes.indices.filter { strongPending[$0] == 0 && weakPending[$0] == 0 }[...]
         var almostFree = changes.indices.filter { strongPending[$0] == 0 && weakPending[$0] > 0 }[...]
         var rest = changes.indices

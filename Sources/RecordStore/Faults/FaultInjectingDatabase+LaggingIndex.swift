@@ -31,7 +31,7 @@ extension FaultInjectingDatabase {
         let changed = zip(images, outcomes).compactMap { image, outcome in
             if case .success = outcome { image } else { nil }
         }
-        // If the fault was turned off meanwhile, previous versions are no longer needed.
+        // If the fault was turned off meanwhile, the previous versions are not needed.
         let zoneIDs = request.operations.map { $0.zoneID ?? request.zoneID }
         guard injects(.laggingIndex, .zones(zoneIDs)) else { return outcomes }
         faults.saves.add(
@@ -42,8 +42,8 @@ extension FaultInjectingDatabase {
 
     // MARK: Querying
 
-    /// A page as the index knew it some seconds ago: without records saved since, and with their previous versions as
-    /// far as they are kept.
+    /// A page according to an index that lags behind: without records saved in the last seconds, and with their
+    /// previous versions as far as they are kept.
     func laggingPage(_ request: QueryRequest) async throws -> QueryPage {
         let horizon = horizon
         guard !faults.saves.isEmpty(since: horizon), let past = try await past(of: request, at: horizon) else {
@@ -62,7 +62,7 @@ extension FaultInjectingDatabase {
             let queried = try QueriedRecord(record, for: query)
             let item = QueryItem(record: record, place: query.place(of: queried))
             if isIn { return item }
-            // A version that was itself too recent was not indexed yet either.
+            // A previous version that is itself too recent had not been indexed yet either.
             guard record.modified.timestamp <= horizon, record.recordType == query.recordType, query.matches(queried),
                 begin.map({ query.precedes($0, item.place) }) ?? true,
                 end.map({ !query.precedes($0, item.place) }) ?? true
@@ -171,7 +171,7 @@ final class RecentSaves: Sendable {
     struct Place: Sendable, Hashable {
         let container: ContainerID
         let environment: Environment
-        /// Includes the owner.
+        /// Contains the owner.
         let zoneID: ZoneID
     }
 
@@ -185,7 +185,7 @@ final class RecentSaves: Sendable {
     }
 
     private struct State {
-        /// The oldest first.
+        /// Ordered by time, the oldest first.
         var entries: [Entry] = []
         var bytes = 0
 

@@ -56,7 +56,7 @@ struct FaultInjectingDatabase: ForwardingDatabase {
         return true
     }
 
-    /// The items of a batch that must fail. A batch that is too small for one counts as no request.
+    /// The items of a batch that must fail. A batch with too few items for a failure does not count as a request.
     private func failingItems(of count: Int, _ reach: FaultArea.Reach) -> FailingItems? {
         if scope?.isExempt == true { return nil }
         let fault = InjectedFault.partialFailure
@@ -85,7 +85,7 @@ struct FaultInjectingDatabase: ForwardingDatabase {
         let isAtomic = request.atomic && !zoneIDs.contains { $0.isDefault } && address.scope != .public
         let refused = refusals(of: request.operations, atomic: isAtomic, reach)
         if refused.isEmpty { return try await saving(request, reach) }
-        // As with real errors: in an atomic batch the others fail with them.
+        // As with real errors, the other items of an atomic batch fail too.
         if isAtomic {
             let others = RecordError(known: .atomicFailure)
             return request.operations.indices.map { .failure(refused[$0] ?? others) }

@@ -25,8 +25,8 @@ public final class FaultInjection: Sendable {
     public var isIdle: Bool { state.withLock { $0.isEmpty } }
 
     /// Turns a fault on. If it is already on in the same area, its count starts again.
-    /// - Throws: `RecordError` BAD_REQUEST for a one-time fault, for a user that the fault does not take, and if
-    ///   ``limit`` is reached.
+    /// - Throws: `RecordError` BAD_REQUEST for a one-time fault, for an area with a user if the fault does not affect
+    ///   notifications, and if ``limit`` is reached.
     public func start(_ setting: FaultSetting, in area: FaultArea = .everywhere) throws {
         guard setting.fault.kind != .act else {
             throw RecordError(.badRequest, "'\(setting.fault.rawValue)' is a one-time event and can't be started")
@@ -49,8 +49,8 @@ public final class FaultInjection: Sendable {
 
     /// Turns faults off.
     /// - Parameters:
-    /// - fault: `nil` for all.
-    /// - area: exactly this area; `nil` for all areas.
+    ///   - fault: the fault; `nil` for all faults.
+    ///   - area: exactly this area; `nil` for all areas.
     /// - Returns: the number of faults that were on.
     @discardableResult
     public func stop(_ fault: InjectedFault? = nil, in area: FaultArea? = nil) -> Int {
@@ -70,8 +70,8 @@ public final class FaultInjection: Sendable {
         state.withLock { state in state.contains { $0.fault == fault && covers($0.area) } }
     }
 
-    /// Counts a request to fail. After the last one the fault is turned off.
-    /// - Returns: the fault that the request must fail with; `nil` if none is on for it.
+    /// Counts a request that must fail. After the last one the fault is turned off.
+    /// - Returns: the fault with which the request must fail; `nil` if none is on for it.
     public func take(_ fault: InjectedFault, where covers: (ActiveFault) -> Bool) -> ActiveFault? {
         state.withLock { state in
             guard let index = state.firstIndex(where: { $0.fault == fault && covers($0) }) else { return nil }
@@ -89,7 +89,7 @@ public struct ActiveFault: Sendable, Hashable {
     public let area: FaultArea
     /// Number of requests still to fail; `nil` for faults of another kind.
     public internal(set) var remaining: Int?
-    /// The items that fail, for `partial-failure`; `nil` for the others.
+    /// The items that fail, for `partial-failure`; `nil` for other faults.
     public let items: FailingItems?
     public let since: Timestamp
 
@@ -111,7 +111,7 @@ public struct FaultArea: Sendable, Hashable {
     public var container: ContainerID?
     public var environment: Environment?
     public var scope: DatabaseScope?
-    /// The zone; without an owner, zones of this name of all owners.
+    /// The zone. If it has no owner, it matches zones of this name of all owners.
     public var zoneID: ZoneID?
     /// The user whose devices are notified. Only for faults of notifications.
     public var user: Name?
@@ -127,7 +127,7 @@ public struct FaultArea: Sendable, Hashable {
         self.user = user
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST for a part that the fault does not take.
+    /// - Throws: `RecordError` BAD_REQUEST if the fault can't be limited to a part of this area.
     public func check(for fault: InjectedFault) throws(RecordError) {
         if user != nil, !fault.shapesNotifications {
             throw RecordError(
@@ -195,7 +195,7 @@ extension FaultArea: CustomStringConvertible {
 
 /// Faults requested by one request in addition to those that are on, and the faults that affected its response.
 public final class RequestFaults: Sendable {
-    /// The scope of the current request.
+    /// The faults of the current request.
     @TaskLocal public static var current: RequestFaults?
 
     /// Faults requested by the request itself.

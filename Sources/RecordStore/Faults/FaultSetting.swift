@@ -9,14 +9,14 @@ public struct FaultSetting: Sendable, Hashable, CustomStringConvertible {
     public let fault: InjectedFault
     /// Number of requests to fail; `nil` for faults of another kind.
     public let count: Int?
-    /// The items that fail, for `partial-failure`; `nil` for the others.
+    /// The items that fail, for `partial-failure`; `nil` for other faults.
     public let items: FailingItems?
 
     /// - Parameters:
     ///   - count: number of requests to fail; `nil` means one, for faults that fail requests.
-    ///   - every: of `partial-failure`, see ``FailingItems``; `nil` for 2.
-    ///   - code: of `partial-failure`, a `serverErrorCode`; `nil` for CONFLICT.
-    /// - Throws: `RecordError` BAD_REQUEST if a value is out of range, or the fault takes none.
+    ///   - every: for `partial-failure`, see ``FailingItems``; `nil` means 2.
+    ///   - code: for `partial-failure`, a `serverErrorCode`; `nil` means CONFLICT.
+    /// - Throws: `RecordError` BAD_REQUEST if a value is out of range, or the fault takes no such value.
     public init(_ fault: InjectedFault, count: Int? = nil, every: Int? = nil, code: String? = nil) throws {
         if every != nil || code != nil, fault != .partialFailure {
             throw RecordError(
@@ -87,9 +87,9 @@ public struct FaultSetting: Sendable, Hashable, CustomStringConvertible {
 
 // MARK: - Failing items
 
-/// The items of a `records/modify` that `partial-failure` refuses: every n-th one, all with the same code.
+/// The items of a `records/modify` request that `partial-failure` makes fail: every n-th one, all with the same code.
 public struct FailingItems: Sendable, Hashable, CustomStringConvertible {
-    /// The codes that one item can fail with.
+    /// The codes with which one item can fail.
     public enum Code: String, Sendable, Hashable, CaseIterable {
         case conflict = "CONFLICT"
         case accessDenied = "ACCESS_DENIED"
@@ -101,7 +101,7 @@ public struct FailingItems: Sendable, Hashable, CustomStringConvertible {
         case tryAgainLater = "TRY_AGAIN_LATER"
         case zoneBusy = "ZONE_BUSY"
 
-        /// The error of an item, in the service's own words where it has some.
+        /// The error of an item, with CloudKit's text where one is known.
         var error: RecordError {
             switch self {
             case .conflict: RecordError(known: .staleTag)
@@ -119,10 +119,11 @@ public struct FailingItems: Sendable, Hashable, CustomStringConvertible {
 
     /// Every second item, with CONFLICT.
     public static let standard = FailingItems(of: 2, with: .conflict)
-    /// The values of ``every``. A request has at most 200 items.
+    /// The permitted values of ``every``. A request has at most 200 items.
     public static let everyRange = 1...200
 
-    /// 3 for the items 3, 6, 9 and so on of a request. One with fewer items is not affected.
+    /// The interval between failing items: 3 means items 3, 6, 9 and so on of a request. A request with fewer items is
+    /// not affected.
     public let every: Int
     public let code: Code
 

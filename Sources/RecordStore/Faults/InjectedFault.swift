@@ -11,7 +11,7 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
 
     /// Each page of a query or feed has one item.
     case pagesOfOne = "pages-of-one"
-    /// Each page of a query or feed is preceded by an empty page with more to come.
+    /// An empty page that announces more precedes each page of a query or feed.
     case emptyPages = "empty-pages"
     /// A zone's changes deliver records before those they depend on.
     case childrenFirst = "children-first"
@@ -25,9 +25,9 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
     case lateNotifications = "late-notifications"
     /// Notifications are sent twice.
     case doubledNotifications = "doubled-notifications"
-    /// A notification comes before those that wait.
+    /// A notification overtakes those that are waiting.
     case shuffledNotifications = "shuffled-notifications"
-    /// Only one of several notifications waits.
+    /// While a notification is waiting, further ones are dropped.
     case coalescedNotifications = "coalesced-notifications"
     /// A client is notified of its own changes too.
     case ownNotifications = "own-notifications"
@@ -44,7 +44,7 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
     case partialFailure = "partial-failure"
     /// Requests of a user fail with AUTHENTICATION_REQUIRED, and the sign-in is over.
     case signInExpired = "sign-in-expired"
-    /// Downloads of files fail with status 410, and their addresses stay gone.
+    /// Downloads of files fail with status 410, and their addresses remain invalid.
     case assetGone = "asset-gone"
     /// Requests fail with TRY_AGAIN_LATER.
     case tryAgainLater = "try-again-later"
@@ -85,10 +85,10 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Time by which late notifications are late.
+    /// Delay of late notifications.
     public static let notificationDelay: Duration = .seconds(10)
 
-    /// Minimum age of saves that a lagging index knows.
+    /// Minimum age of saves that a lagging index contains.
     public static let indexLag: Duration = .seconds(3)
 
     /// Value of retryAfter in seconds for THROTTLED and ZONE_BUSY.

@@ -5,10 +5,12 @@ public import Records
 /// A file is entered after its bytes are safely on disk, and records can refer only to entered files. It is struck
 /// off before its bytes are removed. So no record ever refers to missing bytes.
 public protocol AssetLedger: Sendable {
-    /// Seals and opens the tickets and receipts of this ledger, with the keys that its store had when it was last used.
+    /// Seals and opens the tickets and receipts of this ledger, with the keys that its store had when it was last
+    /// used.
     var tickets: AssetTickets { get }
 
-    /// The same with the keys that the store has now. Another process may have replaced it since.
+    /// The tickets with the keys that the store has now. They differ from ``tickets`` if another process has replaced
+    /// the store since.
     func presentTickets() async throws -> AssetTickets
 
     /// Enters a file, or extends the time for which an existing one is kept.
@@ -34,14 +36,14 @@ public protocol AssetLedger: Sendable {
 }
 
 extension AssetLedger {
-    // For stores that one process has to itself.
+    // The default for stores that only one process uses.
     public func presentTickets() async throws -> AssetTickets { tickets }
 }
 
 /// A file in the ledger.
 public struct AssetEntry: Sendable, Hashable {
     public var checksum: FileChecksum
-    /// Bytes.
+    /// Size in bytes.
     public var size: Int64
     /// Number of record fields that refer to the file.
     public var useCount: Int
@@ -89,7 +91,7 @@ public struct RecordedAsset: Sendable, Hashable {
 public struct AssetSlot: Sendable, Hashable {
     public var recordType: Name
     public var fieldName: Name
-    /// `nil` for a record that does not exist yet. It is then assigned a name.
+    /// The record's name; `nil` for a record that does not exist yet. A name is then assigned.
     public var recordName: Name?
 
     public init(recordType: Name, fieldName: Name, recordName: Name? = nil) {
@@ -145,7 +147,7 @@ public struct AssetUses: Sendable, Hashable {
 public struct AssetUse: Sendable, Hashable {
     /// True if the record is in the public database.
     public var isPublic: Bool
-    /// Includes the owner.
+    /// Contains the owner.
     public var zoneID: ZoneID
     public var recordName: Name
     public var recordType: Name

@@ -1,6 +1,6 @@
 public import Records
 
-/// Something that not every store can do. Its text completes the sentence "This store can't …".
+/// An operation that not every store supports. The text completes the sentence "This store can't …".
 public enum Capability: String, Sendable, Hashable, CaseIterable {
     // Databases
     case showSchema = "show its schema"
@@ -51,16 +51,16 @@ public enum Capability: String, Sendable, Hashable, CaseIterable {
     public static let ofPublicDatabases = ofDatabases.subtracting([.tellCurrentToken, .keepKeyValues])
 }
 
-/// A part of a store that says what it can do: an engine, or one of its databases.
+/// A part of a store with capabilities: an engine, or one of its databases.
 public protocol Capable: Sendable {
-    /// The capabilities at this moment. They can differ from database to database.
+    /// The present capabilities. They can differ between databases.
     ///
-    /// A call that needs any other capability throws ``unable(_:)``, or an error that says more. So callers ask only to
-    /// leave something out. If the store is another server, the capabilities are those of its kind: the one server may
-    /// lack some.
+    /// A call that needs a missing capability throws ``unable(_:)`` or a more specific error. So callers ask only in
+    /// order to leave something out. If the store is another server, these are the capabilities of this kind of
+    /// server; the server itself may lack some.
     var capabilities: Set<Capability> { get }
 
-    /// The error for a missing capability: `RecordError` BAD_REQUEST, unless the store says it in its own words.
+    /// The error for a missing capability: `RecordError` BAD_REQUEST. Stores can provide a more specific one.
     func unable(_ capability: Capability) -> RecordError
 }
 
@@ -77,9 +77,10 @@ extension Capable {
     }
 }
 
-// MARK: - Lack of a capability
+// MARK: - Missing capabilities
 
-// The methods of databases and engines that lack the capability for them.
+// Default implementations of the methods that need a capability, for databases and engines without it. They throw the
+// error of the missing capability.
 
 extension RecordDatabase {
     public func schema() async throws -> Schema { throw unable(.showSchema) }
@@ -213,8 +214,8 @@ extension RecordEngine {
 
 // MARK: - Forwarding
 
-/// A database in front of another one. It forwards everything that it does not do itself, and claims what that one
-/// claims.
+/// A database that wraps another one. It forwards all calls that it does not implement itself, and has the other's
+/// capabilities.
 public protocol ForwardingDatabase: RecordDatabase {
     var base: any RecordDatabase { get }
 }
@@ -372,8 +373,8 @@ extension ForwardingDatabase {
     }
 }
 
-/// An engine in front of another one. It forwards everything that it does not do itself, and claims what that one
-/// claims.
+/// An engine that wraps another one. It forwards all calls that it does not implement itself, and has the other's
+/// capabilities.
 public protocol ForwardingEngine: RecordEngine {
     var base: any RecordEngine { get }
 }

@@ -75,7 +75,7 @@ public struct DatabaseChangesPage: Sendable {
 
 /// Position of a record in the feed of its zone, on the same scale as change tokens.
 public struct RecordPosition: Sendable, Hashable {
-    /// Position of the latest save. A client whose token is at or after it has the current record.
+    /// Position of the latest save. A client whose token is at or after this position has the current record.
     public var latest: Int64
     /// Position of the save that created the record.
     public var born: Int64
@@ -88,7 +88,7 @@ public struct RecordPosition: Sendable, Hashable {
 
 // MARK: - Pages
 
-/// A page of a feed, or what was made from one.
+/// A page of a feed, or a value derived from one.
 public protocol FeedPage: Sendable {
     /// The token for the next page or pull.
     var syncToken: ChangeToken { get }
@@ -96,14 +96,14 @@ public protocol FeedPage: Sendable {
 }
 
 extension FeedPage {
-    /// Takes this page and all later ones up to the present, in order. Reads each page while the one before is taken,
-    /// and holds no more than these two, if the caller keeps no copy of the first one.
+    /// Passes this page and all later ones up to the present to `take`, in order. Reads each page while the previous
+    /// one is being processed. Holds only these two pages, provided that the caller keeps no copy of the first one.
     /// - Parameters:
-    /// - next: reads the page after a page.
-    /// - take: returns `false` to end before the present.
-    /// - Returns: the last page taken.
-    /// - Throws: `RecordError` INTERNAL_ERROR if more is coming, but the token leads back to an earlier page, as that
-    ///   of another server may.
+    ///   - next: reads the page after a page.
+    ///   - take: processes a page; `false` stops.
+    /// - Returns: the last page processed.
+    /// - Throws: `RecordError` INTERNAL_ERROR if more pages follow, but the token leads back to an earlier page, which
+    ///   may happen with another server.
     @discardableResult
     public consuming func andLater(
         _ next: @escaping @Sendable (Self) async throws -> Self, take: (Self) async throws -> Bool
@@ -129,9 +129,9 @@ extension ZoneChangesPage: FeedPage {}
 extension DatabaseChangesPage: FeedPage {}
 
 extension RecordDatabase {
-    /// Takes the pages of a zone's changes from a request's token to the present.
-    /// - Parameter take: returns `false` to end before.
-    /// - Returns: the last page taken.
+    /// Passes the pages of a zone's changes to `take`, from the request's token to the present.
+    /// - Parameter take: processes a page; `false` stops.
+    /// - Returns: the last page processed.
     @discardableResult
     public func pull(_ request: ZoneChangesRequest, take: (ZoneChangesPage) async throws -> Bool) async throws
         -> ZoneChangesPage
@@ -152,8 +152,8 @@ extension RecordDatabase {
         return token
     }
 
-    /// The number of changes in a pull of a zone, or of the database; `nil` if the store can't tell without reading
-    /// them.
+    /// The number of changes in a pull of a zone, or of the database; `nil` if the store would have to read the
+    /// changes to count them.
     public func changeCount(in zoneID: ZoneID?, since token: ChangeToken?) async throws -> Int? {
         if let token { return can(.explainTokens) ? try await explain(token).changesAfter : nil }
         guard let zoneID, can(.countRecords) else { return nil }

@@ -102,7 +102,7 @@ public struct FeedRuler: Sendable {
 /// Summaries of the zones of a database.
 public struct ZoneSummaries: Sendable, Hashable {
     public var zones: [ZoneSummary]
-    /// Number of zones beyond the limit.
+    /// Number of zones that were left out because of the limit.
     public var left: Int
 
     public init(zones: [ZoneSummary], left: Int) {
@@ -118,8 +118,8 @@ public struct ZoneSummaries: Sendable, Hashable {
 public struct ZoneSummary: Sendable, Hashable {
     public var zoneID: ZoneID
     public var counts: ZoneCounts
-    /// Earliest creation date among the records read, which are those unchanged for longest; `nil` if there were
-    /// none.
+    /// Earliest creation date among the records read at the start of the feed, which have been unchanged for longest;
+    /// `nil` if there were none.
     public var firstSave: Timestamp?
     /// True if all records were read. Otherwise a record created earlier may have been saved again since.
     public var isFirstCertain: Bool

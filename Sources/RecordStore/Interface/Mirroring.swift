@@ -19,13 +19,13 @@ public enum OriginVersion: Sendable, Hashable {
     }
 }
 
-/// News from the origin, stored in one transaction. Storing it twice changes nothing the second time.
+/// Changes received from the origin, stored in one transaction. Storing them again changes nothing.
 public struct MirrorBatch: Sendable {
     public struct Change: Sendable {
         public var version: OriginVersion
         /// ``UnsentEdit/position`` of the edit that the origin accepted with this version; `nil` for any other version.
         public var accepted: Int64?
-        /// True to store the record even if the mirror has this version: after its files were fetched.
+        /// True to store the record even if the mirror already has this version, because its files were fetched since.
         public var replacesSame: Bool
 
         public init(_ version: OriginVersion, accepted: Int64? = nil, replacesSame: Bool = false) {
@@ -35,23 +35,25 @@ public struct MirrorBatch: Sendable {
         }
     }
 
-    /// The zone of the changes. From the first batch on it is a mirror: saves and deletions of others are unsent edits.
+    /// The zone of the changes. From the first batch on, the zone is a mirror: saves and deletions by other callers
+    /// are unsent edits.
     public var zoneID: ZoneID?
     /// Applied in order.
     public var changes: [Change]
-    /// Types to add to the schema, or fields and indexes that it lacks of them. They need no zone.
+    /// Types to add to the schema. If a type exists, the fields and indexes that it lacks are added. Types need no
+    /// zone.
     public var types: [RecordType]
-    /// Notes of the caller, such as change tokens, to be set or (`nil`) removed.
+    /// Marks to set or (`nil`) remove. The mirroring code stores its own data in marks, such as change tokens.
     public var marks: [Name: String?]
-    /// Names that the origin still has, to find those that it no longer has:
-    /// ``RecordDatabase/unsighted(in:recordType:limit:)``.
+    /// Names of records that still exist in the origin. They are stored in order to find the records that no longer
+    /// exist there, see ``RecordDatabase/unsighted(in:recordType:limit:)``.
     public var sighted: [Name]
-    /// True to forget all sighted names of the zone, before those of this batch are noted.
+    /// True to delete all stored names of this kind for the zone before those of this batch are stored.
     public var forgetsSightings: Bool
     /// Versions of edits that are about to be sent: ``UnsentEdit/version``.
     public var sending: [OriginVersion]
-    /// The user of the origin, for a zone that somebody else shares with that user. It appears in the user's shared
-    /// database here too, for reading and writing, without a share of its own.
+    /// The origin's user, if the zone belongs to another user who shares it with that user. The zone then appears in
+    /// the user's shared database here too, for reading and writing, without a share record.
     public var guest: Name?
 
     public init(
@@ -74,11 +76,11 @@ public struct MirrorBatch: Sendable {
 public struct MirrorOutcome: Sendable, Hashable {
     public var saved = 0
     public var deleted = 0
-    /// Versions that the mirror had already.
+    /// Number of versions that the mirror already had.
     public var unchanged = 0
-    /// Edits that the origin now has.
+    /// Number of edits that the origin now has.
     public var sent = 0
-    /// Edits of records that were changed in the origin meanwhile.
+    /// Records with an edit that were meanwhile changed in the origin.
     public var conflicts: [RecordID] = []
     /// Records among ``saved`` with encrypted fields, in the public database: ``RecordFinding/encryptedInPublic(_:)``.
     public var encryptedInPublic = 0
@@ -89,17 +91,17 @@ public struct MirrorOutcome: Sendable, Hashable {
 /// The saves and deletions of one record in a mirror that the origin does not have yet.
 public struct UnsentEdit: Sendable, Hashable {
     public var recordID: RecordID
-    /// Position of the first of them. Edits are sent in this order.
+    /// Position of the first save or deletion. Edits are sent in the order of these positions.
     public var since: Int64
-    /// Position of the latest of them.
+    /// Position of the latest save or deletion.
     public var position: Int64
     /// The record in the mirror; `nil` if it was deleted here.
     public var mine: StoredRecord?
-    /// The version in the origin that the edit was made on; `nil` for a record that was created here.
+    /// The version in the origin on which the edit is based; `nil` for a record that was created here.
     public var base: StoredRecord?
-    /// The version that was sent last, without an answer so far.
+    /// The version that was sent last and whose result is not known yet.
     public var sent: OriginVersion?
-    /// A later version in the origin. This is a conflict: the edit is not sent until it is settled.
+    /// A later version in the origin. This is a conflict: the edit is not sent until the conflict is settled.
     public var theirs: OriginVersion?
 
     public init(
@@ -116,7 +118,7 @@ public struct UnsentEdit: Sendable, Hashable {
         self.theirs = theirs
     }
 
-    /// The version that the origin has once it accepted the edit.
+    /// The version that the origin will have after accepting the edit.
     public var version: OriginVersion { mine.map { .saved($0) } ?? .deleted(recordID) }
 }
 
@@ -124,15 +126,15 @@ public struct UnsentEdit: Sendable, Hashable {
 public enum ConflictSettlement: String, Sendable, Hashable, CaseIterable {
     /// The edit is dropped.
     case theirs
-    /// The edit stays and is sent as one of the later version.
+    /// The edit is kept, and is sent as a change of the later version.
     case mine
 }
 
 /// The two versions of a record in conflict, by their change tags.
 public struct ConflictVersions: Sendable, Hashable {
-    /// `nil` if the record was deleted here.
+    /// The record's change tag here; `nil` if the record was deleted here.
     public var mine: String?
-    /// `nil` if it was deleted in the origin.
+    /// The record's change tag in the origin; `nil` if the record was deleted there.
     public var theirs: String?
 
     public init(mine: String?, theirs: String?) {

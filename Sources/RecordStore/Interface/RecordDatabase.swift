@@ -1,23 +1,24 @@
 public import Records
 
-/// The storage interface: the upper layers (web services, console, command line) access records through this
-/// protocol, and each engine implements it.
+/// The storage interface: the upper layers (web services, console, command line) access records through this protocol,
+/// and each engine implements it.
 ///
 /// A handle is bound to a container, an environment, a scope and a caller. There are three ways to read:
 /// ``query(_:)``, ``fetch(_:desiredKeys:)`` and the changes (``databaseChanges(_:)``, ``zoneChanges(_:)``). A request
-/// that fails as a whole throws `RecordError`. If items can fail individually, the result contains a `Result` for
-/// each item, in the order of the request.
+/// that fails as a whole throws `RecordError`. If items can fail individually, the result contains a `Result` for each
+/// item, in the order of the request.
 ///
-/// Every database has the first part, which CloudKit has too. The other methods need a ``Capability`` each, and throw
-/// ``Capable/unable(_:)`` without it: the implementation of a database that does not have its own.
+/// Every database implements the first part, which corresponds to CloudKit's services. Each of the other methods needs
+/// a ``Capability``. Their default implementations throw ``Capable/unable(_:)``, for databases without that
+/// capability.
 public protocol RecordDatabase: Capable {
     var address: DatabaseAddress { get }
-    /// The user the store takes the caller for.
+    /// The user as whom the store treats the caller.
     var caller: Caller { get }
 
     // MARK: Records and zones
 
-    /// Saves and deletes records. Atomic if the request is atomic and its zones support it.
+    /// Saves and deletes records. The batch is atomic if the request is atomic and its zones support it.
     ///
     /// Records returned as saved are on disk.
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>]
@@ -40,7 +41,7 @@ public protocol RecordDatabase: Capable {
     /// Fetches zones by ID.
     func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>]
 
-    /// Creates and deletes zones. Each operation is attempted.
+    /// Creates and deletes zones. Each operation is attempted, even if others fail.
     func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>]
 
     /// The zones that changed since a token.
@@ -50,7 +51,7 @@ public protocol RecordDatabase: Capable {
     func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage
 
     // MARK: Schema
-    // It belongs to the container and environment and is shared by all their databases.
+    // There is one schema for each container and environment, which all their databases share.
 
     /// ``Capability/showSchema``.
     func schema() async throws -> Schema
@@ -143,7 +144,7 @@ public protocol RecordDatabase: Capable {
 
     // MARK: All records of a zone
 
-    /// ``Capability/countRecords``.
+    /// The number of records and deletions of a zone. ``Capability/countRecords``.
     func counts(in zoneID: ZoneID) async throws -> ZoneCounts
 
     /// One page of a zone's records of all types, ordered by name, without an index or a feed, as needed for a full
@@ -187,7 +188,7 @@ public protocol RecordDatabase: Capable {
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
     func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage
 
-    /// Saves a record as an earlier change left it. It is a normal save by the caller, with the same rules.
+    /// Saves a record in the state after an earlier change. It is a normal save by the caller, with the same rules.
     /// ``Capability/keepJournal``.
     /// - Throws: `RecordError` ZONE_NOT_FOUND; NOT_FOUND if the change is no longer kept; CONFLICT if the record's
     ///   change tag differs from ``RecordReversion/recordChangeTag``; and all errors of a save.
@@ -198,81 +199,82 @@ public protocol RecordDatabase: Capable {
     /// The caller's subscriptions in the database, ordered by id. ``Capability/keepSubscriptions``.
     func subscriptions() async throws -> [Subscription]
 
-    /// Saves and deletes subscriptions of the caller. Each operation is attempted. A subscription is about changes that
-    /// are saved after it, and ends with its zone. ``Capability/keepSubscriptions``.
-    /// - Returns: the operations as they were done: a saved subscription has the owner of its zone.
+    /// Saves and deletes subscriptions of the caller. Each operation is attempted. A subscription fires for changes
+    /// that are saved after it, and ends with its zone. ``Capability/keepSubscriptions``.
+    /// - Returns: the results of the operations. A saved subscription is returned with the owner of its zone.
     func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<
         SubscriptionOperation, RecordError
     >]
 
-    /// The committed changes after a position that fire subscriptions, for all databases and users of the container and
-    /// environment. ``Capability/fireSubscriptions``.
+    /// The committed changes after a position that fire subscriptions, for all databases and users of the container
+    /// and environment. ``Capability/fireSubscriptions``.
     ///
-    /// Earlier states of records are those of the journal. Without it, several changes of a record between two calls
-    /// count as its latest one, and a deletion fires every query subscription to its type.
+    /// Earlier states of records are read from the journal. Without a journal, several changes of a record between two
+    /// calls count as its latest one, and a deletion fires every query subscription to its type.
     ///
-    /// For a caller with limited access, roles limit all subscribers to the public database, also those who subscribed
-    /// with more.
+    /// If the caller has limited access, roles limit all subscribers to the public database, even those who subscribed
+    /// with unrestricted access.
     /// - Parameter position: the position of an earlier page; `nil` to begin at the present.
     func firings(after position: Int64?) async throws -> FiringPage
 
-    /// The subscriptions of all users to all databases of the container and environment, ordered by user, database and
+    /// The subscriptions of all users in all databases of the container and environment, ordered by user, database and
     /// id. ``Capability/fireSubscriptions``.
     func standingSubscriptions() async throws -> [OwnedSubscription]
 
-    /// The latest changes of the database, the latest first, each with the subscription if it would have fired it.
-    /// ``Capability/fireSubscriptions``.
-    /// - Parameter subscription: one of the caller, saved or not, as if it had been there before the changes.
+    /// The latest changes of the database, latest first. Each is returned with the subscription if it would have fired
+    /// it. ``Capability/fireSubscriptions``.
+    /// - Parameter subscription: a subscription of the caller, saved or not. It is treated as if it had existed before
+    ///   the changes.
     func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing]
 
-    /// Ends subscriptions that fire once, unless their users have saved them again since. They are not among
-    /// ``subscriptions()`` any more, but ``firings(after:)`` finds them for the change that fired them as long as a
-    /// device's token is good. ``Capability/fireSubscriptions``.
+    /// Ends subscriptions that fire once, unless their users have saved them again since. They are then missing from
+    /// ``subscriptions()``, but ``firings(after:)`` still returns them for the change that fired them, as long as a
+    /// device's token is valid. ``Capability/fireSubscriptions``.
     /// - Parameter position: the position of the change.
     func noteFired(_ subscriptions: [OwnedSubscription], at position: Int64) async throws
 
     // MARK: Key-value store (docs/key-values.md)
-    // Each user has one in the container and environment, at the private database.
+    // Each user has one key-value store for each container and environment, accessed through the private database.
 
-    /// The caller's key-value store. With a token: the keys that changed after it, the removed ones too.
+    /// The caller's key-value store; with a token, the keys that changed after it, including removed ones.
     /// ``Capability/keepKeyValues``.
-    /// - Throws: `RecordError` BAD_REQUEST if the token has expired, as those of zones do;
+    /// - Throws: `RecordError` BAD_REQUEST if the token has expired, as for zones; errors of
     ///   ``KeyValueRules/check(_:in:)``.
     func keyValues(since token: ChangeToken?) async throws -> KeyValueChanges
 
-    /// True if keys of the caller changed after a token. It is asked after each commit, so an engine
-    /// on a disk does not read the keys for it. ``Capability/keepKeyValues``.
-    /// - Throws: as ``keyValues(since:)``.
+    /// True if keys of the caller changed after a token. This is called after each commit, so an engine on a disk
+    /// should not read the keys for it. ``Capability/keepKeyValues``.
+    /// - Throws: the errors of ``keyValues(since:)``.
     func hasKeyValues(since token: ChangeToken) async throws -> Bool
 
-    /// Sets and removes keys of the caller, in order: all of them or none. The last writer wins.
+    /// Sets and removes keys of the caller, in order: all of them or none. The last write wins.
     /// ``Capability/keepKeyValues``.
-    /// - Returns: the room that the store takes now.
-    /// - Throws: `RecordError` QUOTA_EXCEEDED, BAD_REQUEST (``Records/KeyValueLimits``);
+    /// - Returns: the size of the key-value store after the operations.
+    /// - Throws: `RecordError` QUOTA_EXCEEDED, BAD_REQUEST (``Records/KeyValueLimits``); errors of
     ///   ``KeyValueRules/check(_:in:)``.
     func modifyKeyValues(_ operations: [KeyValueOperation]) async throws -> KeyValueUsage
 
     // MARK: Sharing and purging
     // Records of the type `cloudkit.share` are shares. They are saved and deleted like other records.
 
-    /// The shares that links lead to, each by the identifier in its link. A caller who is not invited sees no
-    /// participant but the owner. ``Capability/shareRecords``.
+    /// The shares with the given links, each identified by the short GUID in its link. For a caller who is not
+    /// invited, the owner is the only participant returned. ``Capability/shareRecords``.
     /// - Parameter addresses: the addresses by which the caller may have been invited.
     func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
 
-    /// Lets the caller take part in the shares that links lead to. Accepting again changes nothing.
+    /// Adds the caller to the participants of the shares with the given links. Accepting again changes nothing.
     /// ``Capability/shareRecords``.
     func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
 
-    /// The shares that links lead to, whoever the caller is: for pages of an administrator, who sees everything.
-    /// ``Capability/listShares``.
+    /// The shares with the given links, without regard to the caller's rights. For pages of an administrator, who sees
+    /// everything. ``Capability/listShares``.
     func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>]
 
-    /// The shares that have not ended, in the order in which they were made: in `private` those of the caller's zones,
-    /// in `shared` those that the caller takes part in, in `public` none. ``Capability/listShares``.
+    /// The shares that have not ended, in the order in which they were created. In `private`: shares of the caller's
+    /// zones. In `shared`: shares in which the caller participates. In `public`: none. ``Capability/listShares``.
     /// - Parameters:
-    ///   - zoneID: `nil` for all zones.
-    ///   - after: ``ZoneShare/hierarchy`` of the last one of the previous page.
+    ///   - zoneID: the zone; `nil` for all zones.
+    ///   - after: ``ZoneShare/hierarchy`` of the last share on the previous page.
     ///   - limit: maximum number of shares.
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
     func shares(in zoneID: ZoneID?, after: Int64?, limit: Int) async throws -> [ZoneShare]
@@ -312,12 +314,12 @@ public protocol RecordDatabase: Capable {
 
     // MARK: Mirroring another container
 
-    /// Stores news from the origin as they are there: names, change tags, users and times. Rules that the origin has
-    /// applied already are not applied again: grants, sizes, references. Types and fields are added to the schema as
-    /// the records show them, in production too, with all indexes. ``Capability/mirrorRecords``.
+    /// Stores changes from the origin as they are there, with names, change tags, users and times. Rules that the
+    /// origin has already applied are not applied again: grants, sizes, references. Types and fields of the records
+    /// are added to the schema, in production too, with all indexes. ``Capability/mirrorRecords``.
     ///
-    /// A record that was edited here keeps the edit. If its version in the origin is another than that of the edit,
-    /// this is a conflict.
+    /// A record that was edited here keeps the edit. If the record's version in the origin is not the one on which the
+    /// edit is based, this is a conflict.
     /// - Throws: `RecordError` ZONE_NOT_FOUND; CONFLICT if the zone had records before its first batch; BAD_REQUEST if
     ///   a field has another type here.
     func mirror(_ batch: MirrorBatch) async throws -> MirrorOutcome
@@ -325,21 +327,22 @@ public protocol RecordDatabase: Capable {
     /// The marks of all batches. ``Capability/mirrorRecords``.
     func mirrorMarks() async throws -> [Name: String]
 
-    /// Records that are neither sighted nor edited, ordered by name. ``Capability/mirrorRecords``.
+    /// Names of records that were neither among ``MirrorBatch/sighted`` nor edited here, in order.
+    /// ``Capability/mirrorRecords``.
     /// - Parameters:
-    /// - recordType: `nil` for all types.
-    /// - after: the last name of the previous page.
-    /// - limit: maximum number of names.
+    ///   - recordType: `nil` for all types.
+    ///   - after: the last name of the previous page.
+    ///   - limit: maximum number of names.
     func unsighted(in zoneID: ZoneID, recordType: Name?, after: Name?, limit: Int) async throws -> [Name]
 
     /// Edits that the origin does not have yet, ordered by ``UnsentEdit/since``. ``Capability/mirrorRecords``.
-    /// - Parameter since: ``UnsentEdit/since`` of the last one of the previous page.
+    /// - Parameter since: ``UnsentEdit/since`` of the last edit on the previous page.
     func unsentEdits(since: Int64?, limit: Int) async throws -> [UnsentEdit]
 
     /// Ends a conflict. ``Capability/mirrorRecords``.
-    /// - Parameter versions: the versions that somebody chose from; `nil` to take those that are there.
-    /// - Throws: `RecordError` NOT_FOUND if the record has no edit in conflict; CONFLICT if it is between other
-    ///   versions.
+    /// - Parameter versions: the versions between which the user chose; `nil` for the present ones.
+    /// - Throws: `RecordError` NOT_FOUND if the record has no edit in conflict; CONFLICT if the conflict is between
+    ///   other versions.
     func settle(_ recordID: RecordID, keeping version: ConflictSettlement, of versions: ConflictVersions?) async throws
 }
 
@@ -348,7 +351,7 @@ extension RecordDatabase {
         try await !keyValues(since: token).changes.isEmpty
     }
 
-    /// Ends a conflict, whatever its versions are.
+    /// Ends a conflict, whatever its present versions are.
     public func settle(_ recordID: RecordID, keeping version: ConflictSettlement) async throws {
         try await settle(recordID, keeping: version, of: nil)
     }

@@ -2,13 +2,13 @@ public import Records
 
 /// Stores containers: in files of this process, in its memory or on another server.
 ///
-/// Only ``database(_:as:)`` and ``close()`` are every engine's duty. The other methods need a ``Capability`` each, and
-/// throw ``Capable/unable(_:)`` without it.
+/// Every engine implements ``database(_:as:)`` and ``close()``. Each of the other methods needs a ``Capability``.
+/// Their default implementations throw ``Capable/unable(_:)``, for engines without that capability.
 public protocol RecordEngine: Capable {
     /// Opens a database. The first save creates the container.
     ///
-    /// An engine that reaches its containers with a credential of its own acts as the owner of that credential, whoever
-    /// the caller is: ``RecordDatabase/caller`` tells.
+    /// An engine that accesses its containers with its own credentials acts as their owner, whoever the caller is.
+    /// ``RecordDatabase/caller`` returns that user.
     func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase
 
     /// Stops work in progress and closes files. The engine can't be used afterwards.
@@ -55,7 +55,7 @@ public protocol RecordEngine: Capable {
     func storage(limit: Int) async throws -> [StoreStorage]
 
     /// True if anything was saved by or shared with the user, or if the user sent a request since the engine was
-    /// created. An unknown user has no data. Does not register the user, as opening a database may do.
+    /// created. Returns false for an unknown user. Does not register the user, as opening a database may do.
     /// ``Capability/knowUsers``.
     func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Environment) async throws -> Bool
 
@@ -63,8 +63,8 @@ public protocol RecordEngine: Capable {
     /// anything is saved. ``Capability/keepAssets``.
     func assetLedger(_ container: ContainerID, _ environment: Environment) async throws -> any AssetLedger
 
-    /// True if the files of a container are kept here: ``Capability/keepAssets``, unless the engine has containers that
-    /// are elsewhere.
+    /// True if the engine stores the asset files of a container: true with ``Capability/keepAssets``, unless the
+    /// container is stored elsewhere.
     func keepsAssets(of container: ContainerID) -> Bool
 }
 

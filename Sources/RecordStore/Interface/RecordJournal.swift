@@ -16,7 +16,7 @@ public struct RecordJournalRequest: Sendable, Hashable {
 
 /// A page of a record's journal.
 public struct RecordJournalPage: Sendable, Hashable {
-    /// Latest first.
+    /// Ordered by position, latest first.
     public var entries: [RecordJournalEntry]
     /// `before` of the request for the next page; `nil` if nothing earlier is kept.
     public var before: Int64?

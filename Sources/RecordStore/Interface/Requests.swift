@@ -32,7 +32,7 @@ public enum ModifyOutcome: Sendable, Hashable {
 public struct QueryRequest: Sendable {
     public enum Area: Sendable, Hashable {
         case zone(ZoneID)
-        /// Every zone of the database.
+        /// All zones of the database.
         case allZones
     }
 

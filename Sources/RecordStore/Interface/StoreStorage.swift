@@ -50,7 +50,7 @@ public struct DatabaseStorage: Sendable, Hashable {
     }
 
     public var zones: [Zone]
-    /// Number of zones beyond the limit.
+    /// Number of zones that were left out because of the limit.
     public var others: Int
     public var othersTotal: RecordTotals
 

@@ -73,7 +73,7 @@ public struct AssetRules {
         try grants.checkCreating(slot.recordType, schema)
     }
 
-    /// Rejects the upload early if the save is bound to fail.
+    /// Rejects an upload early if the later save would certainly fail.
     private func checkField(_ slot: AssetSlot) throws {
         if let type = schema.types[slot.recordType]?.fields[slot.fieldName]?.type {
             if type.valueType == .asset { return }

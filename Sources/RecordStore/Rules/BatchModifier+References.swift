@@ -4,8 +4,8 @@ internal import Records
 
 extension BatchModifier {
     /// Checks the references of a saved record as far as possible at this point.
-    /// - Parameter before: the fields of the replaced record; `nil` for a restored record. What stays, and what is
-    ///   restored, may name another owner of the zone, as earlier versions did not look at it.
+    /// - Parameter before: the fields of the replaced record; `nil` for a restored record. References that remain
+    ///   unchanged or are restored may name another owner of the zone, because earlier versions did not check it.
     mutating func checkReferences(
         of fields: some Sequence<Field>, replacing before: [Name: Field]?, in zone: TransactionZone, at index: Int
     ) throws {
@@ -45,11 +45,11 @@ extension BatchModifier {
         }
         let existing = try seen(transaction.record(named: name, in: zone.key), by: operation, in: zone)
         if let existing { try grants.checkDeleting(existing, transaction.schema) }
-        // A cascade of the request may have deleted it already.
+        // A cascade of the same request may already have deleted the record.
         try checkOplock(operation, existing?.recordChangeTag ?? cascaded[zone.key]?[name])
         let recordID = RecordID(recordName: name, zoneID: zone.zoneID)
         guard let existing else { return .deleted(recordID) }
-        // A share of a mirror gives no rights, and is deleted like any record.
+        // A share in a mirror gives no rights, and is deleted like any other record.
         if let sharing = existing.sharing, sharing.share != nil, sharing.hierarchy != nil {
             if database == .shared { try leaveShare(existing, in: zone) } else { try stopSharing(existing, in: zone) }
             return .deleted(recordID)
@@ -68,7 +68,7 @@ extension BatchModifier {
     }
 
     /// Deletes records that refer to a deleted record with DELETE_SELF.
-    /// - Returns: `false` if the rest of a large cascade is left for later.
+    /// - Returns: `false` if the rest of a large cascade will be processed later.
     private mutating func cascade(from target: DeletedTarget, in zone: TransactionZone, at index: Int) throws -> Bool {
         if cascadeRoom <= 0 || transaction.hasWorkedLong {
             try transaction.enqueue([target])
@@ -77,8 +77,8 @@ extension BatchModifier {
         var cascade = Cascade(CascadeMemory([target]))
         let mayGoOn = { [cascadeRoom, transaction] in $0 < cascadeRoom && !transaction.hasWorkedLong }
         var isComplete = try cascade.run(in: transaction, while: mayGoOn)
-        // Records that refer to the rest with VALIDATE may be deleted with it. This is checked after all operations. It
-        // must not depend on the length of texts.
+        // Records that refer to the remaining records with VALIDATE may themselves be deleted. This is checked after
+        // all operations. The result must not depend on the length of texts.
         if isComplete, cascade.queue.holdsRecords {
             isComplete = try cascade.force(in: transaction) { [cascadeRoom] in $0 < cascadeRoom }
         }
@@ -100,7 +100,7 @@ extension BatchModifier {
         }
     }
 
-    /// Errors of the deletions that leave a child without its parent, by operation.
+    /// Errors of the deletions that would leave a child without its parent, by operation.
     func abandonments() throws -> [(index: Int, error: RecordError)] {
         try deferred.deletions.compactMap { deletion in try abandonment(by: deletion).map { (deletion.index, $0) } }
     }
@@ -160,9 +160,9 @@ extension BatchModifier {
 
 /// Reference checks that run after all operations of a batch.
 struct DeferredChecks {
-    /// The condition that a record must satisfy.
+    /// A condition that a record must satisfy.
     enum Rule {
-        /// The record is in a hierarchy where the guest may write.
+        /// The record is in a hierarchy in which the guest may write.
         case reach(isNew: Bool)
         /// The record exists, because a field refers to it with VALIDATE.
         case target(field: Name)
@@ -194,12 +194,12 @@ struct DeferredChecks {
         let question: Question
     }
 
-    /// A deleted record, which must have no children in the end.
+    /// A deleted record, which must have no children after all operations.
     struct Deletion {
         let index: Int
         let name: Name
         let zone: TransactionZone
-        /// False if a cascade goes on later, which may delete children.
+        /// False if a cascade continues later, which may delete children.
         let isComplete: Bool
     }
 

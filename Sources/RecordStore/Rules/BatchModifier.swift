@@ -10,9 +10,9 @@ public struct BatchModifier {
     public static let recordSizeLimit = 1 << 20
     /// Maximum number of records with a DELETE_SELF reference to one target.
     public static let deleteSelfLimit = 750
-    /// Maximum number of cascaded deletions in the transaction of a request, so that other saves don't wait long:
-    /// such a request takes about as long as three batches. Records that are examined but can't be deleted use up
-    /// part of it (``Cascade/work``).
+    /// Maximum number of cascaded deletions in the transaction of a request, so that other saves don't wait long: such
+    /// a request takes about as long as three batches. Records that are examined but can't be deleted count in part
+    /// (``Cascade/work``).
     public static let cascadeLimit = 400
 
     private typealias Outcome = Result<ModifyOutcome, RecordError>
@@ -24,24 +24,24 @@ public struct BatchModifier {
     let database: DatabaseScope
     private let environment: Environment
     let grants: GrantRules
-    /// Maximum number of records that a request moves between hierarchies itself. The rest is left for later.
+    /// Maximum number of records that a request itself moves between hierarchies. The rest is done after the commit.
     let walkLimit: Int
     /// Remaining work for cascades in this transaction.
     var cascadeRoom: Int
-    /// Fields of the version a record is reverted to. Their files need no upload.
+    /// Fields of the version to which a record is reverted. Their files need no upload.
     var formerFields: [Name: Field] = [:]
     /// Checks that concern the whole batch, so that the order of operations does not matter.
     var deferred = DeferredChecks()
-    /// True once the request has shared a hierarchy: its zone may have had none before.
+    /// True once the request has shared a hierarchy, so that its zone has one even if it had none before.
     var hasBegunHierarchy = false
-    /// The last change tags of the records that cascades of the request deleted, by zone.
+    /// The last change tags of the records that the request's cascades deleted, by zone.
     var cascaded: [Int64: [Name: String]] = [:]
-    /// The records that have a new change tag from the request, by zone. Clients got it in the answer, so it must be
-    /// the last one.
+    /// The records to which the request has given a new change tag, by zone. The response contains these tags, so they
+    /// must not change again.
     var renewed: [Int64: Set<Name>] = [:]
-    /// Records that had no children and are the parent of a saved one.
+    /// Records that had no children before and are now the parent of a saved record.
     var newParents: [(name: Name, zone: TransactionZone)] = []
-    /// Trees below records whose hierarchy changed.
+    /// A walk through the trees below records whose hierarchy changed.
     var walk = HierarchyWalk()
     var signature: Signature {
         Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID)
@@ -93,7 +93,7 @@ public struct BatchModifier {
             do {
                 return try transaction.record(named: name, in: zone)?.parent
             } catch is RecordError {
-                // The operation on a damaged record is refused alone.
+                // Only the operation on a damaged record fails.
                 return nil
             }
         }
@@ -176,7 +176,7 @@ public struct BatchModifier {
 
     private mutating func apply(_ operation: RecordOperation, in zone: Zone, at index: Int) throws -> ModifyOutcome {
         if let name = operation.recordName { try NameRules.checkRecordName(name) }
-        // A guest without the right to write may leave.
+        // A guest without the right to write may leave the share.
         if !zone.canWrite, !(operation.kind.isDeletion && database == .shared) { throw ShareRules.writingRefused }
         return operation.kind.isDeletion
             ? try delete(operation, in: zone, at: index) : try save(operation, in: zone, at: index)
@@ -210,7 +210,8 @@ public struct BatchModifier {
             operation.kind.replacesFields || before.isEmpty
             ? values : before.filter { !cleared.contains($0.key) }.merging(values) { _, new in new }
         for name in grants.closedFields(of: typeName) {
-            // Clients send back the fields they received. A field they omit or send unchanged is left as it is.
+            // Clients send back the fields that they received. A field that they omit or send unchanged remains
+            // unchanged.
             let isKept = operation.fields[name] == nil || fields[name]?.value == before[name]?.value
             if !isKept { throw GrantRules.closed(name, of: typeName) }
             fields[name] = before[name]
@@ -284,7 +285,7 @@ public struct BatchModifier {
         }
     }
 
-    /// - Parameter present: the change tag of the record; `nil` if there is none.
+    /// - Parameter present: the change tag of the record; `nil` if the record does not exist.
     func checkOplock(_ operation: RecordOperation, _ present: String?) throws {
         if operation.kind == .create, present != nil { throw RecordError(known: .recordExists) }
         guard operation.kind.checksTag else { return }
@@ -307,7 +308,7 @@ public struct BatchModifier {
     }
 }
 
-/// Makes an atomic batch roll back.
+/// Thrown to roll back an atomic batch.
 private struct BatchRefused: Error {}
 
 // MARK: - Reversion
@@ -356,8 +357,8 @@ extension RecordReversion {
 
 // MARK: - Order
 
-/// The order of operations in a non-atomic request: as given, but parents are saved before their children, and deleted
-/// after them.
+/// The order of operations in a non-atomic request: as given, except that parents are saved before their children and
+/// deleted after them.
 struct ParentOrder {
     private struct Place: Hashable {
         let zone: Int64
@@ -365,7 +366,7 @@ struct ParentOrder {
     }
 
     private(set) var indices: [Int] = []
-    /// The saves of records that the request puts below themselves.
+    /// Indices of the saves that would make a record its own ancestor.
     private(set) var circles: Set<Int> = []
 
     static func cycle(_ name: Name) -> RecordError {
@@ -374,7 +375,7 @@ struct ParentOrder {
 
     /// - Parameters:
     ///   - zones: the engine's zone key for each operation; `nil` if the zone does not exist.
-    ///   - parent: the parent of a stored record, by its name and zone.
+    ///   - parent: returns the parent of a stored record by its name and zone.
     init(of operations: [RecordOperation], in zones: [Int64?], parent: (Name, Int64) throws -> Name?) rethrows {
         var (saves, deletions): ([Place: Int], [Place: Int]) = ([:], [:])
         for (index, operation) in operations.enumerated() {
@@ -391,7 +392,7 @@ struct ParentOrder {
         }
         var isTaken = Array(repeating: false, count: operations.count)
         for index in operations.indices where !isTaken[index] {
-            // From the operation up to the first ancestor that is not saved in this request or was placed already.
+            // From the operation up to the first ancestor that is not saved in this request or is already placed.
             var line: [Int] = []
             var next: Int? = index
             while let current = next, !isTaken[current] {
@@ -399,17 +400,18 @@ struct ParentOrder {
                 line.append(current)
                 next = savesAbove[current]
             }
-            // Restored records may be as they were.
+            // Restored records may form a circle, as they did in the copy.
             if let next, let start = line.firstIndex(of: next) {
                 circles.formUnion(line[start...].filter { operations[$0].provenance == nil })
             }
             indices += line.reversed()
         }
-        // A single deletion needs no look at its record.
+        // A single deletion needs no order, so its record is not read.
         if deletions.count > 1 { try orderDeletions(deletions, parent) }
     }
 
-    /// Deletions keep their places among the saves. Those of records further down come first.
+    /// Orders the deletions among the places that they have in the request. Records deeper in the tree are deleted
+    /// first.
     private mutating func orderDeletions(_ deletions: [Place: Int], _ parent: (Name, Int64) throws -> Name?) rethrows {
         var above: [Int: Int] = [:]
         for (place, index) in deletions {

@@ -56,7 +56,7 @@ public protocol CascadeTransaction: HierarchyTransaction {
 /// stays, as do the records that depend on it. So each record is examined once for each DELETE_SELF reference, once
 /// more at the end, and once for each deleted record that validated it.
 public struct Cascade<Queue: CascadeQueue> {
-    /// Number of examined records, or of deleted copies of guests, that count as one deletion.
+    /// Number of examined records, or of deleted copies in guests' views, that count as one deletion.
     private static var looksForFall: Int { 4 }
 
     /// The remaining work.
@@ -65,14 +65,14 @@ public struct Cascade<Queue: CascadeQueue> {
     private var isForced = false
     private var count = 0
     private var looks = 0
-    /// True once a record is deleted or held, or an item is finished. A step that stops before that would repeat
-    /// itself.
+    /// True once a record was deleted or queued, or an item was finished. A step that stops earlier would only be
+    /// repeated.
     private var hasProgress = false
     /// Deleted records that others refer to with VALIDATE.
     public private(set) var validated: [DeletedTarget] = []
     /// The deleted records, with their last change tags.
     public private(set) var cascaded: [(name: Name, recordChangeTag: String)] = []
-    /// The walks below deleted records, which are left to the caller.
+    /// The hierarchy walks below deleted records, which the caller must run.
     public private(set) var walks: [HierarchyWalk.Item] = []
 
     public init(_ queue: Queue) { self.queue = queue }
@@ -83,7 +83,7 @@ public struct Cascade<Queue: CascadeQueue> {
 
     /// Processes at least one target or record.
     /// - Parameter mayGoOn: called before each further target and record with the ``work`` so far; `false` stops.
-    /// - Returns: `true` if the cascade is finished. Remaining records rest and can't be deleted.
+    /// - Returns: `true` if the cascade is finished. Records that are still at rest can't be deleted.
     public mutating func run(in transaction: any CascadeTransaction, while mayGoOn: (Int) -> Bool) throws -> Bool {
         while let item = try queue.next() {
             guard !hasProgress || mayGoOn(work) else { return false }
@@ -126,12 +126,12 @@ public struct Cascade<Queue: CascadeQueue> {
         let (name, zone, signature) = (blocked.name, blocked.target.zone, blocked.target.signature)
         let actions = try transaction.actions(on: name, in: zone)
         if actions.contains(.validate), !isForced { return false }
-        // A deleted record is not found again, so cycles end.
+        // A record that is already deleted is not found again, so cycles end.
         guard let record = try transaction.record(named: name, in: zone),
             try mayDelete(record, in: zone, by: signature, transaction),
             let deletion = try transaction.delete(record, in: zone, by: signature)
         else { return true }
-        // Each guest has a copy of a shared record, which is deleted too.
+        // Each guest's view has a copy of a shared record, which is deleted too.
         if let hierarchy = record.sharing?.hierarchy { looks += try transaction.views(of: hierarchy).count }
         cascaded.append((name, record.recordChangeTag))
         walks += try transaction.followDeletion(of: record, in: zone, by: signature)
@@ -144,8 +144,8 @@ public struct Cascade<Queue: CascadeQueue> {
         return true
     }
 
-    /// False for records that stay, whatever they refer to: those of users, shares, and for guests, who must not end a
-    /// share, their roots.
+    /// False for records that must stay, whatever they refer to: user records, shares and, if the caller is a guest,
+    /// the roots of shares, because a guest must not end a share.
     private func mayDelete(
         _ record: StoredRecord, in zone: Int64, by signature: Signature, _ transaction: any CascadeTransaction
     ) throws -> Bool {
@@ -171,7 +171,7 @@ extension Cascade<CascadeMemory> {
 /// A record to be deleted with a target as soon as no other record refers to it with VALIDATE.
 public struct BlockedDeletion: Sendable, Hashable {
     public let name: Name
-    /// The target. Provides the zone, the caller and the position after which a save keeps the record. The name may
+    /// The target. It determines the zone, the caller, and the position: a record saved after it stays. The name may
     /// be missing.
     public let target: DeletedTarget
 
@@ -194,7 +194,7 @@ public enum CascadeItem: Sendable {
 ///
 /// The order does not depend on the storage or the size of the steps, so all engines delete in the same order.
 public protocol CascadeQueue {
-    /// The next item; `nil` if there is none. It stays in the queue until ``finish(_:)`` or ``rest(_:)``.
+    /// The next item; `nil` if there is none. It remains in the queue until ``finish(_:)`` or ``rest(_:)``.
     mutating func next() throws -> CascadeItem?
 
     mutating func finish(_ item: CascadeItem) throws
@@ -204,14 +204,15 @@ public protocol CascadeQueue {
     /// Appends a record to the waiting ones.
     mutating func hold(_ record: BlockedDeletion) throws
 
-    /// True if the record waits or rests. If `record` has a target deleted later than the previous one, it replaces
-    /// that target and a resting record waits again, because it may have been saved in between.
+    /// True if the record is waiting or at rest. If the target of `record` was deleted later than the target known so
+    /// far, it replaces that target, and a record at rest waits again, because it may have been saved between the two
+    /// deletions.
     mutating func isHeld(_ record: BlockedDeletion) throws -> Bool
 
-    /// Lets the record returned by ``next()`` rest, because another one still refers to it with VALIDATE.
+    /// Puts the record returned by ``next()`` at rest, because another record still refers to it with VALIDATE.
     mutating func rest(_ record: BlockedDeletion) throws
 
-    /// Appends the resting records with these names to the waiting ones.
+    /// Moves the records at rest with these names to the waiting ones.
     mutating func wake(_ names: [Name], in zone: Int64) throws
 }
 
@@ -235,7 +236,7 @@ public struct CascadeMemory: CascadeQueue {
     /// - Parameter targets: in the order in which their referrers are deleted.
     public init(_ targets: [DeletedTarget]) { self.targets = targets }
 
-    /// True if records wait or rest.
+    /// True if records are waiting or at rest.
     public var holdsRecords: Bool { !held.isEmpty }
 
     /// All targets that may still have referrers.
@@ -287,7 +288,7 @@ public struct CascadeMemory: CascadeQueue {
         }
     }
 
-    /// Moves all resting records to the waiting ones, ordered by target and name.
+    /// Moves all records at rest to the waiting ones, ordered by target and name.
     mutating func wakeAll() {
         order += resting.compactMap { held[$0] }.sorted {
             ($0.target.position, $0.name) < ($1.target.position, $1.name)

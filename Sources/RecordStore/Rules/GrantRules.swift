@@ -122,7 +122,7 @@ public struct GrantRules {
         }
     }
 
-    /// CloudKit's error for a record. `READ …` is inferred; only the other two were observed.
+    /// CloudKit's error for a record. The text for READ is inferred; the other two were observed.
     public static func refusal(of permission: Grant.Permission) -> RecordError {
         RecordError(known: .notPermitted, permission.rawValue)
     }

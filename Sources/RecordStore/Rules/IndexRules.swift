@@ -85,7 +85,7 @@ public enum IndexRules {
         let key = type.key(named: sort.fieldName)
         guard let definition = type.definition(of: key) else { return [.unknownField(sort.fieldName)] }
         guard sort.relativeLocation != nil else {
-            // As iCloud: accepted, and no order.
+            // iCloud accepts a sort by an encrypted field and does not order by it.
             if definition.type.isEncrypted { return [] }
             return missing(.sortable, of: key, in: type, as: "sortable")
                 + builds.problems(of: key, definition, needing: .sortable)
@@ -122,7 +122,7 @@ private struct IndexBuilds {
         }
     }
 
-    /// - Parameter indexes: alternatives, any of which is sufficient.
+    /// - Parameter indexes: the possible indexes, any of which is sufficient.
     func problems(of key: FieldKey, _ definition: FieldDefinition, needing indexes: Indexes) -> [QueryProblem] {
         let declared = definition.indexes.intersection(indexes)
         let builds = building[key]?.filter { !$0.indexes.isDisjoint(with: declared) } ?? []
@@ -165,7 +165,7 @@ public enum QueryProblem: Sendable, Hashable {
         }
     }
 
-    /// A filter on a field whose values only clients can read: iCloud's words.
+    /// The error for a filter on an encrypted field, with iCloud's text.
     static func encrypted(_ key: FieldKey, _ type: FieldType, _ comparator: Comparator) -> QueryProblem {
         .invalid(
             RecordError(
@@ -249,7 +249,7 @@ public struct IndexNeeds: Sendable {
         additions = order.map { ($0, chosen[$0] ?? []) }
     }
 
-    /// Edits that add the indexes to the type, whatever indexes it has then.
+    /// Edits that add the indexes to the type, whatever indexes the type has by then.
     public func edits(of type: Name) -> [SchemaEdit] {
         additions.map { key, indexes in .addIndexes(indexes, of: key, in: type) }
     }

@@ -2,9 +2,10 @@ public import Records
 
 /// The rules for key-value stores. The limits are ``Records/KeyValueLimits``.
 public enum KeyValueRules {
-    /// Maximum number of operations in a request: it may replace all keys by others.
+    /// Maximum number of operations in a request, which is enough to replace all keys by others.
     public static let operationsLimit = 2 * KeyValueLimits.keys
-    /// Maximum number of removed keys that a store remembers for clients. Tokens from before older ones expire.
+    /// Maximum number of removed keys that a store remembers for clients. When older ones are dropped, tokens from
+    /// before their removal expire.
     public static let removalsLimit = 1024
 
     /// - Throws: `RecordError` BAD_REQUEST outside private databases, AUTHENTICATION_REQUIRED for an anonymous caller.
@@ -22,7 +23,7 @@ public enum KeyValueRules {
     /// - Parameters:
     ///   - user: the user's number.
     ///   - latest: the latest change; `nil` if there is none.
-    ///   - floor: removals up to here were forgotten.
+    ///   - floor: the position up to which removals are no longer remembered.
     public static func feed(of user: Int64, latest: (position: Int64, moment: Timestamp)?, floor: Int64) -> FeedState {
         let (position, moment) = latest ?? (0, Timestamp(milliseconds: 0))
         return FeedState(
@@ -30,7 +31,7 @@ public enum KeyValueRules {
             floor: floor)
     }
 
-    /// The error for a token of a key-value store where one of a zone or database is explained.
+    /// The error for explaining a token of a key-value store as a token of a zone or database.
     public static let otherToken = RecordError(
         .badRequest,
         "This token is of a key-value store; it is good for the changes of this store, which 'keyvalues/changes' tells")
@@ -40,16 +41,17 @@ public enum KeyValueRules {
 public struct KeyValueModifier {
     private var sizes: [Name: Int]
 
-    /// - Parameter sizes: the size of each present value.
+    /// - Parameter sizes: the size in bytes of each present value.
     public init(_ sizes: [Name: Int]) {
         self.sizes = sizes
     }
 
     public var usage: KeyValueUsage { KeyValueUsage(keys: sizes.count, bytes: sizes.values.reduce(0, +)) }
 
-    /// Checks all operations as one.
-    /// - Returns: the operations that change something: the last one of each key, in order.
-    /// - Throws: `RecordError` if one is refused, or the store would be too large. Nothing is to be stored then.
+    /// Checks all operations together.
+    /// - Returns: the operations that change something: for each key the last one, in order.
+    /// - Throws: `RecordError` if one is refused, or the store would be too large. Nothing must be stored in this
+    ///   case.
     public mutating func admit(_ operations: [KeyValueOperation]) throws -> [KeyValueOperation] {
         if operations.count > KeyValueRules.operationsLimit {
             throw RecordError.tooManyItems(in: "operations", operations.count, limit: KeyValueRules.operationsLimit)

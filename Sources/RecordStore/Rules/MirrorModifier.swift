@@ -1,7 +1,7 @@
 public import Records
 
-/// The rules of a mirror, shared by all engines: the origin's versions replace those here, except where an edit waits
-/// to be sent.
+/// The rules of a mirror, shared by all engines: versions from the origin replace those in the mirror, unless an edit
+/// is waiting to be sent.
 public struct MirrorModifier {
     private let transaction: any MirrorTransaction
     private let now: Timestamp
@@ -78,7 +78,7 @@ public struct MirrorModifier {
             outcome.unchanged += 1
         case .rebase:
             (edit.base, edit.theirs, edit.sent) = (change.version.record, nil, nil)
-            // A record that was deleted in both places needs nothing more.
+            // If the record was deleted on both sides, nothing remains to be sent.
             try transaction.keep(edit.base == nil && edit.mine == nil ? nil : edit, of: name, in: zone.key)
         case .conflict:
             edit.theirs = change.version
@@ -87,17 +87,17 @@ public struct MirrorModifier {
         }
     }
 
-    /// Makes the record here what it is in the origin.
+    /// Makes the record in the mirror equal to the one in the origin.
     private func adopt(_ change: MirrorBatch.Change, in zone: TransactionZone, _ outcome: inout MirrorOutcome) throws {
         let existing = try transaction.record(named: change.version.recordID.recordName, in: zone.key)
         guard case .saved(let record) = change.version else {
             guard let existing else { return outcome.unchanged += 1 }
-            // CloudKit does not tell who deleted a record, and when.
+            // CloudKit does not report who deleted a record, and when.
             _ = try transaction.delete(
                 existing, in: zone.key, by: Signature(timestamp: now, userRecordName: "", deviceID: ""))
             return outcome.deleted += 1
         }
-        // The tag stands for the version, unless the record was edited here: two stores may give the same tag to
+        // Equal tags mean equal versions, unless the record was edited here: two stores may assign the same tag to
         // different versions.
         if let existing, existing.recordChangeTag == record.recordChangeTag, !change.replacesSame {
             return outcome.unchanged += 1
@@ -123,7 +123,7 @@ public struct MirrorModifier {
         }
     }
 
-    /// The fields as the schema here has them. Unknown types and fields are added to it.
+    /// The fields in the types of the mirror's schema. Unknown types and fields are added to the schema.
     private func admitted(_ fields: [Field], of typeName: Name) throws -> [Name: Field] {
         let declared = transaction.schema.types[typeName]
         var type = declared ?? .mirrored(typeName)
@@ -138,7 +138,7 @@ public struct MirrorModifier {
                 }
                 (field.value, field.isEncrypted) = (value, known.isEncrypted)
             } else {
-                // An empty list does not tell its type.
+                // The type of an empty list is unknown.
                 guard var fieldType = field.value.type else { continue }
                 fieldType.isEncrypted = field.isEncrypted && fieldType.canBeEncrypted
                 field.isEncrypted = fieldType.isEncrypted
@@ -152,7 +152,7 @@ public struct MirrorModifier {
 }
 
 extension RecordType {
-    /// A type of a mirror, with all indexes of the system fields, so that any query can be asked.
+    /// A type of a mirror, with all indexes of the system fields, so that all queries are possible.
     fileprivate static func mirrored(_ name: Name) -> RecordType {
         RecordType(
             name: name,
@@ -161,7 +161,7 @@ extension RecordType {
 }
 
 extension RecordType {
-    /// The type with the fields and indexes of another one. Its own fields keep their types.
+    /// The type with the fields and indexes of another type added. Its own fields keep their types.
     fileprivate func adding(_ other: RecordType) -> RecordType {
         var type = self
         for (name, definition) in other.fields {
@@ -180,24 +180,24 @@ extension RecordType {
 extension UnsentEdit {
     /// The effect of a version in the origin on an edit.
     enum Verdict {
-        /// The origin has the edit.
+        /// The origin has received the edit.
         case adopt
-        /// The version is the one that the edit was made on.
+        /// The version is the one on which the edit is based.
         case ignore
-        /// The edit is one of this version from now on.
+        /// The edit is now based on this version.
         case rebase
         case conflict
     }
 
     func verdict(on change: MirrorBatch.Change) throws -> Verdict {
-        // The record may have been edited again while the edit was on its way.
+        // The record may have been edited again while the edit was being sent.
         if let accepted = change.accepted { return accepted == position ? .adopt : .rebase }
         if try Self.isSame(change.version.record, mine) { return .adopt }
         if let base, let record = change.version.record, record.recordChangeTag == base.recordChangeTag {
             return .ignore
         }
         if base == nil, change.version.record == nil { return .ignore }
-        // The answer to an edit was lost, and the record was edited again since.
+        // The response to a sent edit was lost, and the record was edited again since.
         if let sent, try Self.isSame(change.version.record, sent.record) { return .rebase }
         return .conflict
     }
@@ -213,7 +213,7 @@ extension UnsentEdit {
 }
 
 extension UnsentEdit {
-    /// The part of a share that its owner decides. The origin adds the rest.
+    /// The part of a share that its owner determines. The origin adds the rest.
     private static func rights(in record: StoredRecord) -> [String: String]? {
         record.sharing?.share.map { share in
             let permissions = share.participants.filter { $0.role != .owner }.map {
@@ -226,7 +226,7 @@ extension UnsentEdit {
 }
 
 extension Field {
-    /// The field without members that differ between two containers with the same data.
+    /// The field without members that differ between containers with the same data.
     fileprivate var content: Field {
         Field(name: name, value: value.content)
     }

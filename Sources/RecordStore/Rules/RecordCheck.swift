@@ -188,7 +188,7 @@ public struct RecordCheck: Sendable {
     }
 }
 
-/// The way up from a record, as far as it is known.
+/// The known part of the chain of parents above a record.
 private struct AncestorWalk {
     let start: RecordID
     var top: RecordID
@@ -204,7 +204,7 @@ private struct Known {
 
     var targets: Lookups<RecordID>
     var files: Lookups<FileChecksum>
-    /// Records whose ways up end.
+    /// Records whose chain of parents ends, so that they are in no circle.
     var rooted: Lookups<RecordID>
     private let limit: Int
     private var young: [RecordID: Ancestor] = [:]
@@ -219,7 +219,7 @@ private struct Known {
 
     func ancestor(_ recordID: RecordID) -> Ancestor? { young[recordID] ?? old[recordID] }
 
-    /// - Parameter target: the ID by which the record was asked for, which may leave out the owner of the zone.
+    /// - Parameter target: the ID with which the record was requested, which may omit the owner of the zone.
     mutating func note(_ record: StoredRecord, as target: RecordID? = nil) {
         let recordID = target ?? record.recordID
         targets.note(recordID, isThere: true)
@@ -286,9 +286,9 @@ public struct RecordFinding: Sendable, Hashable {
         case danglingParent
         /// The record is among its own ancestors.
         case parentCircle
-        /// A reference into another zone.
+        /// A reference leads to another zone.
         case referenceAcrossZones
-        /// A field that is encrypted, in the public database.
+        /// A field in the public database is encrypted.
         case encryptedInPublic
         /// The fields are close to the size limit of a record.
         case nearSizeLimit
@@ -296,11 +296,11 @@ public struct RecordFinding: Sendable, Hashable {
         case entityName
         /// The file of an asset is not stored.
         case missingAsset
-        /// The record has no parent, beside shared hierarchies that hold records of its type.
+        /// The record has no parent, although its zone shares hierarchies that contain records of its type.
         case besideHierarchies
         /// The root of a share is below the root of another one.
         case nestedShare
-        /// Nobody accepted a share for a day or longer.
+        /// No user has accepted a share for a day or longer.
         case unacceptedShare
         /// An invitation to a share names no user.
         case unknownAddress
@@ -309,7 +309,7 @@ public struct RecordFinding: Sendable, Hashable {
     public var kind: Kind
     public var recordID: RecordID
     public var recordType: Name
-    /// `nil` if the finding concerns the whole record; `parent` for its parent.
+    /// The field; `parent` for the record's parent, `nil` if the finding concerns the whole record.
     public var fieldName: Name?
     /// The target of the field.
     public var target: RecordID?
@@ -328,10 +328,10 @@ public struct RecordFinding: Sendable, Hashable {
         self.explanation = explanation
     }
 
-    /// The sentence about records that were taken as they are, though a save of them is refused: they came from
-    /// elsewhere, or from an earlier version.
-    /// - Parameter count: of records with encrypted fields, in the public database.
-    /// - Returns: `nil` for none.
+    /// A sentence about records that were stored unchanged although a save by a client would be refused, because they
+    /// came from elsewhere or from an earlier version.
+    /// - Parameter count: number of records in the public database with encrypted fields.
+    /// - Returns: `nil` if the number is 0.
     public static func encryptedInPublic(_ count: Int) -> String? {
         if count == 0 { return nil }
         return

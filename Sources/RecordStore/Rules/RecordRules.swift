@@ -165,16 +165,17 @@ struct RecordRules {
 
 // MARK: - Shares
 
-/// Problems of shares that the server accepts: nobody came, or somebody was invited who can't come.
+/// Checks shares for problems that the server accepts: nobody has accepted the share, or an invited user does not
+/// exist.
 public enum ShareCheck {
     /// Returns `true` if an invitation names a user who exists.
     public typealias UserLookup = @Sendable (LookupInfo) async throws -> Bool
 
-    /// The age in milliseconds from which a share without guests is told of: a day.
+    /// The minimum age in milliseconds of a share without guests to be reported: a day.
     static let patience: Int64 = 86_400_000
 
     /// - Parameters:
-    ///   - record: a record that holds a share. Others have no findings.
+    ///   - record: a record that contains a share. Other records have no findings.
     ///   - isKnown: checks the addresses of invitations; `nil` skips them.
     public static func findings(in record: StoredRecord, at now: Timestamp, isKnown: UserLookup?) async throws
         -> [RecordFinding]
@@ -222,10 +223,10 @@ extension LookupInfo {
     public var words: String { emailAddress ?? phoneNumber ?? userRecordName?.string ?? "an unknown address" }
 }
 
-/// The hierarchies of a zone, as its check sees them.
+/// The shared hierarchies of a zone, as needed for its check.
 struct ZoneHierarchies {
     private static let pageSize = 200
-    /// Maximum number of records that are looked at for the types below the roots.
+    /// Maximum number of records examined to collect the types below the roots.
     private static let treeLimit = 20_000
 
     /// The hierarchies of shares that have not ended.
@@ -249,13 +250,13 @@ struct ZoneHierarchies {
         }
     }
 
-    /// True if a record and its parent are in hierarchies of different shares: the record is the root of one.
+    /// True if a record is the root of one share and its parent belongs to the hierarchy of another one.
     func isNested(_ record: StoredRecord, below parent: Int64?) -> Bool {
         guard record.sharing?.shareName != nil, let own = record.sharing?.hierarchy, let parent else { return false }
         return own != parent && living.contains(own) && living.contains(parent)
     }
 
-    /// The finding for a record beside the hierarchies that looks as if it belonged below one of them.
+    /// The finding for a record outside the hierarchies that probably belongs below one of their roots.
     func finding(for record: StoredRecord) -> RecordFinding? {
         guard record.parent == nil, types.contains(record.recordType),
             !(record.sharing?.hierarchy.map(living.contains) ?? false)

@@ -15,10 +15,10 @@ public protocol RecordTransaction: CascadeTransaction, SharingTransaction {
     /// Stores a record under a new position and returns it with the matching change tag.
     func save(_ draft: RecordDraft, replacing previous: StoredRecord?, in zone: Int64) throws -> StoredRecord
 
-    /// True if the transaction has taken so long that postponable work should be left.
+    /// True if the transaction has taken so long that work that can be postponed should be.
     var hasWorkedLong: Bool { get }
 
-    /// Leaves the rest of a cascade to be processed after the commit.
+    /// Stores the rest of a cascade, to be processed after the commit.
     func enqueue(_ targets: [DeletedTarget]) throws
 
     /// Number of records with a DELETE_SELF reference to a name. Exact only below `limit`.
@@ -59,11 +59,11 @@ public struct TransactionZone: Sendable {
     /// Includes the owner, as in responses to the caller.
     public let zoneID: ZoneID
     public let canWrite: Bool
-    /// `nil` for callers who see the whole zone.
+    /// The caller's rights as a guest; `nil` for callers who see the whole zone.
     public let guest: GuestRights?
     /// True if hierarchies of the zone are shared.
     public let hasHierarchies: Bool
-    /// True if the zone mirrors one of another container, which gives its records their change tags.
+    /// True if the zone mirrors a zone of another container, which assigns the change tags of its records.
     public let isMirror: Bool
 
     public init(
@@ -79,7 +79,7 @@ public struct TransactionZone: Sendable {
     }
 }
 
-/// A record to be saved. The engine assigns its change tag, unless it is a copy.
+/// A record to be saved. The engine assigns its change tag, unless the record is a copy.
 public struct RecordDraft: Sendable {
     public let recordID: RecordID
     public let recordType: Name
@@ -96,8 +96,8 @@ public struct RecordDraft: Sendable {
 }
 
 extension RecordDraft {
-    /// A draft that leaves the fields of a record as they are.
-    /// - Parameter previous: the record that it replaces; `nil` for a copy to where none is.
+    /// A draft that leaves the fields of a record unchanged.
+    /// - Parameter previous: the record to be replaced; `nil` for a copy to a place without a record.
     public init(
         of record: StoredRecord, replacing previous: StoredRecord?, modified: Signature, recordChangeTag: String?,
         sharing: RecordSharing?
@@ -118,23 +118,23 @@ extension RecordDraft {
 
 /// The operations of an engine's open transaction that ``MirrorModifier`` needs. Its saves and deletions are not edits.
 public protocol MirrorTransaction: RecordTransaction {
-    /// Makes the zone a mirror, unless it is one.
-    /// - Returns: `false` if it was none and has records.
+    /// Makes the zone a mirror, unless it is one already.
+    /// - Returns: `false` if the zone is not a mirror and contains records.
     func makeMirror(_ zone: Int64) throws -> Bool
 
-    /// Shows a mirror in the shared database of a user, for reading and writing.
+    /// Adds a mirror to the shared database of a user, for reading and writing.
     func admit(_ guest: Name, toMirror zone: Int64) throws
 
     /// Sets or removes a mark of the database.
     func mark(_ name: Name, _ value: String?) throws
 
-    /// The edit of a record that the origin does not have yet.
+    /// The edit of a record that the origin does not have yet; `nil` if there is none.
     func unsentEdit(of name: Name, in zone: Int64) throws -> UnsentEdit?
 
-    /// Replaces what is known of an edit beside the record itself, or (`nil`) forgets it.
+    /// Replaces the stored data about an edit, apart from the record itself, or (`nil`) deletes it.
     func keep(_ edit: UnsentEdit?, of name: Name, in zone: Int64) throws
 
-    /// Notes names that the origin still has.
+    /// Stores names of records that still exist in the origin.
     func sight(_ names: [Name], in zone: Int64) throws
 
     func forgetSightings(in zone: Int64) throws

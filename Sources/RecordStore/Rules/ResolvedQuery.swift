@@ -28,7 +28,7 @@ public struct ResolvedQuery: Sendable {
     public struct Sort: Sendable, Hashable {
         public let key: FieldKey
         public let ascending: Bool
-        /// Sorts by the distance from here.
+        /// The location from which distances are measured, for a sort by distance; `nil` for other sorts.
         public let relativeLocation: Location?
     }
 
@@ -58,14 +58,14 @@ public struct ResolvedQuery: Sendable {
         self.filters = filters
         sorts = query.sorts.compactMap { sort in
             let key = type.key(named: sort.fieldName)
-            // A store orders encrypted values by nothing that a client knows.
+            // The order of encrypted values in a store has no meaning for clients.
             if type.definition(of: key)?.type.isEncrypted ?? false { return nil }
             return Sort(key: key, ascending: sort.ascending, relativeLocation: sort.relativeLocation)
         }
         comparedFields = Self.comparedFields(filters, sorts)
     }
 
-    /// The query of a subscription, whose order is of no matter. Filters need the same indexes as in a query; without
+    /// The query of a subscription, whose sorts are ignored. Filters need the same indexes as in a query; without
     /// filters none is needed.
     /// - Throws: the first problem as `RecordError`.
     init(subscribing query: Query, in schema: Schema) throws {
@@ -284,7 +284,7 @@ extension FieldValue {
 /// A record with the decoded values that a query compares.
 public struct QueriedRecord: Sendable {
     public let record: StoredRecord
-    /// A few pairs, which are searched faster than a dictionary is made.
+    /// An array of pairs, because searching a few pairs is faster than creating a dictionary.
     private let values: [(Name, FieldValue)]
 
     /// Decodes only the fields that the query compares.
@@ -294,7 +294,7 @@ public struct QueriedRecord: Sendable {
     }
 
     /// Decodes some custom fields, for several queries.
-    /// - Throws: as ``init(_:for:)``.
+    /// - Throws: the errors of ``init(_:for:)``.
     init(_ record: StoredRecord, comparing names: Set<Name>) throws {
         self.record = record
         values = names.isEmpty ? [] : try record.fields.pairs(of: names)

@@ -64,7 +64,7 @@ extension Location {
         return abs(longitude) == 180 ? [180, -180] : [longitude]
     }
 
-    /// True if both denote the same place, however it is written.
+    /// True if both denote the same place, even if their coordinates differ, as +180° and -180° do.
     public func isSamePlace(as other: Location) -> Bool {
         latitude == other.latitude
             && (longitude == other.longitude || (equalLongitudes?.contains(other.longitude) ?? true))

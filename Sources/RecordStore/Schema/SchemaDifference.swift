@@ -2,10 +2,10 @@ public import Records
 
 /// The differences between two schemas.
 ///
-/// Ignores composite indexes, which are not exported or deployed, the order of grants, and whether a number is
-/// spelled NUMBER or as its stored type. A schema without the `Users` type, which every container has, leaves that
-/// type unchanged; so does one without the type of shares, which begins with the first share, or without CloudKit's own
-/// fields of that type.
+/// These are ignored: composite indexes, which are not exported or deployed; the order of grants; and whether a number
+/// is spelled NUMBER or as its stored type. Every container has the `Users` type, so a schema without it leaves that
+/// type unchanged. The type of shares is created with the first share; a schema without it, or without CloudKit's own
+/// fields of it, leaves them unchanged too.
 public struct SchemaDifference: Sendable, Hashable {
     public enum Change: Sendable, Hashable {
         case addRole(Name)
@@ -45,7 +45,7 @@ public struct SchemaDifference: Sendable, Hashable {
         self.changes = changes
     }
 
-    /// Changes that lose data: removed types and fields, and fields with another type.
+    /// Changes that lose data: removed types and fields, and fields that get another type.
     public var losses: [Change] { changes.filter(\.losesSomething) }
 
     /// Edits that turn the first schema into the second, in a valid order.
@@ -220,7 +220,7 @@ extension SchemaDifference.Change {
 public struct SchemaRespelling: Sendable, Hashable {
     public var recordType: Name
     public var field: Name
-    /// Without the indexes that queries can use.
+    /// The first spelling, without the indexes that queries can use.
     public var from: FieldDefinition
     public var to: FieldDefinition
 

@@ -7,14 +7,14 @@ public struct SchemaImportPlan: Sendable, Hashable {
     public let difference: SchemaDifference
 
     /// - Parameters:
-    /// - file: the schema in the file.
-    /// - current: the schema of the environment.
-    /// - merging: `true` to only add what the environment lacks. Otherwise the environment gets the file's schema, as
-    ///   in CloudKit, and everything else is removed, except for the `Users` type with the roles it grants something
-    ///   to, and composite indexes of fields that stay.
-    /// - production: the schema that the development schema is deployed to; `nil` if there is none.
+    ///   - file: the schema in the file.
+    ///   - current: the schema of the environment.
+    ///   - merging: `true` to only add what the environment lacks. Otherwise the environment gets the file's schema,
+    ///     as in CloudKit, and everything else is removed, except for the `Users` type with the roles that its grants
+    ///     name, and composite indexes whose fields remain.
+    ///   - production: the schema to which the development schema is deployed; `nil` if there is none.
     /// - Throws: `RecordError` BAD_REQUEST if a type or field that production has would be removed or changed, or if
-    ///   merging and a field exists with another type. The reason lists all of them. Also throws like
+    ///   merging and a field exists with another type. The reason lists all of them. Also throws the errors of
     ///   ``Schema/applying(_:)`` if the result is invalid.
     public init(importing file: Schema, into current: Schema, merging: Bool, production: Schema?) throws {
         target = merging ? try Self.merging(file, into: current) : Self.replacing(current, by: file)

@@ -30,7 +30,7 @@ public enum SchemaRules {
         }
     }
 
-    /// The error for deleting the type of a record that holds a share, or is the root of one.
+    /// The error for deleting the type of a record that contains a share or is the root of one.
     public static func needed(_ recordID: RecordID, of type: Name, by share: Name) -> RecordError {
         let owner = recordID.zoneID.ownerRecordName.map { " of '\($0)'" } ?? ""
         return RecordError(
@@ -76,8 +76,8 @@ public enum SchemaRules {
 
 // MARK: - Schema changes by saves
 
-/// Schema changes by saves: in development unknown types and fields are created, in production they are refused. The
-/// type of shares is made in both.
+/// Schema changes by saves: unknown types and fields are created in development and refused in production. The type of
+/// shares is created in both.
 public struct JustInTimeSchema {
     public private(set) var schema: Schema
     private let environment: Environment
@@ -100,12 +100,13 @@ public struct JustInTimeSchema {
     }
 }
 
-/// Where the values of a save come from.
+/// The origin of the values in a save.
 public enum ValueOrigin: Sendable, Hashable {
-    /// A client, which saves to a database of this scope.
+    /// A client that saves to a database of this scope.
     case client(DatabaseScope)
-    /// A store that accepted them: records that are restored or copied, and earlier versions. They are encrypted if the
-    /// declared field is, also in the public database, where earlier versions of Skylight accepted that.
+    /// A store that accepted the values earlier: restored or copied records, and earlier versions. The values are
+    /// encrypted if the declared field is, even in the public database, where earlier versions of Skylight accepted
+    /// that.
     case store
 }
 
@@ -121,7 +122,7 @@ struct JustInTimeType {
     init(_ name: Name, _ declared: RecordType?, environment: Environment) throws {
         self.environment = environment
         if name == Share.recordType {
-            // An import may have declared it without CloudKit's own fields.
+            // An import may have declared the type of shares without CloudKit's own fields.
             type = declared ?? Share.type
             type.fields.merge(Share.type.fields) { kept, _ in kept }
             hasGrown = type != declared
@@ -152,7 +153,7 @@ struct JustInTimeType {
                 continue
             }
             let declared = try type.fields[name]?.type ?? declare(name, as: input, from: origin)
-            // Measured on iCloud, in this order.
+            // The order of these errors was measured on iCloud.
             if declared.isEncrypted, origin == .client(.public) { throw RecordError(known: .encryptedInPublic) }
             if input.isEncrypted, !declared.isEncrypted { throw RecordError(known: .encryptedIntoPlain, name) }
             guard origin == .store || !input.isTakenForBytes(in: declared), let value = input.value(declared: declared)
@@ -213,8 +214,8 @@ extension FieldInput {
         }
     }
 
-    /// True for a value that says that it is encrypted, and with which type. iCloud takes other values of encrypted
-    /// fields for ENCRYPTED_BYTES.
+    /// True for a value whose type in the request says that it is encrypted. iCloud treats other values of encrypted
+    /// fields as ENCRYPTED_BYTES.
     fileprivate var isMarkedEncrypted: Bool {
         if case .tagged(_, _, let isEncrypted) = self { isEncrypted } else { false }
     }

@@ -52,7 +52,7 @@ public struct TypeUsage: Sendable, Hashable {
 
     public var recordType: Name
     public var records: Int
-    /// All declared fields by name, then the six system fields, including unused ones.
+    /// All declared fields by name, then the six system fields. Fields without values are included.
     public var fields: [FieldUsage]
     public var compositeBytes: [CompositeIndex: Int]
 

@@ -1,12 +1,13 @@
 public import Records
 
-// Shares, what saves and deletions mean for them, and the rights of guests.
+// Sharing: the effect of saves and deletions on shares, and the rights of guests.
 
 extension BatchModifier {
     // MARK: Guests
 
-    /// The record that an operation finds: that of the transaction, unless the caller is a guest who does not see it.
-    /// - Throws: `RecordError` ACCESS_DENIED for what the guest must not do; CONFLICT for a name that is taken.
+    /// The record to which an operation applies: the stored record, unless the caller is a guest who does not see it.
+    /// - Throws: `RecordError` ACCESS_DENIED if a guest may not do this; CONFLICT if the name is taken by a record
+    ///   that the guest does not see.
     func seen(_ record: StoredRecord?, by operation: RecordOperation, in zone: TransactionZone) throws -> StoredRecord?
     {
         let isShare = record?.sharing?.share != nil
@@ -29,7 +30,7 @@ extension BatchModifier {
             case .update, .replace, .delete, .forceDelete: return nil
             }
         }
-        // Leaving needs no right.
+        // Leaving a share needs no right.
         if isShare, operation.kind.isDeletion { return record }
         let isRoot = record.sharing?.shareName != nil
         guard permission == .readWrite, !(isRoot && operation.kind.isDeletion) else { throw ShareRules.writingRefused }
@@ -43,8 +44,8 @@ extension BatchModifier {
         return record
     }
 
-    /// - Throws: `RecordError` ACCESS_DENIED if a guest makes a root depend on another record: the share would end with
-    ///   that one.
+    /// - Throws: `RecordError` ACCESS_DENIED if a guest makes a root depend on another record, because the share would
+    ///   end when that record is deleted.
     func checkDependence(of fields: some Sequence<Field>, before: [Name: Field]) throws {
         func targets(_ field: Field) -> [Name] {
             field.value.references.filter { $0.action == .deleteSelf }.map(\.recordName)
@@ -60,7 +61,7 @@ extension BatchModifier {
 
     // MARK: Saves
 
-    /// Sharing's part of a record after a save.
+    /// The sharing part of a record after a save.
     mutating func sharing(
         after operation: RecordOperation, of name: Name, _ typeName: Name, parent: Name?,
         replacing existing: StoredRecord?, in zone: TransactionZone
@@ -86,7 +87,7 @@ extension BatchModifier {
         return RecordSharing(shortGUID: shortGUID, shareName: before?.shareName, hierarchy: hierarchy)
     }
 
-    /// Follows the save of a record.
+    /// Updates hierarchies and views after the save of a record.
     mutating func followSave(
         of saved: StoredRecord, replacing existing: StoredRecord?, by operation: RecordOperation,
         in zone: TransactionZone, at index: Int
@@ -100,7 +101,8 @@ extension BatchModifier {
             if let former = existing?.sharing?.share {
                 try admit(share, after: former, to: after)
             } else {
-                // A restored share has guests at once, and they come before the records that they see.
+                // A restored share has guests at once. They are admitted before the records that they see are
+                // processed.
                 if let hierarchy = try transaction.hierarchy(after) {
                     for user in share.guests {
                         _ = try transaction.admit(user, to: hierarchy, share.permission(of: user))
@@ -112,7 +114,8 @@ extension BatchModifier {
                 }
             }
         }
-        // Other saves are refused in the end. No version put a restored record below itself within a hierarchy.
+        // Other saves of this kind are refused by the checks at the end of the batch. A restored record may be its own
+        // ancestor as in earlier versions, but no version permitted that within a hierarchy.
         if operation.provenance != nil, after != nil, saved.parent != existing?.parent,
             try isCutOff(saved, in: zone.key)
         {
@@ -122,16 +125,17 @@ extension BatchModifier {
         let change = try transaction.update(saved, in: zone.key, wasElsewhere: before != nil && isMoved, by: signature)
         guard isMoved || change.isOfMembers else { return }
         let name = saved.recordID.recordName
-        // The children of most new records are not there yet.
+        // Most new records have no children yet.
         if existing == nil, try transaction.children(of: name, in: zone.key, after: nil, limit: 1).isEmpty { return }
-        // A guest may have come or gone while a walk to or from the record's place was not finished. The records below
-        // it follow the record then.
+        // A guest may have been admitted or removed while a walk to or from the record's place was not finished. The
+        // records below the record must then be processed like the record itself.
         if before != after || change.isOfMembers {
             walk.add(
                 HierarchyWalk.Item(zone: zone.key, name: name, view: nil, hides: before != nil, signature: signature))
         }
         if !isMoved { return }
-        // Walks that have passed the record's place, or come to it no more, have to come to the records below it.
+        // Unfinished walks that have already passed the record's place, or no longer reach it, must also process the
+        // records below it.
         for view in try transaction.unfinishedViews(ofZone: zone.key).union(
             walk.items.lazy.filter { $0.zone == zone.key }.compactMap(\.view)
         ).sorted() {
@@ -141,8 +145,8 @@ extension BatchModifier {
 
     // MARK: Parents
 
-    /// Notes what must be true in the end of a record that was saved with another parent. A restored record may be as
-    /// it was, in any order.
+    /// Adds the checks for a record that was saved with another parent. They run after all operations. A restored
+    /// record may be stored as it was, in any order.
     mutating func checkPlace(
         of saved: StoredRecord, replacing existing: StoredRecord?, by operation: RecordOperation,
         in zone: TransactionZone, at index: Int
@@ -156,15 +160,16 @@ extension BatchModifier {
         deferred.add(.parent, parent, in: zone, at: index)
     }
 
-    /// True for a record that is about to get its first child. Apple's page of `CKRecord.recordChangeTag` says that "in
-    /// some situations" a parent gets a new tag when a child is saved; users report it of the first child, not of later
-    /// ones. Nothing is shared in the public database, and a mirror has the tags of its origin.
+    /// True for a record that is about to get its first child. Apple's page of `CKRecord.recordChangeTag` says that
+    /// "in some situations" a parent gets a new tag when a child is saved; users report this for the first child, not
+    /// for later ones. Excluded are the public database, in which nothing is shared, and mirrors, which use the tags
+    /// of their origin.
     func isNewParent(_ parent: Name, in zone: TransactionZone) throws -> Bool {
         if database == .public || zone.isMirror { return false }
         return try transaction.children(of: parent, in: zone.key, after: nil, limit: 1).isEmpty
     }
 
-    /// Gives the records that became parents a new change tag, unless the request saved them.
+    /// Gives the records that became parents a new change tag, unless the request saved them itself.
     mutating func renewParents() throws {
         defer { newParents = [] }
         for (name, zone) in newParents where renewed[zone.key, default: []].insert(name).inserted {
@@ -177,7 +182,8 @@ extension BatchModifier {
         }
     }
 
-    /// A record is shared once: Apple's page of `CKError.alreadyShared` names a share above it, and one below it.
+    /// Adds the checks that a record is shared only once: Apple's page of `CKError.alreadyShared` names a share above
+    /// the record and one below it.
     private mutating func checkShares(around name: Name, in zone: TransactionZone, at index: Int) {
         deferred.add(.noShareAbove, name, in: zone, at: index)
         deferred.add(.noShareBelow, name, in: zone, at: index)
@@ -189,7 +195,8 @@ extension BatchModifier {
         return try ancestor(of: name, in: zone) { $0.recordID.recordName == name } != nil
     }
 
-    /// True if a record is among its own ancestors, so that it would stay in its hierarchy without a way to the root.
+    /// True if a record is among its own ancestors, so that it would remain in its hierarchy without a path to the
+    /// root.
     private func isCutOff(_ record: StoredRecord, in zone: Int64) throws -> Bool {
         let name = record.recordID.recordName
         if try transaction.isRoot(record) { return false }
@@ -205,8 +212,8 @@ extension BatchModifier {
         try ancestor(of: name, in: zone, isRootOfOthers) != nil
     }
 
-    /// True if a record below this one is the root of a share. Looks up from the roots, which are fewer than the
-    /// records below.
+    /// True if a record below this one is the root of a share. Searches upward from the roots, because they are fewer
+    /// than the records below this one.
     func isAboveRoot(_ name: Name, in zone: Int64) throws -> Bool {
         if try transaction.children(of: name, in: zone, after: nil, limit: 1).isEmpty { return false }
         return try transaction.hierarchies(in: zone).contains { hierarchy in
@@ -215,12 +222,13 @@ extension BatchModifier {
         }
     }
 
-    /// True for the root of a hierarchy. The record of a share shares nothing with those that have it as their parent.
+    /// True for the root of a hierarchy. A record that contains a share does not share the records whose parent it is.
     private func isRootOfOthers(_ record: StoredRecord) throws -> Bool {
         try record.sharing?.share == nil && transaction.isRoot(record)
     }
 
-    /// The nearest ancestor that meets a condition. Parents that were saved by an earlier version may form a circle.
+    /// The nearest ancestor that satisfies a condition. The parents may form a circle, because earlier versions
+    /// permitted that.
     private func ancestor(of name: Name, in zone: Int64, _ isMeant: (StoredRecord) throws -> Bool) throws
         -> StoredRecord?
     {
@@ -239,7 +247,7 @@ extension BatchModifier {
         for item in try transaction.followDeletion(of: record, in: zone.key, by: signature) { walk.add(item) }
     }
 
-    /// Walks the trees below the records of the operations as far as a request may.
+    /// Walks through the trees below the records of the operations, as far as the limit of a request permits.
     mutating func finishWalk() throws {
         if walk.items.isEmpty { return }
         let isFinished = try walk.run(in: transaction) { [transaction, walkLimit] in
@@ -251,7 +259,7 @@ extension BatchModifier {
 
     // MARK: Shares
 
-    /// The top level of a share after a save.
+    /// The share after a save.
     private mutating func share(
         after operation: RecordOperation, of name: Name, replacing existing: StoredRecord?, in zone: TransactionZone
     ) throws -> RecordSharing {
@@ -294,7 +302,7 @@ extension BatchModifier {
         return RecordSharing(shortGUID: link, share: share, hierarchy: number)
     }
 
-    /// The identifier of a link, unless it leads to a share already.
+    /// The short GUID of a link, unless another share already has it.
     private func free(_ shortGUID: String?) throws -> String? {
         guard let shortGUID, try transaction.hierarchy(shortGUID: shortGUID) == nil else { return nil }
         return shortGUID
@@ -310,7 +318,8 @@ extension BatchModifier {
                 hierarchy: sharing.hierarchy)
         }
         if operation.share.participants != nil {
-            // Whatever the operation, so that nobody undoes an invitation or an acceptance without having seen it.
+            // This applies to every kind of operation, so that nobody undoes an invitation or an acceptance without
+            // having seen it.
             guard let tag = operation.recordChangeTag else {
                 throw RecordError.unexpectedInput(
                     "Expected 'recordChangeTag' in a save of a share with 'participants', which are saved only if unchanged"
@@ -340,7 +349,7 @@ extension BatchModifier {
             in: zone.key)
     }
 
-    /// Saves a record with nothing but its sharing changed, which gives it a new change tag.
+    /// Saves a record with only its sharing changed, which gives it a new change tag.
     private mutating func resave(_ record: StoredRecord, _ sharing: RecordSharing?, in zone: Int64) throws {
         let draft = try RecordDraft(
             of: record, replacing: record, modified: record.modified, recordChangeTag: nil, sharing: sharing)
@@ -357,13 +366,13 @@ extension BatchModifier {
         }
     }
 
-    /// Gives the guests of a share their rights after it was changed, and dismisses those who are no guests any more.
+    /// Updates the rights of the guests after a share was changed, and removes users who are no longer guests.
     private mutating func admit(_ share: Share, after former: Share, to number: Int64) throws {
         guard let hierarchy = try transaction.hierarchy(number) else { return }
         for user in former.members where !share.guests.contains(user) { try dismiss(user, from: hierarchy) }
         for user in share.guests where share.permission(of: user) != former.permission(of: user) {
             let view = try transaction.admit(user, to: hierarchy, share.permission(of: user))
-            // The user came with a restored share, or had accepted and had no right.
+            // The user was added with a restored share, or had accepted without having a right.
             guard !former.guests.contains(user), let rootName = hierarchy.rootName else { continue }
             if let root = try transaction.record(named: rootName, in: hierarchy.zone) {
                 try transaction.show(root, in: view)
@@ -379,7 +388,7 @@ extension BatchModifier {
         for item in try transaction.dismissal(of: view, from: hierarchy, by: signature) { walk.add(item) }
     }
 
-    /// Deletes a share. Its records stay with their owner, and the root gets a new change tag.
+    /// Deletes a share. Its records remain with their owner, and the root gets a new change tag.
     mutating func stopSharing(_ share: StoredRecord, in zone: TransactionZone) throws {
         let hierarchy = try share.sharing?.hierarchy.flatMap { try transaction.hierarchy($0) }
         if let hierarchy {
@@ -394,8 +403,8 @@ extension BatchModifier {
         try resave(root, RecordSharing(shortGUID: root.sharing?.shortGUID, hierarchy: outer), in: zone.key)
     }
 
-    /// Ends the part of a guest in all shares of a zone, also in those that give no right now.
-    /// - Throws: `RecordError` ACCESS_DENIED if the guest has no part in a share.
+    /// Ends the caller's participation in all shares of a zone, including those that give no right at present.
+    /// - Throws: `RecordError` ACCESS_DENIED if the caller participates in no share.
     public mutating func leave(_ zoneID: ZoneID) throws -> ZoneID {
         let zone = try transaction.zone(zoneID)
         let shares = try transaction.hierarchies(in: zone.key).compactMap {
@@ -408,7 +417,8 @@ extension BatchModifier {
         return zone.zoneID
     }
 
-    /// Ends the part of a user who accepted, also without a right now. The entry stays as REMOVED.
+    /// Ends the participation of a user who accepted the share, even without a right at present. The participant
+    /// remains in the share with the status REMOVED.
     mutating func leaveShare(_ record: StoredRecord, in zone: TransactionZone) throws {
         guard var share = record.sharing?.share, let number = record.sharing?.hierarchy,
             let hierarchy = try transaction.hierarchy(number),

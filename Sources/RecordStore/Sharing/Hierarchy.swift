@@ -1,8 +1,8 @@
 public import Records
 
-/// The records that one share shares.
+/// The records that are shared by one share.
 public struct Hierarchy: Sendable, Hashable {
-    /// Never used again for another share.
+    /// The number of the hierarchy. It is never used again for another share.
     public let number: Int64
     /// The engine's key of the owner's zone.
     public let zone: Int64
@@ -10,7 +10,7 @@ public struct Hierarchy: Sendable, Hashable {
     public let rootName: Name?
     public let shareName: Name
 
-    /// The error for a share in a zone that mirrors one of another container, which has the shares.
+    /// The error for creating a share in a mirror. Shares must be created in its origin.
     public static let inMirror = RecordError(
         .badRequest, "Records of a mirror are shared in the container that it mirrors")
 
@@ -24,10 +24,10 @@ public struct Hierarchy: Sendable, Hashable {
 
 /// The operations of an engine's open transaction that sharing needs.
 ///
-/// A guest sees a zone of the guest's own, the *view*: a copy of the records of all hierarchies that one owner's zone
-/// shares with the guest. So a guest's feed, queries and tokens are those of a zone, and cost what the guest sees. Each
-/// record of a hierarchy carries the hierarchy's number (``Records/RecordSharing/hierarchy``), so nobody walks up to
-/// its root.
+/// Each guest of a zone has a zone called the *view*: a copy of the records of all hierarchies that one owner's zone
+/// shares with the guest. So a guest's feed, queries and tokens are those of a zone, and their cost depends on what
+/// the guest sees. Each record of a hierarchy contains the hierarchy's number (``Records/RecordSharing/hierarchy``),
+/// so the path to its root need not be followed.
 public protocol HierarchyTransaction: AnyObject {
     /// The record with the name; `nil` if it does not exist.
     func record(named name: Name, in zone: Int64) throws -> StoredRecord?
@@ -41,60 +41,61 @@ public protocol HierarchyTransaction: AnyObject {
     /// Views of all guests of a zone.
     func views(ofZone zone: Int64) throws -> Set<Int64>
 
-    /// Names of the records with a parent, in order.
-    /// - Parameter after: the last name of the previous page.
+    /// Names of the records with this parent, in order.
+    /// - Parameter after: the last name of the previous page; `nil` for the first page.
     func children(of parent: Name, in zone: Int64, after: Name?, limit: Int) throws -> [Name]
 
-    /// Notes the hierarchy of a record, which is no change of the record.
+    /// Stores the hierarchy to which a record belongs. This does not count as a change of the record.
     func place(_ record: StoredRecord, in zone: Int64, under hierarchy: Int64?) throws
 
-    /// Makes the copy of a record in a view what the record is.
+    /// Updates the copy of a record in a view, or creates it.
     /// - Returns: `true` if there was none.
     @discardableResult
     func show(_ record: StoredRecord, in view: Int64) throws -> Bool
 
     /// Turns the copy of a record in a view into a deletion.
-    /// - Returns: `false` if there was none.
+    /// - Returns: `false` if there was no copy.
     @discardableResult
     func hide(_ name: Name, in view: Int64, by signature: Signature) throws -> Bool
 
-    /// Ends a hierarchy, and the views of guests without any other hierarchy of the zone.
-    /// - Returns: the views that go on.
+    /// Ends a hierarchy. Also ends the views of guests to whom no other hierarchy of the zone is shared.
+    /// - Returns: the remaining views of its guests.
     func end(_ hierarchy: Hierarchy) throws -> [Int64]
 
-    /// The views of a zone that a walk left for later brings up to date.
+    /// The views of a zone that are being updated by a postponed walk.
     func unfinishedViews(ofZone zone: Int64) throws -> Set<Int64>
 
-    /// Leaves a walk to be finished after the commit. Until a walk that hides records is finished, guests of the zone
+    /// Stores walks to be finished after the commit. Until a walk that hides records is finished, guests of the zone
     /// can't read.
     func enqueue(_ walks: [HierarchyWalk.Item]) throws
 }
 
-/// The part of ``HierarchyTransaction`` that requests need, beyond what follows a deletion.
+/// The further operations that requests need for sharing. The deletion of a record needs only
+/// ``HierarchyTransaction``.
 public protocol SharingTransaction: HierarchyTransaction {
-    /// A hierarchy whose share has not ended, by the identifier in its link.
+    /// The hierarchy whose link contains the short GUID, if its share has not ended.
     func hierarchy(shortGUID: String) throws -> Hierarchy?
 
     /// The hierarchies of a zone whose shares have not ended.
     func hierarchies(in zone: Int64) throws -> [Hierarchy]
 
-    /// Begins a hierarchy and returns its number.
+    /// Creates a hierarchy and returns its number.
     /// - Parameter rootName: `nil` for the whole zone.
     func makeHierarchy(in zone: Int64, rootName: Name?, shareName: Name, shortGUID: String) throws -> Int64
 
     /// Admits a user to a hierarchy, or changes the user's permission.
-    /// - Returns: the user's view; the zone itself if all of it is shared.
+    /// - Returns: the user's view; the zone itself if the whole zone is shared.
     func admit(_ user: Name, to hierarchy: Hierarchy, _ permission: SharePermission) throws -> Int64
 
-    /// Removes a user from a hierarchy. The view of a user without any other hierarchy of the zone ends. Does nothing
-    /// if the user is no guest.
-    /// - Returns: the view if it goes on.
+    /// Removes a user from a hierarchy. If no other hierarchy of the zone is shared with the user, the user's view
+    /// ends. Does nothing if the user is not a guest.
+    /// - Returns: the view, if it remains.
     func dismiss(_ user: Name, from hierarchy: Hierarchy) throws -> Int64?
 }
 
-/// The rights of a guest in another user's zone that shares hierarchies.
+/// The rights of a guest in a zone of another user who shares hierarchies of it.
 public struct GuestRights: Sendable, Hashable {
-    /// By the number of the hierarchy.
+    /// The permissions by the number of the hierarchy.
     public let permissions: [Int64: SharePermission]
 
     public init(_ permissions: [Int64: SharePermission]) {
@@ -103,7 +104,7 @@ public struct GuestRights: Sendable, Hashable {
 
     public var canWrite: Bool { permissions.values.contains(.readWrite) }
 
-    /// `nil` for a record that the guest does not see.
+    /// The permission for a record; `nil` if the guest does not see the record.
     public func permission(for record: StoredRecord) -> SharePermission? {
         record.sharing?.hierarchy.flatMap { permissions[$0] }
     }
@@ -113,20 +114,21 @@ public struct GuestRights: Sendable, Hashable {
 
 // MARK: - Walks
 
-/// Walks down trees of parents after something changed at their top, so that each record is in the hierarchy of its
-/// parent, and each view shows what its guest may see. It works in steps: the rest of a long walk is left for later.
+/// Walks down trees of child records after a change at their top, so that each record belongs to the hierarchy of its
+/// parent, and each view shows what its guest may see. It works in steps: the rest of a long walk is done after the
+/// commit.
 public struct HierarchyWalk: Sendable {
-    /// A record whose children are to be looked at.
+    /// A record whose children are still to be examined.
     public struct Item: Sendable, Hashable {
         public let zone: Int64
         public let name: Name
-        /// The record that the walk began at. It may be below itself: the parent of a root does not matter.
+        /// The record at which the walk began. It may be below itself, because the parent of a root is ignored.
         public let top: Name
-        /// The view that is brought up to date; `nil` if the hierarchy of the record has changed.
+        /// The view to update; `nil` if the hierarchy of the record has changed.
         public let view: Int64?
-        /// True if views may show records that they must not.
+        /// True if views may show records that they must not show.
         public let hides: Bool
-        /// The last child that was looked at.
+        /// The last child examined.
         public let after: Name?
         /// User and time of the change.
         public let signature: Signature
@@ -153,18 +155,19 @@ public struct HierarchyWalk: Sendable {
         }
     }
 
-    /// Number of children that are read at once.
+    /// Number of children read at once.
     private static let pageSize = 100
 
-    /// The work that is left. The last item is next, so that few wait.
+    /// The remaining work. The last item is processed first, so that few items wait.
     public private(set) var items: [Item]
-    /// Number of records looked at, and of copies in views.
+    /// Number of records examined and of copies changed in views.
     public private(set) var work = 0
 
     public init(_ items: [Item] = []) { self.items = items }
 
     public mutating func add(_ item: Item) { items.append(item) }
 
+    /// Processes the items.
     /// - Parameter mayGoOn: called before each further record with the ``work`` so far; `false` stops.
     /// - Returns: `true` if nothing is left.
     public mutating func run(in transaction: any HierarchyTransaction, while mayGoOn: (Int) -> Bool) throws -> Bool {
@@ -193,11 +196,12 @@ public struct HierarchyWalk: Sendable {
         return true
     }
 
-    /// - Returns: whether records below it may have to be hidden; `nil` if nothing changes below it.
+    /// Examines a child.
+    /// - Returns: whether records below the child may have to be hidden; `nil` if nothing changes below it.
     private mutating func look(
         at child: Name, of item: Item, _ target: Int64?, in transaction: any HierarchyTransaction
     ) throws -> Bool? {
-        // The root of a share has its own hierarchy, whatever its parent is.
+        // The root of a share belongs to the share's own hierarchy, whatever its parent is.
         guard let record = try transaction.record(named: child, in: item.zone), try !transaction.isRoot(record) else {
             return nil
         }
@@ -207,14 +211,14 @@ public struct HierarchyWalk: Sendable {
             let isSeen = try hierarchy.map { try transaction.views(of: $0).contains(view) } ?? false
             let isNews =
                 try isSeen ? transaction.show(record, in: view) : transaction.hide(child, in: view, by: item.signature)
-            // Records in no hierarchy may be among their own ancestors. If one below them is in a hierarchy, another
-            // walk comes to it.
+            // Records outside all hierarchies may be among their own ancestors. If a record below them is in a
+            // hierarchy, another walk reaches it.
             return hierarchy == nil && !isNews ? nil : item.hides
         }
         let before = record.sharing?.hierarchy
         if before == target {
-            // Guests may have come or gone while its parent was elsewhere and a walk had not come to it. Then this is
-            // true of the records below it, too.
+            // Guests may have been admitted or removed while the parent was in another place that no walk had reached
+            // yet. The same then applies to the records below it.
             let change = try transaction.update(record, in: item.zone, wasElsewhere: true, by: item.signature)
             work += change.views
             return change.isOfMembers ? true : nil
@@ -231,13 +235,13 @@ extension HierarchyTransaction {
         return try hierarchy(number)?.number
     }
 
-    /// The number of the hierarchy of a record's children. Nothing belongs to a hierarchy through the record that holds
-    /// its share.
+    /// The number of the hierarchy to which a record's children belong. A record that contains a share passes no
+    /// hierarchy on to its children.
     func hierarchy(below parent: StoredRecord?) throws -> Int64? {
         parent?.sharing?.share == nil ? try hierarchy(of: parent) : nil
     }
 
-    /// True for the root of a share that has not ended, and for the share itself.
+    /// True for the root of a share that has not ended, and for the record that contains the share.
     func isRoot(_ record: StoredRecord) throws -> Bool {
         guard let sharing = record.sharing, let number = sharing.hierarchy,
             sharing.shareName != nil || sharing.share != nil
@@ -245,8 +249,8 @@ extension HierarchyTransaction {
         return try hierarchy(number) != nil
     }
 
-    /// Moves a record, which is otherwise unchanged, to another hierarchy.
-    /// - Returns: the number of views that were brought up to date.
+    /// Moves a record to another hierarchy. The record is otherwise unchanged.
+    /// - Returns: the number of updated views.
     fileprivate func move(_ record: StoredRecord, to hierarchy: Int64?, in zone: Int64, by signature: Signature) throws
         -> Int
     {
@@ -256,15 +260,15 @@ extension HierarchyTransaction {
         return try update(moved, in: zone, wasElsewhere: true, by: signature).views
     }
 
-    /// Brings all views up to date after a change of a record.
+    /// Updates all views after a change of a record.
     /// - Parameter wasElsewhere: true if the record had another place in the hierarchies before.
-    /// - Returns: the number of these views, and whether the record came into a view or left one.
+    /// - Returns: the number of updated views, and whether the record was added to a view or removed from one.
     @discardableResult
     func update(
         _ record: StoredRecord, in zone: Int64, wasElsewhere: Bool, by signature: Signature
     ) throws -> (views: Int, isOfMembers: Bool) {
         let views = try hierarchy(of: record).map { try self.views(of: $0) } ?? []
-        // A view may show the record for a share that has ended just now.
+        // A view may still show the record because of a share that has just ended.
         let others = try wasElsewhere ? self.views(ofZone: zone).subtracting(views) : []
         var isOfMembers = false
         for view in others.sorted() where try hide(record.recordID.recordName, in: view, by: signature) {
@@ -276,9 +280,9 @@ extension HierarchyTransaction {
 }
 
 extension CascadeTransaction {
-    /// Follows the deletion of a record: it leaves all views, and the records below it leave its hierarchy. The share
-    /// of a root ends with it.
-    /// - Returns: the walks that this takes.
+    /// Updates hierarchies and views after the deletion of a record: it is removed from all views, and the records
+    /// below it leave its hierarchy. If it was the root of a share, the share ends.
+    /// - Returns: the walks that must be run.
     func followDeletion(of record: StoredRecord, in zone: Int64, by signature: Signature) throws -> [HierarchyWalk.Item]
     {
         guard let sharing = record.sharing, let number = sharing.hierarchy else { return [] }
@@ -294,14 +298,14 @@ extension CascadeTransaction {
         return items + [HierarchyWalk.Item(zone: zone, name: name, view: nil, hides: true, signature: signature)]
     }
 
-    /// Ends a share, whose record and root are left to the caller.
-    /// - Returns: the walks that this takes.
+    /// Ends a share. The caller must update the record of the share and its root.
+    /// - Returns: the walks that must be run.
     func endShare(_ hierarchy: Hierarchy, by signature: Signature) throws -> [HierarchyWalk.Item] {
         try end(hierarchy).flatMap { try dismissal(of: $0, from: hierarchy, by: signature) }
     }
 
-    /// Hides the top of a hierarchy in the view of a user who is no guest of it any more.
-    /// - Returns: the walk that hides the rest.
+    /// Hides the top of a hierarchy in the view of a user who is no longer a guest.
+    /// - Returns: the walk that hides the records below.
     public func dismissal(of view: Int64, from hierarchy: Hierarchy, by signature: Signature) throws -> [HierarchyWalk
         .Item]
     {
@@ -314,10 +318,10 @@ extension CascadeTransaction {
 // MARK: - Removal of types
 
 extension CascadeTransaction {
-    /// Follows the deletion of a record that was deleted with its type: it leaves all views, and the records below it
-    /// leave its hierarchy.
-    /// - Returns: the walks that this takes.
-    /// - Throws: `RecordError` BAD_REQUEST if a share needs the record: then the type must stay.
+    /// Updates hierarchies and views after a record was deleted with its type: it is removed from all views, and the
+    /// records below it leave its hierarchy.
+    /// - Returns: the walks that must be run.
+    /// - Throws: `RecordError` BAD_REQUEST if a share needs the record, so that its type can't be deleted.
     public func followRemoval(of record: StoredRecord, in zone: Int64, by signature: Signature) throws -> [HierarchyWalk
         .Item]
     {
@@ -327,8 +331,9 @@ extension CascadeTransaction {
         return try followDeletion(of: record, in: zone, by: signature)
     }
 
-    /// Walks the trees below records that were deleted with their type as far as a request may, and leaves the rest.
-    /// - Parameter mayGoOn: asked before each further record; `false` leaves the rest earlier.
+    /// Walks through the trees below records that were deleted with their type, as far as the limit of a request
+    /// permits. The rest is done after the commit.
+    /// - Parameter mayGoOn: called before each further record; `false` postpones the rest earlier.
     public func finish(walks: [HierarchyWalk.Item], while mayGoOn: () -> Bool) throws {
         if walks.isEmpty { return }
         var walk = HierarchyWalk(walks)

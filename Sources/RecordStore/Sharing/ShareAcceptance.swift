@@ -1,6 +1,7 @@
 public import Records
 
-/// The rules of records/resolve and records/accept, for all engines: what a link leads to, and how a user joins.
+/// The rules of records/resolve and records/accept, shared by all engines: finding the share of a link, and joining
+/// it.
 public struct ShareAcceptance {
     private let transaction: any RecordTransaction
     private let caller: Caller
@@ -9,7 +10,8 @@ public struct ShareAcceptance {
     private let addresses: LookupInfo
     private let walkLimit: Int
 
-    /// - Parameter walkLimit: maximum number of records that one acceptance shows at once.
+    /// - Parameter walkLimit: maximum number of records that an acceptance adds to the guest's view at once. The rest
+    ///   is added after the commit.
     public init(
         _ transaction: any RecordTransaction, caller: Caller, addresses: LookupInfo, now: Timestamp,
         walkLimit: Int = BatchModifier.cascadeLimit
@@ -21,17 +23,17 @@ public struct ShareAcceptance {
         self.walkLimit = walkLimit
     }
 
-    /// The share that a link leads to, whoever the caller is.
-    /// - Throws: `RecordError` NOT_FOUND.
+    /// The share with the given link, without regard to the caller's rights.
+    /// - Throws: `RecordError` NOT_FOUND if no share has this link.
     public func share(linkedBy shortGUID: String) throws -> ResolvedShare {
         let (hierarchy, record, share) = try find(shortGUID)
         return try resolved(record, share, hierarchy)
     }
 
-    /// The share that a link leads to.
-    /// - Returns: for users who are not invited, of the participants only the owner.
-    /// - Throws: `RecordError` NOT_FOUND; ACCESS_DENIED for users who are not invited to a share that is not open to
-    ///   everybody.
+    /// The share with the given link.
+    /// - Returns: the share. For a caller who is not invited, the owner is its only participant.
+    /// - Throws: `RecordError` NOT_FOUND if no share has this link; ACCESS_DENIED if the caller is not invited and the
+    ///   share is not open to everybody with the link.
     public func resolve(_ shortGUID: String) throws -> ResolvedShare {
         let (hierarchy, record, share) = try find(shortGUID)
         var resolved = try resolved(record, share, hierarchy)
@@ -47,9 +49,10 @@ public struct ShareAcceptance {
         return resolved
     }
 
-    /// Lets the caller take part in a share. A second acceptance changes nothing, unless another invitation gives more.
-    /// - Throws: as ``resolve(_:)``; BAD_REQUEST for the owner of the share, or too many participants;
-    ///   AUTHENTICATION_REQUIRED for an anonymous caller.
+    /// Adds the caller to the participants of a share. A second acceptance changes nothing, unless another invitation
+    /// gives a higher permission.
+    /// - Throws: the errors of ``resolve(_:)``; BAD_REQUEST for the owner of the share, or if there are too many
+    ///   participants; AUTHENTICATION_REQUIRED for an anonymous caller.
     public func accept(_ shortGUID: String) throws -> ResolvedShare {
         if caller.access == .anonymous { throw GrantRules.signInNeeded }
         let (hierarchy, record, share) = try find(shortGUID)
@@ -98,14 +101,15 @@ public struct ShareAcceptance {
     }
 }
 
-/// The share that a link leads to.
+/// The share to which a link leads.
 public struct ResolvedShare: Sendable, Hashable {
     public var shortGUID: String
-    /// The record that holds the share.
+    /// The record that contains the share.
     public var share: StoredRecord
     /// The record at the top of the hierarchy; `nil` if the whole zone is shared.
     public var root: StoredRecord?
-    /// The caller's part or invitation; `nil` for a caller who may join by the link alone.
+    /// The participant that the caller is, or the caller's invitation; `nil` for a caller who may only join by the
+    /// link.
     public var participant: ShareParticipant?
     public var isOwner: Bool
 

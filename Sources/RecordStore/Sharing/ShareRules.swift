@@ -2,7 +2,8 @@ internal import Foundation
 public import Records
 
 extension Share {
-    /// The share of a zone that some users have accepted, for zones that were shared before shares were records.
+    /// The share of a zone that some users have accepted. Replaces the zone's sharing in earlier versions, in which
+    /// shares were not records.
     public static func accepted(by guests: [ZoneParticipant], ofZoneOf owner: Name, at now: Timestamp) -> Share {
         let participants = guests.sorted { $0.userRecordName < $1.userRecordName }.map { guest in
             ShareParticipant(
@@ -40,7 +41,8 @@ enum ShareRules {
     static let writingRefused = RecordError(known: .notPermitted, Grant.Permission.write.rawValue)
     static let creatingRefused = RecordError(known: .notPermitted, Grant.Permission.create.rawValue)
 
-    /// Checks that members of shares are used for shares, and shares only in custom zones of private databases.
+    /// Checks that members of shares occur only in records of shares, and that shares are saved only in custom zones
+    /// of private databases.
     static func check(_ operation: RecordOperation, type: Name, in zone: TransactionZone, of database: DatabaseScope)
         throws
     {
@@ -63,7 +65,7 @@ enum ShareRules {
         if case .record = operation.parent { throw RecordError(.badRequest, "A share can't have a parent") }
     }
 
-    /// A new identifier for a link: 26 characters, of which the first three are those of CloudKit's routing keys.
+    /// A new short GUID for a link: 26 characters, of which CloudKit uses the first three as a routing key.
     static func newShortGUID() -> String {
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         return "000" + String(decoding: (0..<23).compactMap { _ in letters.randomElement() }, as: UTF8.self)
@@ -78,9 +80,9 @@ enum ShareRules {
 
     /// The share after a save by its owner or an administrator.
     ///
-    /// The given participants replace those before. A participant keeps what only the server decides: the status, the
-    /// user, and the role of the owner. New ones are invited, also those who have left. A participant who is the same
-    /// person as another one updates that one, so nobody takes part twice.
+    /// The given participants replace the present ones. A participant keeps the members that only the server sets: the
+    /// status, the user, and the role of the owner. New participants are invited; so are those who have left. If a
+    /// participant is the same person as another one, the other one is updated, so that nobody participates twice.
     static func apply(_ input: ShareInput, to share: Share) throws -> Share {
         var after = share
         after.publicPermission = input.publicPermission ?? share.publicPermission
@@ -106,7 +108,7 @@ enum ShareRules {
                     if next.participantID.isEmpty { next.participantID = UUID().uuidString }
                     next.status = .invited
                     next.accepted = nil
-                    // The same person as before under a new id, as when a share is closed to everybody else.
+                    // The same person with a new id, as when a share is closed to everybody but its participants.
                     let former = share.participants.first {
                         $0.role != .owner && $0.status == .accepted && $0.isSamePerson(as: participant)
                     }
@@ -120,7 +122,7 @@ enum ShareRules {
                     $0.role != .owner && ($0.participantID == next.participantID || $0.isSamePerson(as: next))
                 }) {
                     let other = after.participants[index]
-                    // One of two entries of a user stays: the one that gives more.
+                    // Of two entries for one user, the one with the higher permission remains.
                     if other.status == .removed
                         || next.status == .accepted && (other.status == .invited || other.role == .publicUser)
                     {
@@ -136,8 +138,7 @@ enum ShareRules {
         return try admissible(after, replacing: share)
     }
 
-    /// The share after a save that restores it: with the participants of the copy as they are there, and its owner
-    /// here.
+    /// The share after a save that restores it: with the participants as in the copy, but with its owner here.
     static func restore(_ input: ShareInput, over share: Share) throws -> Share {
         var after = share
         after.publicPermission = input.publicPermission ?? share.publicPermission
@@ -149,7 +150,7 @@ enum ShareRules {
             after.participants = [copied]
         }
         for var participant in given where participant.role != .owner {
-            // The owner of a copy may have been invited to the original.
+            // The owner here may have been invited to the original share.
             if participant.user == owner { continue }
             if let user = participant.userRecordName {
                 if participant.status != .removed, after.participant(user) != nil { continue }
@@ -166,10 +167,11 @@ enum ShareRules {
         return try admissible(after, replacing: share)
     }
 
-    /// Bounds what a request says about participants.
-    /// - Throws: `RecordError` BAD_REQUEST for too many participants, and with the text that no participant can have.
+    /// Limits the participants in a request.
+    /// - Throws: `RecordError` BAD_REQUEST if there are too many participants, or a participant contains a text that
+    ///   is too long or invalid.
     private static func check(_ given: [ShareParticipant], replacing share: Share) throws {
-        // Two entries of one person become one.
+        // Two entries for one person become one, so twice the number is accepted here.
         if given.count > 2 * max(Share.participantLimit, share.participants.count) { throw tooManyParticipants }
         for participant in given {
             let address = participant.lookupInfo
@@ -190,21 +192,21 @@ enum ShareRules {
         var share = share
         if share.publicPermission == .none { share.participants.removeAll { $0.role == .publicUser } }
         share.alignPublicUsers()
-        // A zone that was shared before there was a limit may have more.
+        // A zone that was shared before this limit existed may have more participants.
         if share.participants.count > max(Share.participantLimit, former.participants.count) {
             throw tooManyParticipants
         }
         return share
     }
 
-    /// Only a link makes a public user.
+    /// The role of a given participant. Only joining by the link makes a public user.
     private static func role(_ given: ShareParticipant, _ known: ShareParticipant?) -> ShareParticipant.Role {
         if known?.role == .publicUser { return .publicUser }
         return given.role == .administrator ? .administrator : .user
     }
 
-    /// The share after a user accepted it. A user who takes part gets what another invitation gives more; without one,
-    /// nothing changes.
+    /// The share after a user accepted it. If the user participates already, the permission becomes that of another
+    /// invitation if that is higher; otherwise nothing changes.
     /// - Parameter addresses: the addresses by which the user may have been invited.
     static func accept(_ share: Share, as user: Name, _ addresses: LookupInfo, at now: Timestamp) throws -> Share {
         if share.owner?.userRecordName == user { throw ownShare }
@@ -214,7 +216,7 @@ enum ShareRules {
             after.participants[index].status = .accepted
             after.participants[index].accepted = now
             let accepted = after.participants[index]
-            // The user may be invited by several addresses, and may have taken part before.
+            // The user may be invited by several addresses, and may have participated before.
             after.participants.removeAll { other in
                 let isSame =
                     other.isSamePerson(as: accepted)

@@ -1,23 +1,23 @@
 internal import Foundation
 public import Records
 
-/// A share that has not ended, as the owner of its zone or one of its guests sees it.
+/// A share that has not ended, as seen by the owner of its zone or by one of its guests.
 public struct ZoneShare: Sendable, Hashable {
-    /// The record that holds the share. Its zone is the one that is shared, or that has the shared records.
+    /// The record that contains the share. Its zone is the shared zone, or the one with the shared records.
     public var record: StoredRecord
     public var share: Share
-    /// The number that the records carry which guests see through this share (``Records/RecordSharing/hierarchy``), in
-    /// a zone that is shared as a whole only the share itself. Later shares have higher numbers.
+    /// The number in the records that guests see through this share (``Records/RecordSharing/hierarchy``). If the zone
+    /// is shared as a whole, only the record of the share contains it. Later shares have higher numbers.
     public var hierarchy: Int64
 
     public var zoneID: ZoneID { record.recordID.zoneID }
     /// Name of the record at the top; `nil` if the whole zone is shared.
     public var rootName: Name? { share.rootName }
-    /// The title that the share was given; `nil` if it has none.
+    /// The title set in the record; `nil` if there is none.
     public var givenTitle: String? { text(of: Share.titleField) }
-    /// The title; without one, the name of the root or of the zone.
+    /// The title set in the record, or else the name of the root or of the zone.
     public var title: String { givenTitle ?? (rootName ?? zoneID.zoneName).string }
-    /// The uniform type identifier of what is shared, as the app told it; `nil` if it did not.
+    /// The uniform type identifier of the shared content, as set by the app; `nil` if there is none.
     public var givenType: String? { text(of: Share.typeField) }
 
     private func text(of field: Name) -> String? {
@@ -27,7 +27,7 @@ public struct ZoneShare: Sendable, Hashable {
         return text
     }
 
-    /// - Returns: `nil` for a record that holds no share.
+    /// - Returns: `nil` for a record that contains no share.
     public init?(_ record: StoredRecord) {
         guard let share = record.sharing?.share, let hierarchy = record.sharing?.hierarchy else { return nil }
         (self.record, self.share, self.hierarchy) = (record, share, hierarchy)
@@ -41,7 +41,8 @@ public struct ZoneTree: Sendable, Hashable {
         public var recordName: Name
         public var recordType: Name
         public var parent: Name?
-        /// Number of the hierarchy through which guests see the record. It may be that of a share that has ended.
+        /// Number of the hierarchy through which guests see the record; `nil` if there is none. The share of the
+        /// hierarchy may have ended.
         public var hierarchy: Int64?
 
         public init(recordName: Name, recordType: Name, parent: Name?, hierarchy: Int64?) {
@@ -52,7 +53,7 @@ public struct ZoneTree: Sendable, Hashable {
         }
     }
 
-    /// In the order of their latest changes.
+    /// Ordered by the records' latest changes.
     public var nodes: [Node]
     /// False if the zone has more records.
     public var isComplete: Bool
@@ -64,7 +65,7 @@ public struct ZoneTree: Sendable, Hashable {
 }
 
 extension RecordDatabase {
-    /// The share through which guests see a record; `nil` for none. A share of the whole zone counts for all its
+    /// The share through which guests see a record; `nil` if there is none. A share of the whole zone covers all its
     /// records.
     public func share(showing record: StoredRecord) async throws -> ZoneShare? {
         let zoneID = record.recordID.zoneID
@@ -79,7 +80,7 @@ extension RecordDatabase {
 
 // MARK: - Zones shared with one user
 
-/// A user that a zone is shared with.
+/// A user with whom a zone is shared.
 public struct ZoneParticipant: Sendable, Hashable {
     public enum Permission: String, Sendable, Hashable, CaseIterable {
         case readOnly = "READ_ONLY"
@@ -102,21 +103,21 @@ extension SharePermission {
 }
 
 extension ZoneParticipant.Permission {
-    /// Nobody takes part without the right to read.
+    /// The permission of a participant. `.none` becomes read-only: participation requires the right to read.
     public init(_ permission: SharePermission) {
         self = permission == .readWrite ? .readWrite : .readOnly
     }
 }
 
-// Sharing a whole zone with one user, who needs no link. It is a short way to save the record `cloudkit.zoneshare`, and
-// to accept the share as that user.
+// Sharing a whole zone with one user, who needs no link. A shortcut for saving the record `cloudkit.zoneshare` and
+// accepting the share as that user.
 
 extension RecordDatabase {
-    /// Number of times that a change of a share is tried, because others may save it at the same time.
+    /// Maximum number of attempts to change a share, because other callers may save it at the same time.
     private var attempts: Int { 16 }
 
-    /// The users who see all of a zone because it is shared with them, without its owner and without those who have not
-    /// accepted, by name. ``Capability/shareRecords``.
+    /// The users with whom the whole zone is shared and who have accepted, ordered by name, without the owner.
+    /// ``Capability/shareRecords``.
     public func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] {
         try require(.shareRecords)
         guard let share = try await zoneShare(of: zoneID)?.sharing?.share else { return [] }
@@ -125,11 +126,11 @@ extension RecordDatabase {
         }
     }
 
-    /// Shares a zone of a private database with a user. It appears in the user's shared database under its owner at
-    /// once. Sharing again changes the permission. ``Capability/shareRecords``.
-    /// - Parameter engine: opens the database in which the user accepts.
-    /// - Throws: `RecordError` BAD_REQUEST if hierarchies of the zone are shared; TRY_AGAIN_LATER if others keep
-    ///   changing the share.
+    /// Shares a zone of a private database with a user. The zone appears at once in the user's shared database, under
+    /// its owner. Sharing it again changes the permission. ``Capability/shareRecords``.
+    /// - Parameter engine: opens the database in which the user accepts the share.
+    /// - Throws: `RecordError` BAD_REQUEST if hierarchies of the zone are shared; TRY_AGAIN_LATER if other callers
+    ///   keep changing the share.
     public func share(_ zoneID: ZoneID, with participant: ZoneParticipant, on engine: any RecordEngine) async throws {
         let user = participant.userRecordName
         try ZoneRules.checkSharing(zoneID, in: address, with: user, as: caller)
@@ -161,10 +162,10 @@ extension RecordDatabase {
     }
 
     /// Stops sharing a zone with a user, whose shared database then reports the zone as deleted. The share ends with
-    /// its last guest, unless somebody is still invited or everybody with the link is let in.
+    /// its last guest, unless another user is invited or it is open to everybody with the link.
     /// ``Capability/shareRecords``.
-    /// - Throws: `RecordError` NOT_FOUND if the zone is not shared with the user; TRY_AGAIN_LATER if others keep
-    ///   changing the share.
+    /// - Throws: `RecordError` NOT_FOUND if the zone is not shared with the user; TRY_AGAIN_LATER if other callers
+    ///   keep changing the share.
     public func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws {
         try ZoneRules.checkSharing(zoneID, in: address, with: userRecordName, as: caller)
         try await changeShare(of: zoneID) { record in
@@ -185,9 +186,10 @@ extension RecordDatabase {
         throw error
     }
 
-    /// Saves or deletes the share of a zone, unless it has changed since it was read. Then it is read again.
-    /// - Parameter change: the operation on the share as it is; `nil` to leave it.
-    /// - Returns: the share after that; `nil` if there is none.
+    /// Saves or deletes the share of a zone. If the share has changed since it was read, reads it again and repeats
+    /// the change.
+    /// - Parameter change: returns the operation for the present share; `nil` to change nothing.
+    /// - Returns: the share afterwards; `nil` if there is none.
     @discardableResult
     private func changeShare(of zoneID: ZoneID, _ change: (StoredRecord?) throws -> RecordOperation?) async throws
         -> StoredRecord?
@@ -217,7 +219,7 @@ extension ShareParticipant {
 }
 
 extension RecordOperation {
-    /// - Parameter record: the share as it was read; `nil` to create it.
+    /// - Parameter record: the present record of the share; `nil` to create it.
     fileprivate static func saving(_ participants: [ShareParticipant], replacing record: StoredRecord?)
         -> RecordOperation
     {

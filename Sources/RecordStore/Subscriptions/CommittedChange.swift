@@ -1,24 +1,24 @@
 public import Records
 
-/// One committed change, as subscriptions see it.
+/// One committed change, as needed for subscriptions.
 public struct CommittedChange: Sendable, Hashable {
     /// The change of a record.
     public struct OfRecord: Sendable, Hashable {
         public var event: Subscription.Event
-        /// The record as it became or, if it was deleted, as it was.
+        /// The record after the change; for a deletion, before it.
         public var record: StoredRecord
-        /// False for a deletion before which the record is not known any more. It may have matched any query.
+        /// False for a deletion if the record's earlier state is no longer known. It may then match any query.
         public var isKnown: Bool
         public var signature: Signature
     }
 
     public var position: Int64
-    /// With its owner.
+    /// Contains the owner.
     public var zoneID: ZoneID
-    /// The user in whose private database the change is. `nil` for the public database, and if only guests see the
-    /// change.
+    /// The user in whose private database the change took place; `nil` for the public database, and if only guests see
+    /// the change.
     public var owner: Name?
-    /// Users in whose shared databases the change is, as far as they have subscriptions there.
+    /// Users in whose shared databases the change appears, if they have subscriptions there.
     public var guests: Set<Name>
     /// `nil` if the zone itself was created or ended.
     public var record: OfRecord?
@@ -26,7 +26,7 @@ public struct CommittedChange: Sendable, Hashable {
     /// True if the zone is in the public database.
     public var isPublic: Bool { zoneID.ownerRecordName == ZoneID.publicOwner }
 
-    /// True if the change is in a database of the caller.
+    /// True if the change appears in a database of the caller.
     public func isSeen(by caller: Caller, in scope: DatabaseScope) -> Bool {
         switch scope {
         case .public: isPublic
@@ -45,8 +45,7 @@ public struct CommittedChange: Sendable, Hashable {
 
     /// The changes of a record after a position.
     /// - Parameters:
-    ///   - states: the record's states, latest first, up to the last one that is not after the position, as far as they
-    ///     are kept.
+    ///   - states: the record's states, latest first. The last one is at or before the position, if it is still kept.
     ///   - zone: the zone, as in a change of the zone itself.
     public static func all(
         of record: StoredRecord, _ states: [RecordJournalEntry], after position: Int64, in zone: CommittedChange
@@ -80,11 +79,12 @@ public struct CommittedChange: Sendable, Hashable {
 public struct OwnedSubscription: Sendable, Hashable {
     public var user: Name
     public var scope: DatabaseScope
-    /// The last position before it. It is about later changes.
+    /// The last position before the subscription was saved. It fires for later changes only.
     public var position: Int64
-    /// The position of the change that fired it, if it fires once. It is about no later changes.
+    /// The position of the change that fired a subscription that fires once; `nil` if it has not fired. Later changes
+    /// don't fire it.
     public var lastPosition: Int64?
-    /// True if the user may read only the records that roles allow.
+    /// True if roles limit the records that the user may read.
     public var isHeldToRoles: Bool
     public var subscription: Subscription
 
@@ -97,7 +97,7 @@ public struct OwnedSubscription: Sendable, Hashable {
     }
 }
 
-/// A change, and the subscriptions that it fires.
+/// A change, and the subscriptions that it fired.
 public struct Firing: Sendable, Hashable {
     public var change: CommittedChange
     /// Ordered by user, database and id.
@@ -115,7 +115,7 @@ public struct Firing: Sendable, Hashable {
     }
 }
 
-/// The changes after a position that fire subscriptions, in commit order.
+/// A page of the changes after a position that fire subscriptions, in commit order.
 public struct FiringPage: Sendable, Hashable {
     /// Maximum number of records in a page. Changes of one record in two pages count as its latest change.
     public static let recordLimit = 2000

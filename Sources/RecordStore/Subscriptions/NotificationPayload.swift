@@ -1,6 +1,6 @@
 public import Records
 
-/// A notification as iCloud sends it, and as a web courier hands it out.
+/// A notification in iCloud's format, as a web courier URL returns it.
 public struct NotificationPayload: Sendable, Hashable {
     /// The size limit of Apple's push service in bytes.
     public static let sizeLimit = 4096
@@ -13,7 +13,7 @@ public struct NotificationPayload: Sendable, Hashable {
     public let isPruned: Bool
 
     /// - Parameters:
-    ///   - id: the same one for all notifications of a change.
+    ///   - id: identifies the change. All its notifications have the same id.
     ///   - badge: the number on the app's icon, if the subscription sets it.
     /// - Returns: `nil` if the subscription has no ``Records/Subscription/notificationInfo``.
     public init?(
@@ -27,7 +27,7 @@ public struct NotificationPayload: Sendable, Hashable {
         var bytes = draft.bytes
         isPruned = bytes.count > Self.sizeLimit
         if isPruned {
-            // The app can fetch the record, so its fields go first.
+            // Fields are removed first, because the app can fetch the record.
             draft.additionalFields = []
             draft.isPruned = true
             bytes = draft.bytes
@@ -49,7 +49,7 @@ private struct NotificationDraft {
     var info: NotificationInfo
     let badge: Int?
     var additionalFields: [Field] = []
-    /// Values of the fields that localized texts name.
+    /// Values of the fields named as arguments of localized texts.
     private var arguments: [Name: String] = [:]
     var isPruned = false
 
@@ -62,7 +62,7 @@ private struct NotificationDraft {
         )
     }
 
-    /// Damaged fields are left out.
+    /// Reads the fields for the notification. Damaged fields are left out.
     mutating func readFields() {
         let named = Set(
             info.additionalFields + info.alertLocalizationArgs + info.titleLocalizationArgs
@@ -131,7 +131,7 @@ private struct NotificationDraft {
         writer.member("cid", container.description)
         writer.member("ckuserid", standing.user)
         writer.member("nid", id)
-        // The place of the mark is Skylight's guess.
+        // The position of this member is Skylight's guess.
         if isPruned { writer.member("p", 1) }
         switch standing.subscription.subject {
         case .query: writer.name("qry")
@@ -159,7 +159,7 @@ private struct NotificationDraft {
 }
 
 extension Subscription.Event {
-    /// The number in notifications.
+    /// The value's number in notifications.
     fileprivate var number: Int64 {
         switch self {
         case .create: 1
@@ -170,7 +170,7 @@ extension Subscription.Event {
 }
 
 extension DatabaseScope {
-    /// The number in notifications.
+    /// The value's number in notifications.
     fileprivate var number: Int64 {
         switch self {
         case .public: 0
@@ -181,7 +181,7 @@ extension DatabaseScope {
 }
 
 extension FieldValue {
-    /// True for the types that notifications carry.
+    /// True for values whose type notifications can contain.
     fileprivate var isSmall: Bool {
         switch self {
         case .string, .int64, .double, .timestamp, .location, .reference: true
@@ -189,7 +189,7 @@ extension FieldValue {
         }
     }
 
-    /// The value in a localized text.
+    /// The value as an argument of a localized text.
     fileprivate var asArgument: String {
         switch self {
         case .string(let string): string
@@ -203,7 +203,7 @@ extension FieldValue {
 }
 
 extension String {
-    /// The beginning of the text, whole characters of Unicode.
+    /// The beginning of the text, in whole Unicode characters.
     fileprivate func cut(to limit: Int) -> String {
         if utf8.count <= limit { return self }
         var length = limit

@@ -1,7 +1,7 @@
 public import Records
 
-/// Finds the subscriptions that a change fires, without a look at the others: by database, then by record type, then by
-/// the values that must be equal.
+/// Finds the subscriptions that a change fires without examining all others. They are indexed by database, then by
+/// record type, then by the values that filters require.
 public struct SubscriptionIndex: Sendable {
     /// Ordered by user, database and id.
     public let all: [OwnedSubscription]
@@ -12,7 +12,7 @@ public struct SubscriptionIndex: Sendable {
     /// Query subscriptions by the owner of the database and the record type. The public database has no owner.
     private var queries: [Name?: [Name: Queries]] = [:]
 
-    /// A query whose type or fields are no longer there never matches.
+    /// Indexes subscriptions. A query whose type or fields no longer exist never matches.
     public init(_ subscriptions: [OwnedSubscription], in schema: Schema) {
         all = subscriptions.sorted { left, right in
             if left.user != right.user { return left.user < right.user }
@@ -38,7 +38,7 @@ public struct SubscriptionIndex: Sendable {
 
     public var isEmpty: Bool { all.isEmpty }
 
-    /// The subscriptions that a change fires. A record whose fields are damaged may have matched any query.
+    /// The subscriptions that a change fires. A record whose fields are damaged may match any query.
     public func subscriptions(firedBy change: CommittedChange) -> [OwnedSubscription] {
         var fired: Set<Int> = []
         if let record = change.record, change.owner != nil || change.isPublic,
@@ -71,11 +71,11 @@ public struct SubscriptionIndex: Sendable {
 
 /// The query subscriptions of a database and record type.
 private struct Queries: Sendable {
-    /// By the value that a field must have.
+    /// Indices of queries by the value that a field must have.
     private var byValue: [FieldKey: [Sought: [Int]]] = [:]
     private var others: [Int] = []
     private var queries: [Int: ResolvedQuery] = [:]
-    /// The fields that any of the queries compares.
+    /// The fields that the queries compare.
     private var comparedFields: Set<Name> = []
 
     mutating func add(_ number: Int, _ query: ResolvedQuery) {
@@ -90,7 +90,7 @@ private struct Queries: Sendable {
     }
 
     func matches(_ change: CommittedChange.OfRecord) -> [Int] {
-        // An error would keep all others from being told.
+        // An error would prevent the notifications of all other subscriptions.
         guard change.isKnown, let record = try? QueriedRecord(change.record, comparing: comparedFields) else {
             return Array(queries.keys)
         }
@@ -102,8 +102,8 @@ private struct Queries: Sendable {
     }
 }
 
-/// A value that is equal to others exactly if it has the same text or number. References to one name in several zones
-/// have the same one.
+/// A value in a form for lookup: two values are equal if they have the same text or number. References with the same
+/// name in different zones are equal too.
 private enum Sought: Hashable {
     case name(Name)
     case number(Int64)
@@ -120,7 +120,7 @@ private enum Sought: Hashable {
         }
     }
 
-    /// The values of which a record must have one to match; `nil` if other records may match too.
+    /// The values of which a record must have one to match the filter; `nil` if the filter does not determine them.
     static func values(of filter: ResolvedQuery.Filter) -> Set<Sought>? {
         let operands: [FieldValue]
         switch (filter.comparator, filter.operand) {
@@ -133,31 +133,31 @@ private enum Sought: Hashable {
     }
 }
 
-// MARK: - Misses
+// MARK: - Reasons for not firing
 
-/// The first reason why a change does not fire a subscription, for those who wonder. ``SubscriptionIndex`` decides if
-/// it does.
+/// The first reason why a change does not fire a subscription, for pages that explain it. ``SubscriptionIndex``
+/// decides whether it does.
 public enum SubscriptionMiss: Sendable, Hashable {
     /// The change is in a database that the subscriber does not see.
     case otherDatabase
     case otherZone(ZoneID)
-    /// Only query subscriptions are about the default zone.
+    /// The change is in the default zone, for which only query subscriptions fire.
     case defaultZone
-    /// The subscription is about records, and a zone came or went.
+    /// A zone was created or ended, but the subscription concerns records.
     case notOfRecords
     case otherType(Name)
-    /// The subscription is about other kinds of changes.
+    /// The subscription concerns other kinds of changes.
     case otherEvents(Set<Subscription.Event>)
-    /// The query can't be compared any more, with the reason.
+    /// The query is no longer valid. Contains the reason.
     case brokenQuery(String)
-    /// The record's value does not satisfy the filter; `nil` if it has none.
+    /// The record's value does not satisfy the filter. The value is `nil` if the record has none.
     case filter(Query.Filter, FieldValue?)
-    /// The change came before the subscription.
+    /// The change happened before the subscription was saved.
     case tooEarly
-    /// The subscription fires once, and an earlier change fired it.
+    /// The subscription fires once, and an earlier change at this position fired it.
     case firedBefore(Int64)
 
-    /// - Returns: `nil` if the change fires it, as far as roles let the subscriber know.
+    /// - Returns: `nil` if the change fires the subscription, without regard to the subscriber's roles.
     public init?(of standing: OwnedSubscription, by change: CommittedChange, in schema: Schema) {
         guard change.isSeen(by: Caller(userRecordName: standing.user), in: standing.scope) else {
             self = .otherDatabase
@@ -204,9 +204,9 @@ public enum SubscriptionMiss: Sendable, Hashable {
         } catch {
             return .brokenQuery((error as? RecordError)?.reason ?? "\(error)")
         }
-        // A record that is not known, or damaged, may have matched any query.
+        // A record that is unknown or damaged may match any query.
         guard record.isKnown, let queried = try? QueriedRecord(record.record, for: resolved) else { return nil }
-        // A valid query has all its filters, in their order.
+        // A valid query has all its filters, in the same order.
         for (asked, filter) in zip(query.filters, resolved.filters) {
             let value = queried.value(of: filter.key)
             if !filter.matches(value) { return .filter(asked, value) }

@@ -1,18 +1,18 @@
 public import Records
 
-/// The rules for subscriptions: which kind each database has, and what a subscription must and may say.
+/// The rules for subscriptions: the kinds permitted in each database, and the required and permitted members.
 public enum SubscriptionRules {
-    /// Maximum number of subscriptions of a user in a database. CloudKit tells none.
+    /// Maximum number of subscriptions of a user in a database. CloudKit documents no limit.
     public static let limit = 1000
-    /// Maximum number of fields that a notification carries.
+    /// Maximum number of fields in a notification.
     public static let additionalFieldsLimit = 3
     /// Maximum length of each text of a notification, in bytes of UTF-8.
     public static let textLimit = 1000
-    /// Maximum number of fields whose values a localized text has.
+    /// Maximum number of fields whose values are arguments of a localized text.
     public static let argumentsLimit = 10
     /// Maximum size of a subscription, in bytes of JSON.
     public static let sizeLimit = 16_384
-    /// Time for which a device's token is good, in seconds: as long as those of iCloud.
+    /// Time in seconds for which a device's token is valid: twelve hours, as in iCloud.
     public static let tokenLifetime: Int64 = 43_200
 
     /// - Throws: `RecordError` AUTHENTICATION_REQUIRED for an anonymous caller, to whom no subscription could belong.
@@ -20,7 +20,7 @@ public enum SubscriptionRules {
         if caller.access == .anonymous { throw GrantRules.signInNeeded }
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST with the rule, or the error of the query.
+    /// - Throws: `RecordError` BAD_REQUEST with the violated rule, or the error of the query.
     static func check(_ subscription: Subscription, in address: DatabaseAddress, _ schema: Schema) throws {
         try NameRules.checkSubscriptionID(subscription.subscriptionID)
         let info = subscription.notificationInfo ?? NotificationInfo()
@@ -58,7 +58,7 @@ public enum SubscriptionRules {
         }
     }
 
-    /// All subscriptions are in memory, and a notification has little room.
+    /// The size is limited because all subscriptions are held in memory, and a notification has little room.
     private static func checkSize(_ subscription: Subscription, _ info: NotificationInfo) throws {
         for part in NotificationInfo.texts {
             let length = info[keyPath: part.path]?.utf8.count ?? 0
@@ -90,14 +90,14 @@ public enum SubscriptionRules {
     }
 
     private static func checkFeedInfo(_ info: NotificationInfo) throws {
-        // CloudKit's own text.
+        // The error has CloudKit's text.
         if info.collapseIDKey != nil { throw RecordError(known: .collapseIDRefused) }
         if !info.additionalFields.isEmpty {
             throw RecordError(.badRequest, "Only notifications of query subscriptions carry additionalFields")
         }
     }
 
-    /// Fields that the type does not have yet may come later, by a save.
+    /// Checks a field's type. A field that does not exist yet is accepted, because a later save may create it.
     private static func check(_ field: Name, of type: RecordType?) throws {
         guard let type = type?.fields[field]?.type else { return }
         let isSmall = [.string, .int64, .double, .location, .timestamp, .reference].contains(type.valueType)
@@ -106,7 +106,7 @@ public enum SubscriptionRules {
         }
     }
 
-    /// CloudKit's text for a second subscription to the same under another id.
+    /// The error for a second subscription to the same changes under another id, with CloudKit's text.
     static let duplicate = RecordError(known: .duplicateSubscription)
 
     public static let notFound = RecordError(known: .subscriptionNotFound)
@@ -125,11 +125,11 @@ public struct SubscriptionModifier {
         self.present = Dictionary(present.map { ($0.subscriptionID, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Attempts every operation.
+    /// Attempts every operation, even if others fail.
     /// - Parameters:
-    ///   - zoneID: the zone ID with its owner. Throws `RecordError` ZONE_NOT_FOUND.
+    ///   - zoneID: returns the zone ID with its owner. Throws `RecordError` ZONE_NOT_FOUND.
     ///   - write: stores a change.
-    /// - Returns: the operations as they were done.
+    /// - Returns: the results of the operations. A saved subscription is returned as it is stored.
     public mutating func apply(
         _ operations: [SubscriptionOperation], zoneID: (ZoneID) throws -> ZoneID,
         write: (SubscriptionOperation) throws -> Void

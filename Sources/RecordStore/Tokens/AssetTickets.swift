@@ -144,7 +144,7 @@ public struct UploadTicket: Sendable, Hashable {
 }
 
 extension UploadTicket {
-    /// A ticket for a file that comes from the origin of a mirror. No save by a client can use its receipt.
+    /// A ticket for a file from the origin of a mirror. Clients can't use its receipt in a save.
     public init(storingUntil expires: Timestamp) {
         self.init(
             number: AssetTickets.makeNumber(), expires: expires, slot: SlotDigest(bytes: Array(repeating: 0, count: 16))
@@ -158,7 +158,7 @@ public struct AssetReceipt: Sendable, Hashable {
     public let expires: Timestamp
     public let slot: SlotDigest
     public let checksum: FileChecksum
-    /// Bytes.
+    /// Size in bytes.
     public let size: Int64
 
     init(number: [UInt8], expires: Timestamp, slot: SlotDigest, checksum: FileChecksum, size: Int64) {
@@ -169,7 +169,8 @@ public struct AssetReceipt: Sendable, Hashable {
         self.size = size
     }
 
-    /// Until then the receipt's number is remembered as used. Later no receipt with this number can be valid.
+    /// The time until which the receipt's number must be remembered as used. After it, no receipt with this number is
+    /// valid.
     public var rememberedUntil: Timestamp {
         Timestamp(milliseconds: expires.milliseconds + AssetTickets.spentReceiptMemory)
     }
@@ -194,8 +195,8 @@ public struct DownloadTicket: Sendable, Hashable {
     }
 }
 
-/// Digest of what a receipt is valid for: one record field in one zone or in any zone, or any field in one zone;
-/// always for one user.
+/// Digest of the place in which a receipt may be used: one record field in one zone or in any zone, or any field in
+/// one zone. It is always limited to one user.
 public struct SlotDigest: Sendable, Hashable {
     let bytes: [UInt8]
 

@@ -26,7 +26,7 @@ public struct ContinuationMarker: Sendable {
             values: fields.map(\.taggedValue), recordName: parts.last.recordName, zoneID: parts.last.zoneID)
     }
 
-    /// The last record of the page that a marker ends, of any query; `nil` for bytes that are no marker.
+    /// The last record of the page at whose end any marker was issued; `nil` if the bytes are not a marker.
     public static func lastRecord(of bytes: [UInt8]) -> RecordID? { parts(of: bytes)?.last }
 
     private static func parts(of bytes: [UInt8]) -> (last: RecordID, values: [JSONValue], digest: JSONValue)? {

@@ -66,8 +66,8 @@ public struct PullPlan: Sendable {
             (self.began, base, isFirstPull) = (since, since, false)
             skipsDeletionsThrough = 0
         case .complete?, nil:
-            // Reads the same range for a token before the first change and for no token, but only a missing token
-            // skips deletions.
+            // A token before the first change reads the same range as no token, but only a missing token skips
+            // deletions.
             let since = content?.position ?? 0
             (after, through, descending) = (since, feed.position, reverse)
             (base, isFirstPull) = (since, content == nil)
@@ -78,8 +78,8 @@ public struct PullPlan: Sendable {
 
     /// The kind of a change from the client's point of view.
     /// - Parameters:
-    /// - born: position at which the present record of this name was created.
-    /// - isRenewed: `true` if a record of the name was deleted before.
+    ///   - born: position at which the present record of this name was created.
+    ///   - isRenewed: `true` if a record of this name was deleted before.
     public func kind(isDeleted: Bool, born: Int64, isRenewed: Bool) -> RecordChange.Kind {
         if isDeleted { return .deleted }
         if born <= base { return .modified }

@@ -97,7 +97,7 @@ public struct TokenCodec: Sendable {
 }
 
 extension TokenContent {
-    /// The latest position in the token. If the store knows it, it knows all others.
+    /// The latest position in the token. If the store knows this position, it knows all others in the token.
     fileprivate var latestPosition: Int64 {
         switch progress {
         case .complete, .pull: position

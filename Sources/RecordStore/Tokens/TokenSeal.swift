@@ -24,7 +24,7 @@ public struct TokenContent: Sendable, Hashable {
     }
 
     public var scope: DatabaseScope
-    /// User number of the database's owner; 0 for the public database.
+    /// User number of the owner of the database; 0 for the public database.
     public var databaseNumber: Int64
     public var subject: Subject
     /// The client has seen everything up to this position; in a reverse pull, everything from it on.
@@ -146,13 +146,13 @@ public struct TokenSeal: Sendable {
             moment: Timestamp(milliseconds: bytes.integer(at: 24, length: 6)))
     }
 
-    /// The number of bytes of the whole token that begins like this; `nil` if none does. A beginning of fewer than 8
-    /// bytes tells too little.
+    /// The length in bytes of a token that begins with these bytes; `nil` if no token begins like this. At least 8
+    /// bytes are needed.
     ///
-    /// It needs no key, so it also knows the tokens of other stores, and those that were cut short or changed.
+    /// No key is needed, so this also recognizes tokens of other stores, and tokens that were truncated or changed.
     public static func wholeLength(ofTokenBeginning bytes: [UInt8]) -> Int? {
         guard bytes.count >= 8, bytes[0] >> 4 == version, DatabaseScope.allCases.indices.contains(Int(bytes[1])),
-            // Numbers of zones are small. Those of databases may be any.
+            // Zone numbers are small. Database numbers can have any value.
             bytes[6] == 0
         else { return nil }
         return switch bytes[0] >> 1 & 0b111 {

@@ -1,7 +1,7 @@
-// The catalogue of errors. To add one: a case in `KnownReason`, and its row here.
+// The table of the error catalogue. To add an error, add a case to `KnownReason` and its row here.
 //
-// Texts have their parameters in braces; `{field}` is the name of a field in all of them. The texts are CloudKit's own,
-// or Skylight's; cause and remedy are in Skylight's words.
+// Parameters in texts are in braces; `{field}` is always the name of a field. Texts are CloudKit's own, or Skylight's.
+// Causes and remedies are in Skylight's words.
 extension KnownReason {
     var row: Row {
         switch self {

@@ -1,8 +1,9 @@
-/// A text of an error, as CloudKit or Skylight sends it, with its cause and remedy. All cases together are the
+/// The text of an error that CloudKit or Skylight sends, with its cause and remedy. All cases together are the
 /// catalogue of errors.
 ///
-/// An error does not carry its case: its code and text say it, in an error made here as in the answer of another
-/// server, in a log and in a pasted text. So there is one way to tell errors apart, and it works for all of them:
+/// An error does not store its case. The case is determined from the error's code and text, whether the error was
+/// created here, comes from another server, or was found in a log or in pasted text. So there is one way to
+/// distinguish errors, and it works for all of them:
 /// ```swift
 /// throw RecordError(known: .newFieldInProduction, field, type)
 /// if error.known == .expiredToken { … }
@@ -64,20 +65,20 @@ public enum KnownReason: Sendable, Hashable, CaseIterable {
 }
 
 extension KnownReason {
-    /// What is known of a text: that it is sent, and why.
+    /// How certain it is that a text is sent, and for the given cause.
     public enum Evidence: String, Sendable, Hashable, CaseIterable {
-        /// Only Skylight sends it, and knows why.
+        /// Only Skylight sends the text, so the cause is certain.
         case skylight
-        /// iCloud's servers answered so, and what caused it was tried.
+        /// iCloud's servers sent the text when the cause was produced in a test.
         case measured
-        /// Apple documents it, or CloudKit.framework itself makes it.
+        /// Apple documents the text, or CloudKit.framework contains it.
         case apple
-        /// Many public logs quote it, and those who mended it agree on the cause.
+        /// Many public logs contain the text, and those who fixed the problem agree on the cause.
         case reported
-        /// Few public logs quote it, and the cause is the likeliest one.
+        /// Few public logs contain the text. The cause is the most likely one.
         case likely
 
-        /// A few words for a page.
+        /// A short title for display.
         public var title: String {
             switch self {
             case .skylight: "Skylight’s own"
@@ -99,9 +100,9 @@ extension KnownReason {
         let remedy: String
 
         /// - Parameters:
-        ///   - codes: the first one is the code of errors that are made from the row.
+        ///   - codes: the codes with which the text is sent. The first one is the code of errors created from the row.
         ///   - framework: the number of the `CKError`.
-        ///   - texts: with parameters in braces. The first one is the text of errors that are made from the row.
+        ///   - texts: the texts, with parameters in braces. The first one is the text of errors created from the row.
         init(
             _ codes: [ServerErrorCode], framework: Int? = nil, _ texts: String..., evidence: Evidence = .skylight,
             cause: String, remedy: String
@@ -117,27 +118,29 @@ extension KnownReason {
 
     private static let rows = Dictionary(uniqueKeysWithValues: allCases.map { ($0, $0.row) })
 
-    /// All texts, those with more words of their own first: they say more than those that fit as well.
+    /// All texts. Those with the most literal bytes come first, because they are more specific than others that match
+    /// as well.
     private static let texts: [(reason: KnownReason, text: ReasonText)] = allCases.flatMap { reason in
         (rows[reason]?.texts ?? []).map { (reason, $0) }
     }.sorted { $0.text.literalLength > $1.text.literalLength }
 
     private var known: Row { Self.rows[self] ?? row }
 
-    /// The codes that the text comes with in the web services; empty if only CloudKit.framework has it.
+    /// The codes with which web services send the text; empty if only CloudKit.framework uses it.
     public var codes: [ServerErrorCode] { known.codes }
-    /// The number of the `CKError`; `nil` if the text does not come from CloudKit.framework, or with several codes.
+    /// The number of the `CKError`; `nil` if the text does not come from CloudKit.framework, or occurs with several
+    /// numbers.
     public var framework: Int? { known.framework }
     /// The texts, with parameters in braces: `Field '{field}' is not marked queryable`.
     public var texts: [String] { known.texts.map(\.text) }
     public var evidence: Evidence { known.evidence }
-    /// Why it is sent, in sentences.
+    /// The cause, in one or several sentences.
     public var cause: String { known.cause }
-    /// What helps, in sentences.
+    /// The remedy, in one or several sentences.
     public var remedy: String { known.remedy }
 
-    /// The row of an error.
-    /// - Returns: `nil` if the catalogue has no such text with this code.
+    /// The catalogue row for an error.
+    /// - Returns: `nil` if the catalogue does not contain this text with this code.
     public init?(_ code: ServerErrorCode, _ reason: String) {
         let bytes = Array(reason.utf8)
         guard
@@ -146,17 +149,17 @@ extension KnownReason {
         self = match.reason
     }
 
-    /// The row of a text that another program quotes, whatever surrounds it there. Letters may be in either case,
-    /// quotation marks typographic.
-    /// - Returns: `nil` if no text of the catalogue is in it.
+    /// The catalogue row for a text that another program quotes, whatever surrounds it. Ignores case and the kind of
+    /// quotation marks.
+    /// - Returns: `nil` if the text contains no text of the catalogue.
     public init?(quotedIn text: String) {
         let bytes = ReasonText.folded(text)
         guard let match = Self.texts.first(where: { $0.text.isQuoted(in: bytes) }) else { return nil }
         self = match.reason
     }
 
-    /// The values of the parameters, by name.
-    /// - Returns: `nil` if the text is not of this row.
+    /// The values of the parameters in a text, by name.
+    /// - Returns: `nil` if the text does not match this row.
     public func values(in reason: String) -> [String: String]? {
         let bytes = Array(reason.utf8)
         for text in known.texts {
@@ -168,7 +171,7 @@ extension KnownReason {
         return nil
     }
 
-    /// The row's text. Missing values are left out, further ones have no place.
+    /// The row's text with the given values. Parameters without a value are removed, and surplus values are ignored.
     fileprivate func text(with values: [String]) -> String { known.texts.first?.filled(with: values) ?? "" }
 }
 
@@ -176,14 +179,14 @@ extension KnownReason {
 
 extension RecordError {
     /// An error with a text of the catalogue.
-    /// - Parameter values: of the text's parameters, in their order.
+    /// - Parameter values: values of the text's parameters, in order.
     public init(known: KnownReason, _ values: any CustomStringConvertible..., retryAfter: Int? = nil) {
         self.init(
             known.codes.first ?? .internalError, known.text(with: values.map(\.description)), retryAfter: retryAfter)
     }
 
-    /// The row of the catalogue that tells the error apart from others; `nil` for a text that is not in it, such as a
-    /// new one of iCloud's.
+    /// The error's row in the catalogue; `nil` for a text that the catalogue does not contain, such as a new one of
+    /// iCloud.
     public var known: KnownReason? { KnownReason(code, reason) }
 
     /// The field that the error names; `nil` if it names none.
@@ -197,13 +200,13 @@ struct ReasonText: Sendable {
     let text: String
     /// The names of the parameters, in order.
     let parameters: [String]
-    /// The texts around the parameters, one more than these.
+    /// The literal texts between the parameters, one more than there are parameters.
     private let pieces: [[UInt8]]
     private let foldedPieces: [[UInt8]]
-    /// The bytes without the parameters.
+    /// Number of bytes without the parameters.
     let literalLength: Int
 
-    /// Shorter texts are words of any sentence.
+    /// Minimum length of a text to search for. Shorter texts occur in other sentences too.
     private static let shortestQuotation = 12
 
     init(_ text: String) {
@@ -237,7 +240,7 @@ struct ReasonText: Sendable {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// The places of the parameters; `nil` if it is another text.
+    /// The positions of the parameters; `nil` if the text does not match.
     func ranges(in text: [UInt8]) -> [Range<Int>]? {
         guard text.starts(with: pieces[0]) else { return nil }
         guard let last = pieces.dropFirst().last else { return text.count == pieces[0].count ? [] : nil }
@@ -262,7 +265,7 @@ struct ReasonText: Sendable {
         return true
     }
 
-    /// Small letters and straight quotation marks.
+    /// The text in lowercase with straight quotation marks.
     static func folded(_ text: String) -> [UInt8] {
         text.utf8.contains { $0 > 0x7F }
             ? Array(

@@ -2,7 +2,7 @@ public import Foundation
 
 /// An error in terms of the protocol.
 public struct RecordError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The code as clients see it.
+    /// The code as sent to clients.
     public var code: ServerErrorCode
     /// One sentence for the developer with the field, the rule and the remedy, if any. Uses CloudKit's text where it
     /// is known.
@@ -21,25 +21,25 @@ public struct RecordError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension RecordError {
-    /// The error for a malformed request: what was expected, where, and what was found.
+    /// The error for a malformed request. The detail says what was expected, where, and what was found.
     public static func unexpectedInput(_ detail: String) -> RecordError {
         RecordError(known: .unexpectedInput, detail)
     }
 
-    /// The error for a request with too many items, in CloudKit's words and then with the numbers.
-    /// - Parameter member: the member of the request that holds them.
+    /// The error for a request with too many items: CloudKit's text, followed by the numbers.
+    /// - Parameter member: the member of the request with the items.
     public static func tooManyItems(in member: String, _ count: Int, limit: Int) -> RecordError {
         RecordError(
             known: .arrayTooLong, member,
             "It has \(count) items, and the limit of a request is \(limit); send the others in another request")
     }
 
-    /// NOT_FOUND in CloudKit's words.
+    /// NOT_FOUND with CloudKit's text.
     public static let recordNotFound = RecordError(known: .recordNotFound)
-    /// ZONE_NOT_FOUND in CloudKit's words.
+    /// ZONE_NOT_FOUND with CloudKit's text.
     public static let zoneNotFound = RecordError(known: .zoneNotFound)
-    /// The error for a record that does not fit into the response. Clients rely on its start, which is the same in all
-    /// versions (docs/services.md).
+    /// The error for a record that does not fit into the response. Clients recognize it by the start of its text,
+    /// which is the same in all versions (docs/services.md).
     public static let tooManyBytes = RecordError(
         known: .tooManyBytes, "; look it up in another request, or request fewer fields with 'desiredKeys'")
 
@@ -53,29 +53,29 @@ extension RecordError {
 public enum ServerErrorCode: String, Sendable, Hashable, CaseIterable {
     /// The caller may not do this.
     case accessDenied = "ACCESS_DENIED"
-    /// Nothing of the atomic batch was done, because of another item in it.
+    /// Nothing of the atomic batch was applied, because another item of it failed.
     case atomicError = "ATOMIC_ERROR"
     /// The key, token or signature is not accepted.
     case authenticationFailed = "AUTHENTICATION_FAILED"
     /// A user has to sign in.
     case authenticationRequired = "AUTHENTICATION_REQUIRED"
-    /// The request is wrong. An expired sync token has this code too.
+    /// The request is invalid. Expired sync tokens are reported with this code too.
     case badRequest = "BAD_REQUEST"
-    /// Somebody else saved the record since: its change tag is another one.
+    /// The record's change tag differs, because the record was saved by another client in the meantime.
     case conflict = "CONFLICT"
-    /// The record to create is there already.
+    /// The record to create already exists.
     case exists = "EXISTS"
     /// A fault of the server.
     case internalError = "INTERNAL_ERROR"
-    /// The record, or what else the request names, does not exist.
+    /// The record, or another object named in the request, does not exist.
     case notFound = "NOT_FOUND"
-    /// The user or the server has no room left.
+    /// The user's or the server's storage is full.
     case quotaExceeded = "QUOTA_EXCEEDED"
-    /// Too many requests came. The error may say how long to wait.
+    /// There were too many requests. The error may contain the time to wait.
     case throttled = "THROTTLED"
-    /// The server has no time now, and did nothing.
+    /// The server is too busy at present, and nothing was done.
     case tryAgainLater = "TRY_AGAIN_LATER"
-    /// A reference that validates keeps the record from being deleted, or lacks its target.
+    /// A reference with the action VALIDATE prevents the deletion of its target, or its target does not exist.
     case validatingReferenceError = "VALIDATING_REFERENCE_ERROR"
     /// The zone is busy with other changes, and nothing was done.
     case zoneBusy = "ZONE_BUSY"
@@ -85,10 +85,10 @@ public enum ServerErrorCode: String, Sendable, Hashable, CaseIterable {
 
 // MARK: - File system errors
 
-// Foundation describes errors of the file system by domains and codes. These are the operating system's words.
+// Descriptions of file system errors in the operating system's words. Foundation describes them by domains and codes.
 
 extension CocoaError {
-    /// The file's path, if it is known, and what is wrong: `'/data/a': No such file or directory`.
+    /// The file's path, if known, and the problem: `'/data/a': No such file or directory`.
     public var words: String {
         let reason =
             switch underlying {

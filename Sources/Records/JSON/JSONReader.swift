@@ -29,11 +29,11 @@ public struct JSONReader {
         return value
     }
 
-    /// The members of an object as undecoded slices of its text. `desiredKeys` copies them.
+    /// The members of an object as undecoded slices of its text. For example, `desiredKeys` copies these slices.
     ///
     /// Skips over values without validation: use it only for text that Skylight wrote.
     /// - Parameter names: the members to return; `nil` for all. The text after the last one is not read.
-    /// - Throws: `JSONError` if the text is not an object, or has a member twice.
+    /// - Throws: `JSONError` if the text is not an object, or has a duplicate member.
     public static func memberSlices(
         of text: ArraySlice<UInt8>, named names: Set<Name>? = nil
     ) throws(JSONError) -> [(name: Name, value: ArraySlice<UInt8>)] {
@@ -262,7 +262,7 @@ private struct JSONScanner {
         return unit
     }
 
-    // MARK: Skimming
+    // MARK: Slices without decoding
 
     mutating func memberRanges(named names: Set<Name>?) throws(JSONError) -> [(Name, Range<Int>)] {
         skipWhitespace()
@@ -279,7 +279,7 @@ private struct JSONScanner {
             let nameStart = position
             guard try peek() == UInt8(ascii: "\"") else { throw failure(.unexpectedCharacter) }
             let name = try name(among: names)
-            // Stored names are in order, so few are compared with all before them.
+            // Stored names are sorted, so a name rarely has to be compared with all names before it.
             if let name, let last = highest, last >= name {
                 if ranges.contains(where: { $0.0 == name }) {
                     throw JSONError(problem: .duplicateName(name), offset: nameStart)

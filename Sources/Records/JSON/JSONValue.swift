@@ -81,10 +81,10 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// In the order in which they were read or added. The subscript changes them.
+    /// The members in the order in which they were read or added. Use the subscript to change them.
     public private(set) var members: [Member]
 
-    /// - Parameter members: each name once. This is not checked.
+    /// - Parameter members: the members. Each name must occur only once; this is not checked.
     public init(_ members: [Member] = []) {
         self.members = members
     }

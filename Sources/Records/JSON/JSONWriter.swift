@@ -11,12 +11,12 @@ public struct JSONWriter: Sendable {
     /// True if a comma must precede the next name or element.
     private var needsComma = false
 
-    /// - Parameter capacity: the bytes to reserve, if the length of the text can be guessed.
+    /// - Parameter capacity: the number of bytes to reserve, if the length of the text can be estimated.
     public init(capacity: Int = 0) {
         bytes.reserveCapacity(capacity)
     }
 
-    /// The text of one value.
+    /// The JSON text of a value.
     public static func bytes(of value: JSONValue) -> [UInt8] {
         var writer = JSONWriter()
         writer.value(value)
@@ -27,7 +27,7 @@ public struct JSONWriter: Sendable {
 
     /// Writes an object.
     /// - Parameter members: writes each name and its value in turn. Names must differ; this is not checked.
-    /// - Throws: what `members` throws. The text ends in the middle of the object then.
+    /// - Throws: the errors of `members`. The text then ends in the middle of the object.
     public mutating func object<Failure: Error>(_ members: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
         open(UInt8(ascii: "{"))
         try members(&self)
@@ -36,7 +36,7 @@ public struct JSONWriter: Sendable {
 
     /// Writes an array.
     /// - Parameter elements: writes one value after the other.
-    /// - Throws: what `elements` throws. The text ends in the middle of the array then.
+    /// - Throws: the errors of `elements`. The text then ends in the middle of the array.
     public mutating func array<Failure: Error>(_ elements: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
         open(UInt8(ascii: "["))
         try elements(&self)
@@ -51,7 +51,7 @@ public struct JSONWriter: Sendable {
         needsComma = false
     }
 
-    /// Writes the name of a member that is written in the source and needs no escapes.
+    /// Writes the name of a member from a literal that needs no escapes.
     public mutating func name(_ name: StaticString) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -110,13 +110,14 @@ public struct JSONWriter: Sendable {
         bytes.append(contentsOf: (double.isFinite ? double.description : "null").utf8)
     }
 
-    /// Writes a string. Quotation marks, backslashes and control characters are escaped, all others stay as they are.
+    /// Writes a string. Quotation marks, backslashes and control characters are escaped; other characters are written
+    /// unchanged.
     public mutating func value(_ string: String) {
         separate()
         quote(string)
     }
 
-    /// Writes a name where a value stands, as a string.
+    /// Writes a name as a string value.
     public mutating func value(_ name: Name) {
         value(name.string)
     }
@@ -133,7 +134,7 @@ public struct JSONWriter: Sendable {
         bytes.append(contentsOf: json)
     }
 
-    /// Writes any value, with all that is in it. Members keep their order.
+    /// Writes any value with all its elements and members. Members keep their order.
     public mutating func value(_ value: JSONValue) {
         switch value {
         case .null: null()
@@ -154,49 +155,49 @@ public struct JSONWriter: Sendable {
 
     // MARK: Members
 
-    /// Writes a string under any name.
+    /// Writes a member with a string.
     @_disfavoredOverload public mutating func member(_ name: Name, _ string: String) {
         self.name(name)
         value(string)
     }
 
-    /// Writes a name as a string under any name.
+    /// Writes a member with a name as a string.
     @_disfavoredOverload public mutating func member(_ name: Name, _ other: Name) {
         self.name(name)
         value(other.string)
     }
 
-    /// Writes an integer under any name.
+    /// Writes a member with an integer.
     @_disfavoredOverload public mutating func member(_ name: Name, _ integer: Int64) {
         self.name(name)
         value(integer)
     }
 
-    /// Writes `true` or `false` under any name.
+    /// Writes a member with `true` or `false`.
     @_disfavoredOverload public mutating func member(_ name: Name, _ bool: Bool) {
         self.name(name)
         value(bool)
     }
 
-    /// Writes a string under a name that is written in the source and needs no escapes.
+    /// Writes a member with a string. The name is a literal that needs no escapes.
     public mutating func member(_ name: StaticString, _ string: String) {
         self.name(name)
         value(string)
     }
 
-    /// Writes a name as a string under a name that is written in the source and needs no escapes.
+    /// Writes a member with a name as a string. The member's own name is a literal that needs no escapes.
     public mutating func member(_ name: StaticString, _ other: Name) {
         self.name(name)
         value(other.string)
     }
 
-    /// Writes an integer under a name that is written in the source and needs no escapes.
+    /// Writes a member with an integer. The name is a literal that needs no escapes.
     public mutating func member(_ name: StaticString, _ integer: Int64) {
         self.name(name)
         value(integer)
     }
 
-    /// Writes `true` or `false` under a name that is written in the source and needs no escapes.
+    /// Writes a member with `true` or `false`. The name is a literal that needs no escapes.
     public mutating func member(_ name: StaticString, _ bool: Bool) {
         self.name(name)
         value(bool)

@@ -4,10 +4,10 @@
 /// All lookups, orderings and comparisons use this type, so that all engines agree.
 /// The order of UTF-8 bytes equals the order of Unicode scalar values.
 public struct Name: Sendable, Hashable, Comparable {
-    /// The text as it was given. Nothing composes or decomposes its letters.
+    /// The text as given, without Unicode normalization.
     public let string: String
 
-    /// A name with any text. Limits, such as a length, are checked where a name is used.
+    /// A name with any text. Limits such as a maximum length are checked where names are used.
     public init(_ string: String) {
         self.string = string
     }
@@ -19,15 +19,16 @@ public struct Name: Sendable, Hashable, Comparable {
 
     /// The bytes by which names are compared.
     public var utf8: String.UTF8View { string.utf8 }
-    /// True for a name without a byte.
+    /// True for the empty name.
     public var isEmpty: Bool { string.isEmpty }
 
-    /// True if the bytes begin with those of another name, even if an accent follows that belongs to its last letter.
+    /// True if the bytes begin with those of the prefix, even if the next scalar is an accent that combines with the
+    /// prefix's last letter.
     public func hasPrefix(_ prefix: Name) -> Bool {
         utf8.starts(with: prefix.utf8)
     }
 
-    /// True if the bytes are those of the name.
+    /// True if the name consists of these bytes.
     func isSpelled(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var string = string
         return string.withUTF8 { $0.elementsEqual(bytes) }

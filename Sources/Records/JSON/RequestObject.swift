@@ -3,7 +3,7 @@
 ///
 /// `null` counts as absent, because clients send it for unset members. Unknown members are ignored.
 public struct RequestObject: Sendable {
-    /// The way to an object in the body. Its text is put together only for errors, because a batch has hundreds of
+    /// The path to an object in the body. Its text is created only for errors, because a batch has hundreds of
     /// objects.
     private indirect enum Path: Sendable {
         case body
@@ -20,14 +20,14 @@ public struct RequestObject: Sendable {
         }
     }
 
-    /// The members as they came, `null` among them.
+    /// The members as received, including those that are `null`.
     public let members: JSONObject
     private let path: Path
 
     /// The path of the object in the body, empty for the body itself.
     public var place: String { path.text }
 
-    /// The body of a request that was parsed already.
+    /// The parsed body of a request.
     public init(_ members: JSONObject) {
         self.init(members, at: .body)
     }
@@ -62,15 +62,16 @@ public struct RequestObject: Sendable {
         return value
     }
 
-    /// The path of a member in the body, whether or not it is there.
+    /// The path of a member in the body, whether or not the member exists.
     public func place(of name: Name) -> String {
         Path.member(name, of: path).text
     }
 
     // MARK: Members
 
+    /// The value of a string member.
     /// - Returns: `nil` if the member is absent.
-    /// - Throws: `RecordError` BAD_REQUEST if it is no string.
+    /// - Throws: `RecordError` BAD_REQUEST if the value is not a string.
     public func string(_ name: Name) throws -> String? {
         switch value(name) {
         case nil: nil
@@ -79,15 +80,17 @@ public struct RequestObject: Sendable {
         }
     }
 
-    /// A string as a name, which may be empty.
+    /// The value of a string member as a name, which may be empty.
     /// - Returns: `nil` if the member is absent.
-    /// - Throws: `RecordError` BAD_REQUEST if it is no string.
+    /// - Throws: `RecordError` BAD_REQUEST if the value is not a string.
     public func name(_ name: Name) throws -> Name? {
         try string(name).map { Name($0) }
     }
 
+    /// The value of a Boolean member.
     /// - Returns: `nil` if the member is absent.
-    /// - Throws: `RecordError` BAD_REQUEST if it is neither `true` nor `false`; 1 and 0 are not.
+    /// - Throws: `RecordError` BAD_REQUEST if the value is neither `true` nor `false`. The numbers 1 and 0 are not
+    ///   accepted.
     public func bool(_ name: Name) throws -> Bool? {
         switch value(name) {
         case nil: nil
@@ -96,9 +99,9 @@ public struct RequestObject: Sendable {
         }
     }
 
-    /// A number with or without a fraction. Integers above 2⁵³ are rounded.
+    /// The value of a number with or without a fraction. Integers above 2⁵³ are rounded.
     /// - Returns: `nil` if the member is absent.
-    /// - Throws: `RecordError` BAD_REQUEST if it is no number.
+    /// - Throws: `RecordError` BAD_REQUEST if the value is not a number.
     public func number(_ name: Name) throws -> Double? {
         switch value(name) {
         case nil: nil
@@ -108,9 +111,9 @@ public struct RequestObject: Sendable {
         }
     }
 
-    /// An object, which knows its path.
+    /// An object member, which knows its path.
     /// - Returns: `nil` if the member is absent.
-    /// - Throws: `RecordError` BAD_REQUEST if it is no object.
+    /// - Throws: `RecordError` BAD_REQUEST if the value is not an object.
     public func object(_ name: Name) throws -> RequestObject? {
         switch value(name) {
         case nil: nil
@@ -119,9 +122,9 @@ public struct RequestObject: Sendable {
         }
     }
 
-    /// The objects of an array.
+    /// The objects in an array member.
     /// - Returns: `nil` if the member is absent.
-    /// - Throws: `RecordError` BAD_REQUEST if it is no array, or has another element.
+    /// - Throws: `RecordError` BAD_REQUEST if the value is not an array, or contains anything but objects.
     public func objects(_ name: Name) throws -> [RequestObject]? {
         try elements(name)?.map { value, path in
             guard case .object(let members) = value else { throw Self.unexpected(path.text, "an object", value) }
@@ -129,7 +132,9 @@ public struct RequestObject: Sendable {
         }
     }
 
-    /// The members of an object, each of which must be an object, in their order.
+    /// The members of an object member, in their order. Each of them must be an object.
+    /// - Returns: `nil` if the member is absent.
+    /// - Throws: `RecordError` BAD_REQUEST if a value is not an object.
     public func members(_ name: Name) throws -> [(name: Name, object: RequestObject)]? {
         try object(name).map { object in
             try object.members.map { member in
@@ -142,9 +147,9 @@ public struct RequestObject: Sendable {
         }
     }
 
-    /// The strings of an array, as names.
+    /// The strings in an array member, as names.
     /// - Returns: `nil` if the member is absent.
-    /// - Throws: `RecordError` BAD_REQUEST if it is no array, or has another element.
+    /// - Throws: `RecordError` BAD_REQUEST if the value is not an array, or contains anything but strings.
     public func names(_ name: Name) throws -> [Name]? {
         try elements(name)?.map { value, path in
             guard case .string(let string) = value else { throw Self.unexpected(path.text, "a string", value) }
@@ -162,7 +167,9 @@ public struct RequestObject: Sendable {
         }
     }
 
-    /// Unwraps a required member, and names its expected kind in the error.
+    /// Unwraps a required member.
+    /// - Parameter kind: the expected kind of value, for the error message.
+    /// - Throws: `RecordError` BAD_REQUEST if the value is `nil`.
     public func required<Value>(_ name: Name, _ kind: String, _ value: Value?) throws -> Value {
         guard let value else {
             throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be \(kind), found nothing")
@@ -173,8 +180,8 @@ public struct RequestObject: Sendable {
     /// The error for a member of the wrong kind.
     /// - Parameters:
     ///   - name: the member.
-    ///   - expected: such as `a string`.
-    ///   - found: its value, of which the error names the kind only.
+    ///   - expected: the expected kind, such as `a string`.
+    ///   - found: the value. The error contains only its kind.
     public func unexpected(_ name: Name, _ expected: String, _ found: JSONValue) -> RecordError {
         Self.unexpected(place(of: name), expected, found)
     }

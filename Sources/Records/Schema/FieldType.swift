@@ -2,14 +2,14 @@
 public struct FieldType: Sendable, Hashable {
     /// The type of the value, or of each element.
     public var valueType: ValueType
-    /// True for a list of such values.
+    /// True for a list of values of this type.
     public var isList: Bool
     /// True if values are stored encrypted. Such a field has no indexes.
     public var isEncrypted: Bool
     /// The schema language's spelling of a number other than INT64 or DOUBLE; `nil` for all other types.
     public var number: NumberPreference?
 
-    /// A type; plain and single by default. It is not checked whether the type ``canBeEncrypted``.
+    /// Creates a type, by default plain and single. Does not check whether the type ``canBeEncrypted``.
     public init(
         _ valueType: ValueType, isList: Bool = false, isEncrypted: Bool = false, number: NumberPreference? = nil
     ) {
@@ -65,10 +65,11 @@ public struct FieldType: Sendable, Hashable {
         valueType == other.valueType && isList == other.isList && isEncrypted == other.isEncrypted
     }
 
-    /// Assets and references can't be encrypted, and the schema language has no encrypted NUMBER.
+    /// False for assets and references, and for the spellings of NUMBER, because the schema language has no encrypted
+    /// NUMBER.
     public var canBeEncrypted: Bool { valueType != .asset && valueType != .reference && number == nil }
 
-    /// Parses a type name of a request, also in its ``spellings``.
+    /// Parses a type name in a request. Accepts the alternative names in ``spellings`` too.
     public init?(wireName: String) {
         var name = wireName[...]
         let isEncrypted = name.hasPrefix("ENCRYPTED_")
@@ -79,8 +80,8 @@ public struct FieldType: Sendable, Hashable {
         self.init(valueType, isList: isList, isEncrypted: isEncrypted)
     }
 
-    /// Other names of types on the wire. Answers have `ASSETID`. Apple's sample CloudKit Catalog and the first clients
-    /// name numbers as the first version of CloudKit's answers did.
+    /// Alternative names of types on the wire. Responses contain `ASSETID`. Apple's sample CloudKit Catalog and early
+    /// clients use the names of number types that the first version of CloudKit's responses used.
     public static let spellings: [String: ValueType] = [
         "ASSETID": .asset, "NUMBER_INT64": .int64, "NUMBER_DOUBLE": .double,
     ]
@@ -111,19 +112,19 @@ public struct FieldType: Sendable, Hashable {
 public enum ValueType: String, Sendable, Hashable, CaseIterable {
     /// Text, which compares by its UTF-8 bytes.
     case string = "STRING"
-    /// A signed integer. `Bool` is one: 1 or 0.
+    /// A signed integer. Booleans are stored as 1 or 0.
     case int64 = "INT64"
-    /// A 64-bit float, which is finite.
+    /// A finite 64-bit float.
     case double = "DOUBLE"
-    /// Bytes, which are base64 in JSON.
+    /// Bytes, encoded as base64 in JSON.
     case bytes = "BYTES"
-    /// A moment, in whole milliseconds.
+    /// A point in time, in whole milliseconds.
     case timestamp = "TIMESTAMP"
-    /// A place on the earth.
+    /// A location on the Earth.
     case location = "LOCATION"
-    /// Another record, by its name.
+    /// A reference to another record by its name.
     case reference = "REFERENCE"
-    /// A file beside the record. No query can name it.
+    /// A file attached to the record. Queries can't use it.
     case asset = "ASSET"
 
     /// Responses call assets `ASSETID`.
@@ -145,21 +146,21 @@ public enum NumberPreference: String, Sendable, Hashable, CaseIterable {
 
 // MARK: - System fields
 
-/// A field that each record has. It has two names: one in schema files and older error texts, and a readable one.
+/// A field that every record has. It has two names: one in schema files and older error texts, and a readable one.
 public enum SystemField: String, Sendable, Hashable, CaseIterable {
-    /// When the record was made.
+    /// The time when the record was created.
     case createTime = "___createTime"
-    /// The user who made it.
+    /// The user who created the record.
     case createdBy = "___createdBy"
     /// The change tag.
     case etag = "___etag"
-    /// When the record was saved last.
+    /// The time of the latest save.
     case modTime = "___modTime"
-    /// The user who saved it last.
+    /// The user who last saved the record.
     case modifiedBy = "___modifiedBy"
     /// The record's name.
     case recordID = "___recordID"
-    /// The record with which this one is shared.
+    /// The parent record, with which this record is shared.
     case parent = "___parent"
     /// The share of the record, if it is the root of a hierarchy.
     case share = "___share"
@@ -201,7 +202,7 @@ public enum SystemField: String, Sendable, Hashable, CaseIterable {
     /// The six fields that schema files list for each type.
     public static let implicit: [SystemField] = [.createTime, .createdBy, .etag, .modTime, .modifiedBy, .recordID]
 
-    /// The system field with either name.
+    /// The system field with a name, which may be either of its two names; `nil` if there is none.
     public init?(named name: Name) {
         guard let field = Self.allCases.first(where: { $0.schemaName == name || $0.alias == name }) else { return nil }
         self = field

@@ -1,11 +1,11 @@
 /// The record types and roles of one container and environment.
 public struct Schema: Sendable, Hashable {
-    /// The types by their names. ``initial`` has those of a new container.
+    /// The types by their names. ``initial`` contains those of a new container.
     public var types: [Name: RecordType]
     /// The container's own roles, without ``Grant/systemRoles``.
     public var roles: Set<Name>
 
-    /// - Parameter types: of two with one name, the last one counts.
+    /// - Parameter types: the types. If two have the same name, the last one is used.
     public init(types: [RecordType] = [], roles: Set<Name> = []) {
         self.types = Dictionary(types.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
         self.roles = roles
@@ -35,18 +35,18 @@ public struct RecordType: Sendable, Hashable {
     /// Maximum length of a type name in UTF-8 bytes.
     public static let nameLimit = 255
 
-    /// Unique in its schema.
+    /// The name, which is unique in the schema.
     public let name: Name
     /// Custom fields.
     public var fields: [Name: FieldDefinition]
     /// The indexes of system fields; a field without any may be missing.
     public var systemIndexes: [SystemField: Indexes]
-    /// The rights of roles in the public database. Private and shared databases don't ask for them.
+    /// The permissions of roles in the public database. Private and shared databases don't use them.
     public var grants: [Grant]
-    /// An extension of Skylight that schema files don't contain.
+    /// The composite indexes. An extension of Skylight that schema files don't contain.
     public var compositeIndexes: Set<CompositeIndex>
 
-    /// A type; without fields and indexes, and with CloudKit's own grants, unless it says otherwise.
+    /// Creates a type. By default it has no fields and indexes, and CloudKit's default grants.
     public init(
         name: Name, fields: [Name: FieldDefinition] = [:], systemIndexes: [SystemField: Indexes] = [:],
         grants: [Grant] = Grant.defaults,
@@ -72,7 +72,7 @@ public struct RecordType: Sendable, Hashable {
         if fields[name] == nil, let field = SystemField(named: name) { .system(field) } else { .custom(name) }
     }
 
-    /// False for a type that no query can be about.
+    /// True if queries for the type are possible. False if no field has an index.
     public var hasAnyIndex: Bool {
         fields.values.contains { !$0.indexes.isEmpty } || systemIndexes.values.contains { !$0.isEmpty }
     }
@@ -87,7 +87,7 @@ public struct RecordType: Sendable, Hashable {
 
 /// The declaration of a field in a schema.
 public struct FieldDefinition: Sendable, Hashable {
-    /// The type of all values that records may have in the field.
+    /// The type of all values of the field.
     public var type: FieldType
     /// The indexes that queries use.
     public var indexes: Indexes
@@ -95,7 +95,7 @@ public struct FieldDefinition: Sendable, Hashable {
     /// that an exported schema equals the imported one.
     public var idleIndexes: Indexes
 
-    /// A field with a type; without an index no query can name it.
+    /// Creates the declaration of a field. A field without an index can't be used in queries.
     public init(type: FieldType, indexes: Indexes = [], idleIndexes: Indexes = []) {
         self.type = type
         self.indexes = indexes
@@ -146,7 +146,7 @@ public struct CompositeIndex: Sendable, Hashable {
     /// The field of the query's first sort, in either direction.
     public var sort: FieldKey
 
-    /// An index for queries with EQUALS on one field and a sort by another.
+    /// Creates an index for queries with EQUALS on one field and a sort by another.
     public init(filter: FieldKey, sort: FieldKey) {
         self.filter = filter
         self.sort = sort
@@ -157,22 +157,22 @@ public struct CompositeIndex: Sendable, Hashable {
 
 /// The permissions of a role for the records of a type in the public database.
 public struct Grant: Sendable, Hashable {
-    /// The rights that a role may have. They add up over the roles of a caller.
+    /// The permissions that a role can have. A caller has the permissions of all its roles.
     public enum Permission: String, Sendable, Hashable, CaseIterable {
-        /// To look records up, and to query them.
+        /// Permission to fetch and query records.
         case read = "READ"
-        /// To create records, with their files.
+        /// Permission to create records and upload files for them.
         case create = "CREATE"
-        /// To change and delete records, and to upload files for them.
+        /// Permission to change and delete records, and to upload files for them.
         case write = "WRITE"
     }
 
     /// `_world`, `_icloud`, `_creator` or a custom role.
     public var role: Name
-    /// All rights of the role. Without one, the grant has no effect.
+    /// All permissions of the role. If empty, the grant has no effect.
     public var permissions: Set<Permission>
 
-    /// The rights of one role for one type.
+    /// Creates a grant of permissions to one role.
     public init(role: Name, permissions: Set<Permission>) {
         self.role = role
         self.permissions = permissions

@@ -1,16 +1,16 @@
-/// A date of the proleptic Gregorian calendar. Every value is a date that exists.
+/// A date of the proleptic Gregorian calendar. Every value is an existing date.
 public struct CivilDate: Sendable, Hashable {
-    /// Astronomical: year 0 is the year before year 1.
+    /// The astronomical year: year 0 is the year before year 1.
     public let year: Int64
-    /// From 1 to 12.
+    /// The month, from 1 to 12.
     public let month: Int64
-    /// From 1 to the length of the month.
+    /// The day, from 1 to the length of the month.
     public let day: Int64
 
-    /// The largest year, and the negative of the smallest. The days of these years fit into 64 bits.
+    /// The largest year, and the negative of the smallest one. The number of days in this range fits into 64 bits.
     private static let lastYear: Int64 = 25_000_000_000_000_000
 
-    /// - Returns: `nil` if there is no such date, or the year is beyond ±25,000,000,000,000,000.
+    /// - Returns: `nil` if the date does not exist, or the year is beyond ±25,000,000,000,000,000.
     public init?(year: Int64, month: Int64, day: Int64) {
         guard (-Self.lastYear...Self.lastYear).contains(year), (1...12).contains(month), day >= 1,
             day <= Self.days(in: month, of: year)
@@ -20,8 +20,9 @@ public struct CivilDate: Sendable, Hashable {
         self.day = day
     }
 
-    // Both conversions use eras of 400 years that begin on 1 March, so that the leap day is the last day of its year
-    // (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"). 1 January 1970 is day 135,080 of the fourth era.
+    // The two conversions use eras of 400 years that begin on 1 March, so that the leap day is the last day of its
+    // year (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"). 1 January 1970 is day 135,080 of the
+    // fourth era.
 
     /// - Parameter daysSince1970: days since 1 January 1970; negative before it.
     public init(daysSince1970: Int64) {
@@ -64,7 +65,7 @@ extension Int64 {
 
 /// A moment as a date and a time of day in UTC.
 ///
-/// It is faster than a formatter, which pages with hundreds of times would feel.
+/// Faster than a formatter, which matters for pages with hundreds of times.
 public struct UTCTime: Sendable, Hashable {
     public let date: CivilDate
     public let hour: Int64

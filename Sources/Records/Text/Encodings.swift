@@ -6,7 +6,7 @@ public enum Base64 {
     /// - Parameter forURLs: true for the alphabet with `-` and `_`, without padding. This text needs no escaping in
     ///   URLs, forms and shells.
     public static func text(of bytes: some Collection<UInt8>, forURLs: Bool = false) -> String {
-        // A loop over another module's collection takes many times as long as the copy.
+        // Iterating over another module's generic collection takes many times as long as copying it.
         let bytes = Array(bytes)
         let digits = forURLs ? urlDigits : standardDigits
         return String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { text in
@@ -38,7 +38,8 @@ public enum Base64 {
     }
 
     /// Decodes either alphabet, with complete, partial or no padding.
-    /// - Returns: `nil` if the text has other characters, or a number of digits that no bytes have.
+    /// - Returns: `nil` if the text contains other characters, or has a number of digits that no sequence of bytes
+    ///   produces.
     public static func bytes(of text: some Collection<UInt8>) -> [UInt8]? {
         let text = Array(text)
         var bytes: [UInt8] = []
@@ -167,13 +168,13 @@ public enum PercentEncoding {
         return isWellFormed ? String(validating: bytes, as: UTF8.self) : nil
     }
 
-    /// Decodes leniently: a percent sign without its two digits stays as it is.
-    /// - Parameter plusIsSpace: true for the fields of a form. Base64 in URLs has plus signs that mean themselves.
-    /// - Returns: the bytes, and true if each percent sign had its digits.
+    /// Decodes leniently: a percent sign without two hexadecimal digits stays as it is.
+    /// - Parameter plusIsSpace: true for the fields of a form. In base64 in URLs, plus signs must stay plus signs.
+    /// - Returns: the bytes, and true if each percent sign was followed by two digits.
     public static func bytes(of text: some Collection<UInt8>, plusIsSpace: Bool = false) -> (
         bytes: [UInt8], isWellFormed: Bool
     ) {
-        // Over another module's collection, a generic loop takes some fifty times as long as the copy.
+        // Iterating over another module's generic collection takes some fifty times as long as copying it.
         let text = Array(text)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
@@ -215,7 +216,7 @@ public struct FNV1a: Sendable {
     }
 
     public mutating func add(_ bytes: some Sequence<UInt8>) {
-        // A loop over any sequence asks it for every byte, which takes much longer.
+        // A loop over a generic sequence calls its iterator for every byte, which takes much longer.
         value =
             bytes.withContiguousStorageIfAvailable { [value] in Self.sum($0, after: value) }
             ?? Self.sum(bytes, after: value)

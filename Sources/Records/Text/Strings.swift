@@ -39,8 +39,8 @@ extension String {
         }
     }
 
-    /// The text in quotation marks for a comma-separated list. Each mark in it is doubled, also one with a combining
-    /// accent, which readers by bytes see.
+    /// The text in quotation marks for CSV. Each quotation mark in it is doubled, even one with a combining accent,
+    /// because CSV readers work on bytes.
     public var csvQuoted: String {
         "\"" + writingBytes { $0 == UInt8(ascii: "\"") ? "\"\"" : nil } + "\""
     }
@@ -100,7 +100,7 @@ extension StringProtocol {
 
 extension String {
     /// A number with leading zeros.
-    /// - Parameter digits: the minimum number of digits. A negative number has a minus sign besides.
+    /// - Parameter digits: the minimum number of digits. The minus sign of a negative number does not count.
     public init(_ number: some BinaryInteger, digits: Int, radix: Int = 10, uppercase: Bool = false) {
         let text = String(number.magnitude, radix: radix, uppercase: uppercase)
         let zeros = String(repeating: "0" as Character, count: Swift.max(0, digits - text.utf8.count))

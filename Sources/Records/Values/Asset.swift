@@ -3,11 +3,11 @@ public struct Asset: Sendable, Hashable {
     /// Identifies the content; set by the server. Clients should only compare it for equality. Skylight uses a
     /// ``FileChecksum``.
     public var fileChecksum: String
-    /// Bytes.
+    /// Size in bytes.
     public var size: Int64
-    /// CloudKit's own, and opaque: it goes back as it came. Private and shared databases have it.
+    /// A value of CloudKit's own, which must be returned unchanged. Present in private and shared databases.
     public var referenceChecksum: String?
-    /// CloudKit's own, and opaque: it goes back as it came. Private and shared databases have it.
+    /// A value of CloudKit's own, which must be returned unchanged. Present in private and shared databases.
     public var wrappingKey: String?
     /// Proof of an upload, sent by the client when it saves the record.
     public var receipt: String?
@@ -15,7 +15,7 @@ public struct Asset: Sendable, Hashable {
     /// a name.
     public var fileName: String?
 
-    /// An asset as an upload answers it, or a record has it.
+    /// An asset as returned by an upload, or as contained in a record.
     public init(
         fileChecksum: String, size: Int64, referenceChecksum: String? = nil, wrappingKey: String? = nil,
         receipt: String? = nil,
@@ -31,7 +31,8 @@ public struct Asset: Sendable, Hashable {
 }
 
 extension Asset {
-    /// False while answers may only have members that CloudKit has: they then leave the file name out.
+    /// True to write the file name, which is an extension of Skylight. False while responses may contain only
+    /// CloudKit's members.
     @TaskLocal public static var showsFileName = true
 }
 
@@ -42,7 +43,7 @@ public struct FileChecksum: Sendable, Hashable, Comparable, CustomStringConverti
     /// Length in bytes.
     public static let length = 32
 
-    /// 32 bytes.
+    /// The 32 bytes of the checksum.
     public let bytes: [UInt8]
 
     /// - Returns: `nil` if there are not exactly 32 bytes.

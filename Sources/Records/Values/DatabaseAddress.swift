@@ -2,12 +2,12 @@
 public struct DatabaseAddress: Sendable, Hashable {
     /// The container, such as `iCloud.com.example.App`.
     public var container: ContainerID
-    /// Each environment has databases of its own.
+    /// The environment. Each one has its own databases.
     public var environment: Environment
-    /// Each user has a private and a shared database. The address does not name the user.
+    /// The scope. Each user has a private and a shared database. The address does not contain the user.
     public var scope: DatabaseScope
 
-    /// The address of a database, whether or not it is there.
+    /// The address of a database, whether or not the database exists.
     public init(container: ContainerID, environment: Environment, scope: DatabaseScope) {
         self.container = container
         self.environment = environment
@@ -54,8 +54,8 @@ public enum Environment: String, Sendable, Hashable, CaseIterable {
     case development
     case production
 
-    /// Reads the name in any case: `records/resolve` answers it in capitals, and clients put that into addresses. It is
-    /// written in small letters.
+    /// Parses the name, ignoring case: `records/resolve` returns it in capitals, and clients use it in URLs. The raw
+    /// value is lowercase.
     public init?(rawValue: String) {
         let name = rawValue.lowercased()
         guard let environment = Self.allCases.first(where: { $0.rawValue == name }) else { return nil }
@@ -77,14 +77,14 @@ public enum DatabaseScope: String, Sendable, Hashable, CaseIterable {
 
 /// The user or program that makes a request.
 public struct Caller: Sendable, Hashable {
-    /// The name of the user's own record, which signs what the caller saves.
+    /// The name of the caller's user record. It is stored in the records that the caller saves.
     public var userRecordName: Name
     /// The device recorded in records saved by this caller; `iCloud` if unknown.
     public var deviceID: String
     /// Permissions in a public database.
     public var access: Access
 
-    /// A caller; by default one who may do everything, on an unknown device.
+    /// Creates a caller, by default one with unrestricted access on an unknown device.
     public init(userRecordName: Name, deviceID: String = "iCloud", access: Access = .unrestricted) {
         self.userRecordName = userRecordName
         self.deviceID = deviceID

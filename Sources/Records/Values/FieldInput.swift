@@ -1,8 +1,7 @@
-/// A field in a request: a value with a type, a value whose type the schema decides, or no value.
+/// A field in a request: a value with a type, a value whose type is determined by the schema, or no value.
 ///
 /// Clients write fields in three ways: `{"value":"x","type":"STRING"}`, `{"value":"x"}` and plain `"x"`. No value is
-/// written as `null`, alone or as the value, or by omitting the value, as some serializers do: `{"type":"STRING"}`,
-/// `{}`.
+/// written as `null`, alone or as the value. Some serializers omit the value instead: `{"type":"STRING"}`, `{}`.
 public enum FieldInput: Sendable, Hashable {
     /// The request specified the type.
     case tagged(FieldValue, FieldType, isEncrypted: Bool)

@@ -63,14 +63,14 @@ public struct Field: Sendable, Hashable {
     /// Maximum length of a field name in UTF-8 bytes.
     public static let nameLimit = 255
 
-    /// Unique in its record.
+    /// The name, which is unique in the record.
     public var name: Name
-    /// One value, or a list of values of one type.
+    /// A single value, or a list of values of one type.
     public var value: FieldValue
     /// True if the client requested encryption of the field. Encrypted fields can't be queried.
     public var isEncrypted: Bool
 
-    /// A field; plain unless it says otherwise.
+    /// Creates a field, by default a plain one.
     public init(name: Name, value: FieldValue, isEncrypted: Bool = false) {
         self.name = name
         self.value = value
@@ -82,7 +82,7 @@ public struct Field: Sendable, Hashable {
 
 /// A moment, in whole milliseconds since 1 January 1970 UTC, as CloudKit stores TIMESTAMP values.
 public struct Timestamp: Sendable, Hashable, Comparable {
-    /// Negative before 1970.
+    /// Milliseconds since 1970; negative before.
     public var milliseconds: Int64
 
     /// - Parameter milliseconds: since 1 January 1970 UTC.
@@ -102,24 +102,24 @@ public struct Timestamp: Sendable, Hashable, Comparable {
 
 /// A geographic location with the receiver's accuracy and movement.
 public struct Location: Sendable, Hashable {
-    /// Degrees, -90 to 90.
+    /// Degrees, from -90 to 90.
     public var latitude: Double
-    /// Degrees, -180 to 180.
+    /// Degrees, from -180 to 180.
     public var longitude: Double
-    /// In metres.
+    /// Accuracy in metres.
     public var horizontalAccuracy: Double?
-    /// In metres.
+    /// Accuracy in metres.
     public var verticalAccuracy: Double?
-    /// In metres above sea level.
+    /// Altitude in metres above sea level.
     public var altitude: Double?
-    /// In metres per second.
+    /// Speed in metres per second.
     public var speed: Double?
-    /// In degrees clockwise from north.
+    /// Direction of movement in degrees clockwise from north.
     public var course: Double?
-    /// When the receiver was there.
+    /// The time when the location was measured.
     public var timestamp: Timestamp?
 
-    /// A place alone. It is not checked that the degrees are in range.
+    /// A place without accuracy and movement. Does not check that the degrees are in range.
     public init(latitude: Double, longitude: Double) {
         self.latitude = latitude
         self.longitude = longitude
@@ -130,22 +130,22 @@ public struct Location: Sendable, Hashable {
 public struct Reference: Sendable, Hashable {
     /// The effect of deleting the target.
     public enum Action: String, Sendable, Hashable, CaseIterable {
-        /// None; the reference is left dangling.
+        /// No effect. The reference remains, without its target.
         case none = "NONE"
         /// The referring record is deleted too.
         case deleteSelf = "DELETE_SELF"
-        /// The target can't be deleted, and it must exist when the reference is saved.
+        /// The target can't be deleted, and must exist when the reference is saved.
         case validate = "VALIDATE"
     }
 
-    /// The name of the record that it leads to.
+    /// The name of the target record.
     public var recordName: Name
-    /// `nil` means the zone of the referring record.
+    /// The zone of the target; `nil` means the zone of the referring record.
     public var zoneID: ZoneID?
     /// The effect of deleting the target.
     public var action: Action
 
-    /// A reference; by default one within the zone, which does nothing when its target is deleted.
+    /// Creates a reference. By default its target is in the same zone, and deleting the target has no effect.
     public init(recordName: Name, zoneID: ZoneID? = nil, action: Action = .none) {
         self.recordName = recordName
         self.zoneID = zoneID
@@ -253,7 +253,7 @@ extension JSONWriter {
 }
 
 extension Location {
-    /// The members that are present, with their names in JSON.
+    /// The numbers that are present, with their names in JSON.
     fileprivate var numbers: [(Name, Double)] {
         let parts: [(Name, Double?)] = [
             ("latitude", latitude), ("longitude", longitude), ("horizontalAccuracy", horizontalAccuracy),
@@ -331,7 +331,7 @@ extension StaticString {
         return memcmp(base + start, utf8Start, utf8CodeUnitCount) == 0
     }
 
-    /// True if the text from `start` to its end is this one.
+    /// True if the rest of the text from `start` equals this text.
     fileprivate func ends(_ text: UnsafeRawBufferPointer, at start: Int) -> Bool {
         start + utf8CodeUnitCount == text.count && stands(at: start, in: text)
     }

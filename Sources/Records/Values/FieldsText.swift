@@ -96,7 +96,7 @@ extension FieldsText {
 // Download URLs are the only part of a record that is not known when it is saved.
 
 extension FieldsText {
-    /// Occurs in each asset field. The first letter of the type is the byte that is rarest in JSON.
+    /// A text that occurs in each asset field. The first letter of the type is the byte that is rarest in JSON.
     private static let mark = TextMark(#""type":"ASSETID"#, rarest: "A")
 
     /// True if the fields may contain an asset. Fast, and never false if there is one.
@@ -135,7 +135,7 @@ extension FieldsText {
 // MARK: - Encryption
 
 extension FieldsText {
-    /// The format of encrypted bytes in earlier versions of Skylight.
+    /// The text that marks encrypted bytes in the format of earlier versions of Skylight.
     private static let formerMark = TextMark(#""type":"BYTES","isEncrypted":true"#, rarest: "Y")
     private static let formerListMark = TextMark(#""type":"BYTES_LIST","isEncrypted":true"#, rarest: "Y")
 

@@ -1,8 +1,8 @@
-/// A change of a key-value store, as clients ask for it.
+/// An operation on a key-value store, as requested by a client.
 public enum KeyValueOperation: Sendable, Hashable {
     /// Sets a key, or replaces its value.
     case set(Name, PropertyValue)
-    /// Removes a key. One that is not there can be removed.
+    /// Removes a key. Succeeds even if the key does not exist.
     case remove(Name)
 
     /// The key that is set or removed.
@@ -15,16 +15,16 @@ public enum KeyValueOperation: Sendable, Hashable {
 
 /// The latest change of a key.
 public struct KeyValueChange: Sendable, Hashable {
-    /// At most ``KeyValueLimits/keyLength`` bytes.
+    /// The key, at most ``KeyValueLimits/keyLength`` bytes.
     public let key: Name
-    /// `nil` if the key was removed.
+    /// The new value; `nil` if the key was removed.
     public let value: PropertyValue?
-    /// When the server took the change.
+    /// The time when the server stored the change.
     public let modified: Timestamp
-    /// The number of the change. Later changes have greater ones.
+    /// The position of the change. Later changes have greater positions.
     public let position: Int64
 
-    /// A change, which is a removal without a value.
+    /// Creates a change. Without a value it is a removal.
     public init(_ key: Name, _ value: PropertyValue?, modified: Timestamp, position: Int64) {
         self.key = key
         self.value = value
@@ -33,30 +33,30 @@ public struct KeyValueChange: Sendable, Hashable {
     }
 }
 
-/// The room that a key-value store takes.
+/// The number of keys and bytes in a key-value store.
 public struct KeyValueUsage: Sendable, Hashable {
     /// The number of keys. ``KeyValueLimits/keys`` is the limit.
     public let keys: Int
-    /// The sum of ``PropertyValue/size``. Keys take no room.
+    /// The sum of ``PropertyValue/size`` over all values. Keys are not counted.
     public let bytes: Int
 
-    /// The room of so many keys, with values of so many bytes together.
+    /// Creates a usage from the number of keys and the size of their values.
     public init(keys: Int, bytes: Int) {
         self.keys = keys
         self.bytes = bytes
     }
 }
 
-/// A key-value store, or what changed in it.
+/// The contents of a key-value store, or its changes since a token.
 public struct KeyValueChanges: Sendable, Hashable {
-    /// Each key once, in the order of their latest changes.
+    /// The latest change of each key, ordered by position.
     public let changes: [KeyValueChange]
-    /// The token to ask for later changes with.
+    /// The token for requesting later changes.
     public let syncToken: ChangeToken
-    /// The room of the whole store after these changes.
+    /// The usage of the whole store after these changes.
     public let usage: KeyValueUsage
 
-    /// The answer of a store.
+    /// Creates the response of a store.
     public init(_ changes: [KeyValueChange], syncToken: ChangeToken, usage: KeyValueUsage) {
         self.changes = changes
         self.syncToken = syncToken
@@ -64,21 +64,21 @@ public struct KeyValueChanges: Sendable, Hashable {
     }
 }
 
-/// The limits of a user's key-value store in a container and environment: those of Apple's `NSUbiquitousKeyValueStore`,
-/// and that of nesting.
+/// The limits of a user's key-value store in a container and environment: those of Apple's
+/// `NSUbiquitousKeyValueStore`, and a limit on nesting.
 public enum KeyValueLimits {
     /// Maximum number of keys.
     public static let keys = 1024
-    /// Maximum size of all values together, and so of one.
+    /// Maximum size in bytes of all values together, and therefore of one value.
     public static let bytes = 1 << 20
     /// Maximum length of a key in bytes of UTF-8.
     public static let keyLength = 64
-    /// Maximum number of arrays and dictionaries within each other, and a value in them.
+    /// Maximum nesting depth: the number of arrays and dictionaries within each other, plus 1 for a value in the
+    /// innermost one.
     public static let depth = 16
 
-    /// The rules for one operation alone.
-    /// - Throws: `RecordError` BAD_REQUEST for a key or value that no store takes, QUOTA_EXCEEDED for a value above the
-    ///   limit.
+    /// Checks one operation by itself.
+    /// - Throws: `RecordError` BAD_REQUEST for an invalid key or value, QUOTA_EXCEEDED for a value above the limit.
     public static func check(_ operation: KeyValueOperation) throws {
         let key = operation.key
         if key.string.isEmpty {
@@ -109,8 +109,8 @@ public enum KeyValueLimits {
         }
     }
 
-    /// The rules for a store as it would be.
-    /// - Throws: `RecordError` QUOTA_EXCEEDED.
+    /// Checks the usage that a store would have.
+    /// - Throws: `RecordError` QUOTA_EXCEEDED if it exceeds a limit.
     public static func check(_ usage: KeyValueUsage) throws {
         if usage.keys > keys {
             throw RecordError(
@@ -129,20 +129,20 @@ public enum KeyValueLimits {
 
 // MARK: - Values
 
-/// A value in a key-value store: what a property list may hold.
+/// A value in a key-value store: any value that a property list can contain.
 public indirect enum PropertyValue: Sendable, Hashable {
     case string(String)
     case bytes([UInt8])
     case bool(Bool)
     case integer(Int64)
-    /// Finite in a store.
+    /// A floating-point number. Stores accept only finite ones.
     case double(Double)
-    /// To the millisecond.
+    /// A date with millisecond precision.
     case date(Timestamp)
     case array([PropertyValue])
     case dictionary([Name: PropertyValue])
 
-    /// The kinds, with their names in requests and answers.
+    /// The kinds of values, with their names in requests and responses.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         case string = "STRING"
         case bytes = "BYTES"
@@ -154,7 +154,7 @@ public indirect enum PropertyValue: Sendable, Hashable {
         case dictionary = "DICTIONARY"
     }
 
-    /// The type that requests and answers name beside the value.
+    /// The type of the value, as named in requests and responses.
     public var kind: Kind {
         switch self {
         case .string: .string
@@ -168,9 +168,9 @@ public indirect enum PropertyValue: Sendable, Hashable {
         }
     }
 
-    /// The bytes that the value takes of a store's room: of a string its UTF-8, of bytes their number, of anything else
-    /// that holds one value 8. An array or a dictionary has the sizes of its elements and the UTF-8 of its names, and 8
-    /// bytes for each element.
+    /// The size of the value in bytes, as counted against the limit: the UTF-8 length of a string, the length of
+    /// bytes, and 8 for any other single value. For an array or dictionary, the sizes of its elements, the UTF-8
+    /// lengths of its keys, and 8 for each element.
     public var size: Int {
         switch self {
         case .string(let string): string.utf8.count
@@ -183,9 +183,10 @@ public indirect enum PropertyValue: Sendable, Hashable {
 
     private static let unit = 8
 
-    /// The length that its JSON has at most, in bytes. Control characters take six, so it may be far above ``size``.
+    /// The maximum length of its JSON text in bytes. Control characters take six bytes, so this can be far more than
+    /// ``size``.
     public var textLimit: Int {
-        // The type and the longest number.
+        // The length of the type and of the longest number.
         let frame = 50
         switch self {
         case .string(let string): return frame + Self.textLimit(of: string.utf8)
@@ -201,7 +202,7 @@ public indirect enum PropertyValue: Sendable, Hashable {
         text.reduce(0) { $0 + ($1 < 0x20 ? 6 : $1 == UInt8(ascii: "\"") || $1 == UInt8(ascii: "\\") ? 2 : 1) }
     }
 
-    /// Levels of arrays and dictionaries within each other; 1 for any other value.
+    /// Nesting depth: 1 for a single value or an empty collection, and 1 more for each array or dictionary around it.
     var depth: Int {
         switch self {
         case .array(let elements): 1 + (elements.lazy.map(\.depth).max() ?? 0)
@@ -210,7 +211,7 @@ public indirect enum PropertyValue: Sendable, Hashable {
         }
     }
 
-    /// False if a number in it is infinite or not a number.
+    /// False if the value contains an infinite number or NaN.
     var isFinite: Bool {
         switch self {
         case .double(let double): double.isFinite
@@ -223,7 +224,7 @@ public indirect enum PropertyValue: Sendable, Hashable {
 
 // MARK: - JSON
 
-// JSON form of key-value stores in requests and answers. Stores and exports have it too.
+// JSON form of key-value stores in requests and responses. Stores and exports use it too.
 
 extension PropertyValue {
     /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
@@ -253,7 +254,7 @@ extension PropertyValue {
         case .array: self = .array(try read("an array", object.objects("value")).map { try PropertyValue($0) })
         case .dictionary:
             let members = try read("an object", object.members("value")).map { ($0.name, try PropertyValue($0.object)) }
-            // JSON with a name twice is refused when it is read.
+            // JSON with a duplicate name was refused when it was parsed.
             self = .dictionary(Dictionary(members, uniquingKeysWith: { _, last in last }))
         }
     }

@@ -2,7 +2,7 @@
 public struct Query: Sendable, Hashable {
     /// A condition on one field.
     public struct Filter: Sendable, Hashable {
-        /// How the field is compared. It also decides which index the field needs.
+        /// The kind of comparison. It also determines the index that the field needs.
         public var comparator: Comparator
         /// The field name in the request: a custom field or either name of a system field.
         public var fieldName: Name
@@ -11,7 +11,8 @@ public struct Query: Sendable, Hashable {
         /// Distance in metres, for NEAR only.
         public var distance: Double?
 
-        /// A condition, read from left to right. It is checked against the schema when the query runs.
+        /// Creates a filter. Its parameters read from left to right. It is checked against the schema when the query
+        /// runs.
         public init(_ fieldName: Name, _ comparator: Comparator, _ value: FieldInput, distance: Double? = nil) {
             self.comparator = comparator
             self.fieldName = fieldName
@@ -20,17 +21,18 @@ public struct Query: Sendable, Hashable {
         }
     }
 
-    /// An order by one field. Records that tie are in the order of the next sort, and at last of their names.
+    /// A sort by one field. Records with equal values are ordered by the next sort, and finally by their names.
     public struct Sort: Sendable, Hashable {
-        /// A custom field or either name of a system field. It needs the index SORTABLE; for a sort by distance,
-        /// QUERYABLE.
+        /// A custom field or either name of a system field. It needs a SORTABLE index; for a sort by distance, a
+        /// QUERYABLE index.
         public var fieldName: Name
-        /// False for the greatest first; without a value, records come last then.
+        /// True for ascending order. In descending order, records without a value come last.
         public var ascending: Bool
-        /// Sorts a location field by the distance from here instead of by value.
+        /// The location from which distances are measured. If set, a location field is sorted by distance instead of
+        /// by value.
         public var relativeLocation: Location?
 
-        /// An order by a field, the smallest first unless it says otherwise.
+        /// Creates a sort, by default an ascending one.
         public init(_ fieldName: Name, ascending: Bool = true, relativeLocation: Location? = nil) {
             self.fieldName = fieldName
             self.ascending = ascending
@@ -38,14 +40,14 @@ public struct Query: Sendable, Hashable {
         }
     }
 
-    /// The one type that the query finds.
+    /// The type of the records to find.
     public var recordType: Name
-    /// Conditions that all must hold; without one, every record of the type is found.
+    /// Conditions that must all be satisfied. Without filters, all records of the type are found.
     public var filters: [Filter]
-    /// The order, the first sort first; without one, by record name.
+    /// The sorts, the first one first. Without sorts, records are ordered by name.
     public var sorts: [Sort]
 
-    /// A query, by default for all records of a type.
+    /// Creates a query, by default for all records of a type.
     public init(recordType: Name, filters: [Filter] = [], sorts: [Sort] = []) {
         self.recordType = recordType
         self.filters = filters
@@ -58,10 +60,10 @@ public struct Query: Sendable, Hashable {
 /// How a filter compares a field with its value (Apple's reference page "Types and Dictionaries", and CloudKit JS for
 /// LIST_CONTAINS_ANY).
 public enum Comparator: String, Sendable, Hashable, CaseIterable {
-    /// The values are equal: strings by their bytes, references by the record they lead to, locations by latitude and
-    /// longitude.
+    /// The values are equal: strings by their bytes, references by the record to which they refer, locations by
+    /// latitude and longitude.
     case equals = "EQUALS"
-    /// Not ``equals``. As with each negation, a field without a value matches.
+    /// The negation of ``equals``. As with each negation, a field without a value matches.
     case notEquals = "NOT_EQUALS"
     /// The field comes before the value, in the order of sorts.
     case lessThan = "LESS_THAN"
@@ -71,15 +73,15 @@ public enum Comparator: String, Sendable, Hashable, CaseIterable {
     case greaterThan = "GREATER_THAN"
     /// The field comes after the value, or is equal.
     case greaterThanOrEquals = "GREATER_THAN_OR_EQUALS"
-    /// The location is within a distance in metres; without one, anywhere.
+    /// The location is within a distance in metres. Without a distance, any location matches.
     case near = "NEAR"
-    /// All words of the value occur in the text, whatever their case and accents.
+    /// All words of the value occur in the text. Case and accents are ignored.
     case containsAllTokens = "CONTAINS_ALL_TOKENS"
-    /// Some word of the value occurs in the text.
+    /// At least one word of the value occurs in the text.
     case containsAnyTokens = "CONTAINS_ANY_TOKENS"
-    /// The field is equal to one of the values, whose list names their type.
+    /// The field is equal to one of the values in a list, which must specify their type.
     case `in` = "IN"
-    /// Not ``in``.
+    /// The negation of ``in``.
     case notIn = "NOT_IN"
     /// An element of the list is equal to the value.
     case listContains = "LIST_CONTAINS"
@@ -87,19 +89,19 @@ public enum Comparator: String, Sendable, Hashable, CaseIterable {
     case listContainsAny = "LIST_CONTAINS_ANY"
     /// Each of the values is equal to an element of the list.
     case listContainsAll = "LIST_CONTAINS_ALL"
-    /// Not ``listContains``.
+    /// The negation of ``listContains``.
     case notListContains = "NOT_LIST_CONTAINS"
-    /// Not ``listContainsAny``.
+    /// The negation of ``listContainsAny``.
     case notListContainsAny = "NOT_LIST_CONTAINS_ANY"
-    /// Not ``listContainsAll``.
+    /// The negation of ``listContainsAll``.
     case notListContainsAll = "NOT_LIST_CONTAINS_ALL"
     /// The text begins with the bytes of the value.
     case beginsWith = "BEGINS_WITH"
-    /// Not ``beginsWith``.
+    /// The negation of ``beginsWith``.
     case notBeginsWith = "NOT_BEGINS_WITH"
     /// An element of the list begins with the bytes of the value.
     case listMemberBeginsWith = "LIST_MEMBER_BEGINS_WITH"
-    /// Not ``listMemberBeginsWith``.
+    /// The negation of ``listMemberBeginsWith``.
     case notListMemberBeginsWith = "NOT_LIST_MEMBER_BEGINS_WITH"
 
     /// The comparator that this one negates; `nil` for positive ones.
@@ -142,7 +144,7 @@ public enum Comparator: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-// MARK: - Reading
+// MARK: - Parsing
 
 // Queries in requests (Apple's reference page "Types and Dictionaries").
 
@@ -189,7 +191,7 @@ extension Query.Sort {
 }
 
 extension RequestObject {
-    /// The field of a filter or a sort, given by its own name or as a system field.
+    /// The field of a filter or a sort, given as a custom field or as a system field.
     fileprivate func fieldName() throws -> Name {
         if let name = try self.name("fieldName") { return name }
         let name = try required("fieldName", "a string (or 'systemFieldName')", self.name("systemFieldName"))
@@ -202,7 +204,7 @@ extension RequestObject {
         return field.schemaName
     }
 
-    /// The zone in a member, `nil` if the member is absent.
+    /// The zone ID in a member; `nil` if the member is absent.
     public func zoneID(_ name: Name = "zoneID") throws -> ZoneID? {
         try object(name)?.asZoneID()
     }

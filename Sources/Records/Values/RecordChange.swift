@@ -15,11 +15,11 @@ public struct RecordChange: Sendable, Hashable {
     }
 
     private var subject: Subject
-    /// `nil` for a save, if the store does not tell whether it created the record.
+    /// The kind of change; `nil` for a save if the store does not know whether it created the record.
     public var kind: Kind?
-    /// Position in commit order, which increases within a zone, with gaps; `nil` if the store does not tell it.
+    /// The position in commit order, which increases within a zone, with gaps; `nil` if the store does not provide it.
     public var position: Int64?
-    /// The record that changed, also if only its name is known.
+    /// The ID of the changed record, even if only its name is known.
     public var recordID: RecordID {
         switch subject {
         case .record(let record): record.recordID
@@ -28,7 +28,7 @@ public struct RecordChange: Sendable, Hashable {
     }
 
     /// The latest state of the record. For a deletion: name, type, user and time, without fields; `nil` if the store
-    /// tells only the name of a deleted record.
+    /// provides only the name of a deleted record.
     public var record: StoredRecord? {
         get { if case .record(let record) = subject { record } else { nil } }
         set { subject = newValue.map { .record($0) } ?? .name(recordID) }
@@ -56,7 +56,7 @@ public struct RecordChange: Sendable, Hashable {
 
 extension JSONWriter {
     /// Writes a change with details that the protocol omits: its kind and position, and for a deletion the deleted
-    /// record's type, the user and the time. Details that are not known are left out.
+    /// record's type, the user and the time. Unknown details are left out.
     /// - Parameter downloadURL: returns the download URL of an asset; `nil` omits it.
     /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public mutating func value(_ change: RecordChange, downloadURL: AssetAddress? = nil) throws {
@@ -89,11 +89,11 @@ extension JSONWriter {
 
 // MARK: - Tokens
 
-/// A client's position in a change feed, exactly as the server sent it. Opaque to everyone except the engine that
-/// issued it.
+/// A client's position in a change feed, exactly as the server sent it. Only the engine that issued it knows its
+/// meaning.
 public struct ChangeToken: Sendable, Hashable {
-    /// The token in requests and answers. Skylight's own are URL-safe base64 without padding, which needs no escaping
-    /// in URLs, forms and shells.
+    /// The token as in requests and responses. Skylight's own tokens are URL-safe base64 without padding, which needs
+    /// no escaping in URLs, forms and shells.
     public let text: String
 
     /// A token as a client sent it.
@@ -101,21 +101,21 @@ public struct ChangeToken: Sendable, Hashable {
         self.text = text
     }
 
-    /// A token of our own, from an engine's bytes.
+    /// A token of Skylight's own, from an engine's bytes.
     public init(bytes: [UInt8]) {
         text = Base64.text(of: bytes, forURLs: true)
     }
 
-    /// The bytes that the text stands for; empty if it is not base64, so that no engine of ours accepts it.
+    /// The bytes encoded in the text; empty if it is not base64. No engine of Skylight accepts an empty token.
     public var bytes: [UInt8] { Base64.bytes(of: text.utf8) ?? [] }
 }
 
-/// Finds out that the pages of a query or feed lead in a circle, by their markers or tokens (Brent's algorithm).
+/// Detects that the markers or tokens of a query's or feed's pages lead in a circle (Brent's algorithm).
 ///
-/// A server that sends its client in a circle would be asked for pages forever.
+/// Without it, a client of a faulty server would request pages forever.
 public struct CycleDetector: Sendable {
-    /// A cursor that later ones are compared with. It moves on after 1, 2, 4, 8 and more pages, so that it gets into
-    /// circles of any length.
+    /// An earlier cursor, with which later ones are compared. It is replaced after 1, 2, 4, 8 and more pages, so that
+    /// circles of any length are detected.
     private var landmark: String?
     private var latest: String?
     private var (steps, lap) = (0, 1)
@@ -125,8 +125,8 @@ public struct CycleDetector: Sendable {
         (landmark, latest) = (start, start)
     }
 
-    /// To be called with the cursor of each next page.
-    /// - Returns: true if it leads back to an earlier page. In a longer circle the answer comes within a few rounds.
+    /// Call it with the cursor of each next page.
+    /// - Returns: true if the cursor leads back to an earlier page. Long circles are detected after a few rounds.
     public mutating func isClosed(by next: String) -> Bool {
         if next == landmark || next == latest { return true }
         latest = next

@@ -1,9 +1,8 @@
 // JSON form of shares (Apple's reference page "Types and Dictionaries", and what live servers send).
 
 extension JSONWriter {
-    /// Writes what sharing adds to a record, as in an answer.
-    /// - Parameter viewer: the user who reads the record, whose own part in a share stands out; `nil` for nobody in
-    ///   particular.
+    /// Writes the sharing members of a record in a response.
+    /// - Parameter viewer: the user who reads the record, whose own participant is written separately; `nil` for none.
     mutating func members(of sharing: RecordSharing, in zoneID: ZoneID, for viewer: Name?) {
         members(of: sharing, in: zoneID)
         guard let share = sharing.share else { return }
@@ -17,8 +16,8 @@ extension JSONWriter {
         }
     }
 
-    /// Writes what sharing adds to a record: all that a copy needs, which ``RecordSharing/init(_:)`` reads.
-    /// - Parameter zoneID: the zone of the record; `nil` to leave it out.
+    /// Writes all sharing members that a copy of a record needs. ``RecordSharing/init(_:)`` reads them.
+    /// - Parameter zoneID: the zone of the record; `nil` to omit it.
     public mutating func members(of sharing: RecordSharing, in zoneID: ZoneID? = nil) {
         if let shortGUID = sharing.share?.shortGUID ?? sharing.shortGUID { member("shortGUID", shortGUID) }
         if let shareName = sharing.shareName {
@@ -39,7 +38,7 @@ extension JSONWriter {
         if let root = share.rootName { member("rootRecordName", root) }
     }
 
-    /// Writes what a request says about a share.
+    /// Writes the members of a share in a request.
     public mutating func members(of input: ShareInput) {
         if let root = input.root {
             name("forRecord")
@@ -60,7 +59,8 @@ extension JSONWriter {
         }
     }
 
-    /// Writes a participant as answers have it, with `userIdentity`, `type`, `acceptanceStatus` and `permission`.
+    /// Writes a participant in the format of responses, with `userIdentity`, `type`, `acceptanceStatus` and
+    /// `permission`.
     public mutating func value(_ participant: ShareParticipant) {
         object { writer in writer.members(of: participant) }
     }
@@ -87,7 +87,7 @@ extension JSONWriter {
 }
 
 extension RecordSharing {
-    /// The text for a store, without the hierarchy.
+    /// The text to store, without the hierarchy; `nil` if nothing but the hierarchy is set.
     public var storedText: [UInt8]? {
         if shortGUID == nil, shareName == nil, share == nil { return nil }
         var writer = JSONWriter()
@@ -95,7 +95,7 @@ extension RecordSharing {
         return writer.bytes
     }
 
-    /// Reads the text of a store.
+    /// Reads stored text.
     /// - Throws: `RecordError` INTERNAL_ERROR if the text is damaged.
     public static func stored(_ text: [UInt8], hierarchy: Int64?) throws -> RecordSharing {
         guard case .object(let members)? = try? JSONReader.value(of: text), let sharing = try? RecordSharing(members)
@@ -106,7 +106,7 @@ extension RecordSharing {
             shortGUID: sharing.shortGUID, shareName: sharing.shareName, share: sharing.share, hierarchy: hierarchy)
     }
 
-    /// Reads what sharing adds to a record. Other members are ignored.
+    /// Reads the sharing members of a record. Other members are ignored.
     /// - Returns: `nil` for a record that is neither shared nor a share.
     /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
     public convenience init?(_ members: JSONObject) throws {
@@ -129,14 +129,14 @@ extension Share {
             rootName: root, shortGUID: shortGUID,
             publicPermission: try SharePermission(members["publicPermission"] ?? .null, member: "publicPermission"),
             participants: try participants.map { try ShareParticipant($0) })
-        // Earlier versions stored another permission of a public user, who never had it.
+        // Earlier versions stored another permission for public users, which never applied.
         alignPublicUsers()
     }
 }
 
 extension SharePermission {
     /// Parses a permission in a request.
-    /// - Throws: `RecordError` BAD_REQUEST with the known ones.
+    /// - Throws: `RecordError` BAD_REQUEST with the permitted values.
     public init(_ json: JSONValue, member: Name) throws {
         guard case .string(let text) = json, let permission = Self(rawValue: text) else {
             throw RecordError.unexpectedInput(
@@ -147,8 +147,8 @@ extension SharePermission {
 }
 
 extension ShareParticipant {
-    /// Parses a participant in a request. The type PRIVATE_USER is USER, the status PENDING is INVITED.
-    /// - Throws: `RecordError` BAD_REQUEST with the member.
+    /// Parses a participant in a request. The type PRIVATE_USER means USER, and the status PENDING means INVITED.
+    /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
     public init(_ json: JSONValue) throws {
         guard case .object(let object) = json else {
             throw RecordError.unexpectedInput("Expected each of 'participants' to be an object, found \(json.kind)")

@@ -1,9 +1,9 @@
-/// The top level of a share: who sees a hierarchy of records, or a whole zone. Its title and other fields are those of
-/// its record, which has the type ``recordType``.
+/// A share: who may see a hierarchy of records or a whole zone. Its title and other fields are those of its record,
+/// which has the type ``recordType``.
 public struct Share: Sendable, Hashable {
-    /// The type of the records that hold shares.
+    /// The type of the records that contain shares.
     public static let recordType: Name = "cloudkit.share"
-    /// The type with CloudKit's own fields, which needs no deployment.
+    /// The type with CloudKit's own fields. It needs no deployment.
     public static let type = RecordType(
         name: recordType,
         fields: [
@@ -13,26 +13,25 @@ public struct Share: Sendable, Hashable {
         ])
     /// The name of the record that shares its whole zone.
     public static let zoneWideName: Name = "cloudkit.zoneshare"
-    /// The fields that people see of an invitation: a STRING, a uniform type identifier as STRING, and an image as
-    /// BYTES.
+    /// The fields that invited users see: a title (STRING), a uniform type identifier (STRING), and an image (BYTES).
     public static let titleField: Name = "cloudkit.title"
     public static let typeField: Name = "cloudkit.type"
     public static let thumbnailField: Name = "cloudkit.thumbnailImageData"
     /// Maximum number of participants, including the owner.
     public static let participantLimit = 100
 
-    /// Name of the record at the top of the hierarchy; `nil` if the whole zone is shared. Records of a container in
-    /// iCloud, and of its mirror, do not tell it: there only the name of the record, ``zoneWideName``, tells a share of
-    /// the zone.
+    /// Name of the record at the top of the hierarchy; `nil` if the whole zone is shared. It is unknown for records of
+    /// a container in iCloud and of its mirror: there a share of the whole zone is recognized only by the name of its
+    /// record, ``zoneWideName``.
     public var rootName: Name?
-    /// The identifier in the link.
+    /// The short GUID in the link.
     public var shortGUID: String
-    /// The rights of everybody who has the link. `.none` admits invited users only.
+    /// The permission of everybody with the link. `.none` admits invited users only.
     public var publicPermission: SharePermission
-    /// The owner comes first.
+    /// The participants. The owner comes first.
     public var participants: [ShareParticipant]
 
-    /// A share; by default for invited users only.
+    /// Creates a share, by default for invited users only.
     public init(
         rootName: Name?, shortGUID: String, publicPermission: SharePermission = .none, participants: [ShareParticipant]
     ) {
@@ -42,16 +41,17 @@ public struct Share: Sendable, Hashable {
         self.participants = participants
     }
 
-    /// `nil` only if an answer did not tell.
+    /// The owner; `nil` only if a response did not contain the owner.
     public var owner: ShareParticipant? { participants.first { $0.role == .owner } }
 
-    /// The participant with a user record name; `nil` for users who neither accepted nor own the share.
+    /// The participant with a user record name who has not left the share; `nil` if there is none. An invited user has
+    /// a user record name only if the invitation contains it.
     public func participant(_ userRecordName: Name) -> ShareParticipant? {
         participants.first { $0.userRecordName == userRecordName && $0.status != .removed }
     }
 
-    /// The index among the ``participants`` of a user's invitation that gives a right, and more than the user has;
-    /// `nil` if there is none. Of several, it is the one that gives most.
+    /// The index in ``participants`` of an invitation of the user that gives a permission, and a higher one than the
+    /// user has; `nil` if there is none. Of several invitations, the one with the highest permission.
     /// - Parameter addresses: the addresses by which the user may have been invited.
     public func invitation(of userRecordName: Name, _ addresses: LookupInfo) -> Int? {
         let present = participants.first { $0.userRecordName == userRecordName && $0.status == .accepted }
@@ -64,7 +64,7 @@ public struct Share: Sendable, Hashable {
         }.max { rank(of: participants[$0]) < rank(of: participants[$1]) }
     }
 
-    /// Orders participants by what the share gives them: the right, then the role.
+    /// A rank for ordering participants by their rights: by the permission, then by the role.
     private func rank(of participant: ShareParticipant) -> (Int, Int) {
         let right =
             switch permission(of: participant) {
@@ -82,19 +82,19 @@ public struct Share: Sendable, Hashable {
         return (right, role)
     }
 
-    /// The right that a participant has or gets with the acceptance: the participant's own; without one, and for those
-    /// who came by the link, that of everybody with the link.
+    /// The permission that a participant has, or gets by accepting: the participant's own permission. If that is
+    /// `.none`, and for users who joined by the link, the permission of everybody with the link.
     public func permission(of participant: ShareParticipant) -> SharePermission {
         participant.role == .publicUser || participant.permission == .none ? publicPermission : participant.permission
     }
 
-    /// The permission of a user, as long as the user takes part; `.none` for all others.
+    /// The permission of a user who participates; `.none` for all others.
     public func permission(of userRecordName: Name) -> SharePermission {
         guard let participant = participant(userRecordName), participant.status == .accepted else { return .none }
         return permission(of: participant)
     }
 
-    /// Gives public users the right of everybody with the link: they have no other one.
+    /// Sets the permission of public users to that of everybody with the link, because they have no other one.
     public mutating func alignPublicUsers() {
         for index in participants.indices where participants[index].role == .publicUser {
             participants[index].permission = publicPermission
@@ -104,63 +104,63 @@ public struct Share: Sendable, Hashable {
     /// The users who accepted, without the owner.
     public var members: [Name] { accepted.compactMap(\.userRecordName) }
 
-    /// The ``members`` who have a right.
+    /// The ``members`` who have a permission.
     public var guests: [Name] { accepted.compactMap { permission(of: $0) == .none ? nil : $0.userRecordName } }
 
     private var accepted: [ShareParticipant] { participants.filter { $0.role != .owner && $0.status == .accepted } }
 }
 
-/// The right of a participant, or of everybody with the link.
+/// The permission of a participant, or of everybody with the link.
 public enum SharePermission: String, Sendable, Hashable, CaseIterable {
-    /// No right. A participant without one has what everybody with the link has.
+    /// No permission. A participant with this value has the permission of everybody with the link.
     case none = "NONE"
-    /// To see the records.
+    /// Permission to read the records.
     case readOnly = "READ_ONLY"
-    /// To see and change the records, and to add some.
+    /// Permission to read, change and add records.
     case readWrite = "READ_WRITE"
 }
 
-/// A user who was invited to a share, or takes part.
+/// A user who was invited to a share, or participates in it.
 public struct ShareParticipant: Sendable, Hashable {
-    /// How a user came to the share, and what the user may do with the share itself.
+    /// The way in which a user joined the share, and the user's rights to change the share itself.
     public enum Role: String, Sendable, Hashable, CaseIterable {
-        /// The user whose records they are.
+        /// The owner of the records.
         case owner = "OWNER"
-        /// May change participants and rights, except the owner's.
+        /// A user who may change participants and permissions, except the owner's.
         case administrator = "ADMINISTRATOR"
-        /// Was invited.
+        /// A user who was invited.
         case user = "USER"
-        /// Came by the link.
+        /// A user who joined by the link.
         case publicUser = "PUBLIC_USER"
     }
 
-    /// How far a user has come with an invitation.
+    /// The status of an invitation.
     public enum Status: String, Sendable, Hashable, CaseIterable {
-        /// Has not answered yet, and sees nothing.
+        /// The user has not accepted yet, and sees nothing.
         case invited = "INVITED"
-        /// Takes part.
+        /// The user participates.
         case accepted = "ACCEPTED"
-        /// Has left.
+        /// The user has left the share.
         case removed = "REMOVED"
     }
 
-    /// Chosen by the client that invites.
+    /// The participant's id, chosen by the client that invites.
     public var participantID: String
-    /// `nil` until the invitation is accepted, unless it names the user.
+    /// The user; `nil` until the invitation is accepted, unless the invitation names the user.
     public var userRecordName: Name?
     /// The address that was invited.
     public var lookupInfo: LookupInfo
-    /// The user's part in the share.
+    /// The user's role in the share.
     public var role: Role
-    /// How far the user has come with the invitation.
+    /// The status of the invitation.
     public var status: Status
-    /// The user's own right; for a public user, that of everybody with the link. `Share.permission(of:)` has the one
-    /// that counts.
+    /// The user's own permission; for a public user, that of everybody with the link. `Share.permission(of:)` returns
+    /// the permission that applies.
     public var permission: SharePermission
-    /// When the invitation was accepted.
+    /// The time when the invitation was accepted; `nil` if unknown.
     public var accepted: Timestamp?
 
-    /// A participant; by default a user who is invited to read.
+    /// Creates a participant, by default a user who is invited to read.
     public init(
         participantID: String, userRecordName: Name? = nil, lookupInfo: LookupInfo = LookupInfo(), role: Role = .user,
         status: Status = .invited,
@@ -175,34 +175,34 @@ public struct ShareParticipant: Sendable, Hashable {
         self.accepted = accepted
     }
 
-    /// The user, as far as the entry names one.
+    /// The user record name, if the participant or the invitation contains one.
     public var user: Name? { userRecordName ?? lookupInfo.userRecordName }
 
-    /// True if both are known to be the same user, by the user record name or an address.
+    /// True if both are known to be the same user, by the user record name or by an address.
     public func isSamePerson(as other: ShareParticipant) -> Bool {
         if let user, let theirs = other.user { return user == theirs }
         return lookupInfo.matches(other.lookupInfo)
     }
 }
 
-/// How an invitation names a user.
+/// The identification of a user in an invitation.
 public struct LookupInfo: Sendable, Hashable {
-    /// Compared without regard to case.
+    /// The e-mail address. Compared without regard to case.
     public var emailAddress: String?
-    /// Compared by its digits.
+    /// The phone number. Compared by its digits.
     public var phoneNumber: String?
-    /// The name of the user's own record.
+    /// The name of the user's user record.
     public var userRecordName: Name?
 
-    /// The ways that are known; usually one.
+    /// Creates an identification, usually with only one of the values.
     public init(emailAddress: String? = nil, phoneNumber: String? = nil, userRecordName: Name? = nil) {
         self.emailAddress = emailAddress
         self.phoneNumber = phoneNumber
         self.userRecordName = userRecordName
     }
 
-    /// True if both name the same user by the same kind of address. E-mail addresses ignore case, phone numbers
-    /// everything but digits.
+    /// True if both identify the same user by the same kind of address. E-mail addresses are compared without case,
+    /// phone numbers by their digits.
     public func matches(_ other: LookupInfo) -> Bool {
         if let userRecordName, userRecordName == other.userRecordName { return true }
         if let emailAddress, let theirs = other.emailAddress,
@@ -220,11 +220,11 @@ public struct LookupInfo: Sendable, Hashable {
     }
 }
 
-/// The top level of a share in a save. Members that are `nil` stay as they are.
+/// The members of a share in a save. Members that are `nil` remain unchanged.
 public struct ShareInput: Sendable, Hashable {
-    /// The record to share; only for creating the share of a hierarchy.
+    /// The record to share. Used only for creating the share of a hierarchy.
     public var root: Root?
-    /// The rights of everybody with the link.
+    /// The permission of everybody with the link.
     public var publicPermission: SharePermission?
     /// All participants after the save.
     public var participants: [ShareParticipant]?
@@ -233,12 +233,13 @@ public struct ShareInput: Sendable, Hashable {
     public struct Root: Sendable, Hashable {
         /// The name of the record, in the share's zone.
         public var recordName: Name
-        /// The zone in which a request names the record. A store refuses any but that of the share; `nil` is that zone.
+        /// The zone of the record as specified in the request. A store refuses any zone but that of the share; `nil`
+        /// means that zone.
         public var zoneID: ZoneID?
-        /// The tag of the version that the client knows.
+        /// The change tag of the version that the client knows.
         public var recordChangeTag: String?
 
-        /// A record that was saved before, or is saved in the same request.
+        /// Creates a root. The record already exists, or is saved in the same request.
         public init(recordName: Name, zoneID: ZoneID? = nil, recordChangeTag: String?) {
             self.recordName = recordName
             self.zoneID = zoneID
@@ -246,14 +247,14 @@ public struct ShareInput: Sendable, Hashable {
         }
     }
 
-    /// The members to change.
+    /// Creates the members to change.
     public init(root: Root? = nil, publicPermission: SharePermission? = nil, participants: [ShareParticipant]? = nil) {
         self.root = root
         self.publicPermission = publicPermission
         self.participants = participants
     }
 
-    /// A share of a copy, as it is there.
+    /// The members for restoring a share as in its copy.
     public init(restoring share: Share) {
         self.init(
             root: share.rootName.map { Root(recordName: $0, recordChangeTag: nil) },
@@ -261,25 +262,25 @@ public struct ShareInput: Sendable, Hashable {
             participants: share.participants)
     }
 
-    /// True if the save changes nothing of the share.
+    /// True if the save does not change the share.
     public var isEmpty: Bool { root == nil && publicPermission == nil && participants == nil }
 }
 
 // MARK: - Shared records
 
-/// Sharing's part of a record. Most records have none, so it is a class: a record is no larger for it than by a
-/// reference.
+/// The sharing data of a record. Most records have none, so this is a class: it enlarges a record only by a reference.
 public final class RecordSharing: Sendable, Hashable {
-    /// The identifier in the link of the record's share. It stays when the share ends, so that the link stays the same.
+    /// The short GUID in the link of the record's share. It remains when the share ends, so that a new share has the
+    /// same link.
     public let shortGUID: String?
-    /// The record that holds the share, if this record is the root of a hierarchy.
+    /// The name of the record that contains the share, if this record is the root of a hierarchy.
     public let shareName: Name?
-    /// The top level of a share, if this record holds one.
+    /// The share, if this record contains one.
     public let share: Share?
-    /// The engine's number of the share through which guests see the record.
+    /// The engine's number of the hierarchy through which guests see the record.
     public let hierarchy: Int64?
 
-    /// Sharing's part of a record; of one without any if all is `nil`.
+    /// Creates sharing data. A record without any has `nil` instead.
     public init(shortGUID: String? = nil, shareName: Name? = nil, share: Share? = nil, hierarchy: Int64? = nil) {
         self.shortGUID = shortGUID
         self.shareName = shareName
@@ -287,7 +288,7 @@ public final class RecordSharing: Sendable, Hashable {
         self.hierarchy = hierarchy
     }
 
-    /// The same with another hierarchy; `nil` if nothing is left.
+    /// The sharing data with another hierarchy; `nil` if nothing is set.
     public static func placing(_ sharing: RecordSharing?, in hierarchy: Int64?) -> RecordSharing? {
         if sharing?.hierarchy == hierarchy { return sharing }
         let placed = RecordSharing(

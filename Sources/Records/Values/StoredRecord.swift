@@ -4,13 +4,13 @@
 public struct StoredRecord: Sendable, Hashable {
     /// Unique in its database.
     public var recordID: RecordID
-    /// Such as `Item`.
+    /// The type of the record, such as `Item`.
     public var recordType: Name
-    /// Changes with each save. Short, lowercase, base 36. Compare it for equality only.
+    /// Changes with each save: a short lowercase number in base 36. Compare it only for equality.
     public var recordChangeTag: String
     /// The user who created the record, and the time.
     public var created: Signature
-    /// The user who saved it last, and the time.
+    /// The user who last saved the record, and the time.
     public var modified: Signature
     /// The parent record in the same zone, with which this one is shared.
     public var parent: Name?
@@ -19,7 +19,7 @@ public struct StoredRecord: Sendable, Hashable {
     /// `nil` for a record that is neither shared nor a share.
     public var sharing: RecordSharing?
 
-    /// A record as a store has it.
+    /// Creates a record as contained in a store.
     public init(
         recordID: RecordID, recordType: Name, recordChangeTag: String, created: Signature, modified: Signature,
         parent: Name? = nil,
@@ -41,12 +41,12 @@ public struct RecordID: Sendable, Hashable {
     /// Maximum length of a record name in UTF-8 bytes.
     public static let nameLimit = 255
 
-    /// At most ``nameLimit`` bytes.
+    /// The name, at most ``nameLimit`` bytes.
     public var recordName: Name
     /// The zone of the record.
     public var zoneID: ZoneID
 
-    /// The ID of a record, which need not exist; in the default zone, unless it says otherwise.
+    /// The ID of a record, which need not exist. The default zone is used unless another one is specified.
     public init(recordName: Name, zoneID: ZoneID = .default) {
         self.recordName = recordName
         self.zoneID = zoneID
@@ -57,9 +57,9 @@ public struct RecordID: Sendable, Hashable {
 public struct Signature: Sendable, Hashable {
     /// The server's time of the change.
     public var timestamp: Timestamp
-    /// The name of the user's own record.
+    /// The name of the user's user record.
     public var userRecordName: Name
-    /// The device as its client names it; `iCloud` if it does not.
+    /// The device as named by its client; `iCloud` if unknown.
     public var deviceID: String
 
     /// The signature of a change.
@@ -79,7 +79,8 @@ extension JSONWriter {
     /// requested as strings.
     /// - Parameters:
     ///   - downloadURL: returns the download URL of an asset; `nil` omits it.
-    ///   - viewer: the user who reads the record, whose own part in a share stands out; `nil` for nobody in particular.
+    ///   - viewer: the user who reads the record, whose own participant in a share is written separately; `nil` for
+    ///     none.
     /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public mutating func value(
         _ record: StoredRecord, numbersAsStrings: Bool = false, downloadURL: AssetAddress? = nil,

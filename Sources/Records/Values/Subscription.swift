@@ -1,4 +1,4 @@
-/// A user's request to be told of changes (Apple's reference page "Types and Dictionaries").
+/// A user's request to be notified of changes (Apple's reference page "Types and Dictionaries").
 public struct Subscription: Sendable, Hashable {
     /// The kinds of changes of a record.
     public enum Event: String, Sendable, Hashable, CaseIterable {
@@ -7,28 +7,29 @@ public struct Subscription: Sendable, Hashable {
         case delete
     }
 
-    /// The changes that a subscription is about.
+    /// The changes that fire a subscription.
     public enum Subject: Sendable, Hashable {
-        /// Changes of records that match a query: as they became or, if they were deleted, as they were.
+        /// Changes of records that match a query: as they are after the change or, if they were deleted, as they were
+        /// before.
         case query(RecordSubject)
-        /// Changes in one custom zone, of records of a type or (`nil`) of all.
+        /// Changes in one custom zone, of records of one type or (`nil`) of all types.
         case zone(ZoneID, recordType: Name?)
-        /// Changes in all custom zones of the database, of records of a type or (`nil`) of all.
+        /// Changes in all custom zones of the database, of records of one type or (`nil`) of all types.
         case database(recordType: Name?)
     }
 
     /// The subject of a query subscription.
     public struct RecordSubject: Sendable, Hashable {
-        /// The type and the condition. Sorts count for nothing.
+        /// The type and the filters. Sorts are ignored.
         public var query: Query
-        /// The changes that are told, at least one.
+        /// The kinds of changes that fire the subscription, at least one.
         public var firesOn: Set<Event>
         /// True to end the subscription with its first notification.
         public var firesOnce: Bool
-        /// `nil` for all zones of the database.
+        /// The zone; `nil` for all zones of the database.
         public var zoneID: ZoneID?
 
-        /// A query's changes, by default in all zones, again and again.
+        /// Creates a query subscription's subject, by default for all zones and for any number of changes.
         public init(_ query: Query, firesOn: Set<Event>, firesOnce: Bool = false, zoneID: ZoneID? = nil) {
             self.query = query
             self.firesOn = firesOn
@@ -40,22 +41,22 @@ public struct Subscription: Sendable, Hashable {
     /// Maximum length of an id in UTF-8 bytes.
     public static let idLimit = 255
 
-    /// Unique among the subscriptions of a user in a database.
+    /// The id, which is unique among the subscriptions of a user in a database.
     public var subscriptionID: Name
-    /// The changes to be told of. A public database has query subscriptions only, a shared one only those to the
-    /// database.
+    /// The changes that fire the subscription. A public database supports only query subscriptions, a shared database
+    /// only those to the whole database.
     public var subject: Subject
-    /// The notification's content. Without it, nothing is sent.
+    /// The content of the notification. Without it, nothing is sent.
     public var notificationInfo: NotificationInfo?
 
-    /// A subscription; without `notificationInfo` one that sends nothing.
+    /// Creates a subscription. Without `notificationInfo` it sends nothing.
     public init(_ subscriptionID: Name, to subject: Subject, notificationInfo: NotificationInfo? = nil) {
         self.subscriptionID = subscriptionID
         self.subject = subject
         self.notificationInfo = notificationInfo
     }
 
-    /// The zone that the subscription is limited to, and with which it ends; `nil` for all zones of the database.
+    /// The zone to which the subscription is limited, and with which it ends; `nil` for all zones of the database.
     public var zoneID: ZoneID? {
         switch subject {
         case .query(let subject): subject.zoneID
@@ -64,7 +65,7 @@ public struct Subscription: Sendable, Hashable {
         }
     }
 
-    /// The subscription for another zone. One for all zones stays as it is.
+    /// The subscription for another zone. A subscription for all zones remains unchanged.
     public func inZone(_ zoneID: ZoneID) -> Subscription {
         var subscription = self
         switch subject {
@@ -78,46 +79,47 @@ public struct Subscription: Sendable, Hashable {
     }
 }
 
-/// The way a notification appears. Without alert, sound and badge it is silent.
+/// The content of a notification. Without alert, sound and badge it is silent.
 public struct NotificationInfo: Sendable, Hashable {
     /// The text of the alert.
     public var alertBody: String?
-    /// A key of the app's localized texts, for the alert's text.
+    /// The key of a localized text in the app, for the alert's text.
     public var alertLocalizationKey: String?
-    /// Names of fields, whose values are the arguments of the text.
+    /// Names of fields whose values are the arguments of the localized text.
     public var alertLocalizationArgs: [Name] = []
-    /// A key of the app's localized texts, for the button that opens the app.
+    /// The key of a localized text in the app, for the button that opens the app.
     public var alertActionLocalizationKey: String?
-    /// The name of an image in the app, shown while it starts from the notification.
+    /// The name of an image in the app, shown while the app starts from the notification.
     public var alertLaunchImage: String?
     /// The line above the alert's text.
     public var title: String?
-    /// A key of the app's localized texts, for the title.
+    /// The key of a localized text in the app, for the title.
     public var titleLocalizationKey: String?
-    /// Like ``alertLocalizationArgs``.
+    /// Like ``alertLocalizationArgs``, for the title.
     public var titleLocalizationArgs: [Name] = []
-    /// The line between title and text.
+    /// The line between the title and the text.
     public var subtitle: String?
-    /// A key of the app's localized texts, for the subtitle.
+    /// The key of a localized text in the app, for the subtitle.
     public var subtitleLocalizationKey: String?
-    /// Like ``alertLocalizationArgs``.
+    /// Like ``alertLocalizationArgs``, for the subtitle.
     public var subtitleLocalizationArgs: [Name] = []
     /// The name of a sound file in the app, or `default`.
     public var soundName: String?
-    /// The category of the notification, by which the app shows its own actions.
+    /// The category of the notification, which determines the actions that the app shows.
     public var category: String?
-    /// Notifications of one id replace each other on the device. Only for query subscriptions.
+    /// An id by which notifications replace earlier ones on the device. Only for query subscriptions.
     public var collapseIDKey: String?
     /// True to count the notification in the app's badge.
     public var shouldBadge = false
-    /// True to wake the app, so that it can fetch.
+    /// True to wake the app, so that it can fetch changes.
     public var shouldSendContentAvailable = false
     /// True to let an extension of the app change the notification before it is shown.
     public var shouldSendMutableContent = false
-    /// Fields of the record to send along; `desiredKeys` in Apple's framework. Only for query subscriptions.
+    /// Fields of the record that the notification contains; `desiredKeys` in Apple's framework. Only for query
+    /// subscriptions.
     public var additionalFields: [Name] = []
 
-    /// A notification without anything to show.
+    /// Creates a notification without visible content.
     public init() {}
 }
 
@@ -139,8 +141,8 @@ public enum SubscriptionOperation: Sendable, Hashable {
 
 // MARK: - JSON
 
-// JSON form of subscriptions in requests and answers (Apple's reference page "Types and Dictionaries"). Stores and
-// exports have it too.
+// JSON form of subscriptions in requests and responses (Apple's reference page "Types and Dictionaries"). Stores and
+// exports use it too.
 
 extension Subscription {
     /// - Parameter defaultID: the id if the object has none.
@@ -161,7 +163,7 @@ extension Subscription {
                 }
                 return event
             }
-            // Without a zone, a query subscription of CloudKit's framework is about all of them.
+            // In CloudKit's framework, a query subscription without a zone concerns all zones.
             subject = .query(
                 RecordSubject(
                     try Query(query), firesOn: Set(firesOn ?? []), firesOnce: try object.bool("firesOnce") ?? false,
@@ -194,12 +196,12 @@ extension NotificationInfo {
         ("subtitleLocalizationKey", \.subtitleLocalizationKey), ("soundName", \.soundName), ("category", \.category),
         ("collapseIDKey", \.collapseIDKey),
     ]
-    /// The members that are names of fields.
+    /// The members that are lists of field names.
     public static let lists: [Part<[Name]>] = [
         ("alertLocalizationArgs", \.alertLocalizationArgs), ("titleLocalizationArgs", \.titleLocalizationArgs),
         ("subtitleLocalizationArgs", \.subtitleLocalizationArgs), ("additionalFields", \.additionalFields),
     ]
-    /// The members that are on or off.
+    /// The members that are `true` or `false`.
     public static let switches: [Part<Bool>] = [
         ("shouldBadge", \.shouldBadge), ("shouldSendContentAvailable", \.shouldSendContentAvailable),
         ("shouldSendMutableContent", \.shouldSendMutableContent),
@@ -217,7 +219,7 @@ extension NotificationInfo {
 }
 
 extension JSONWriter {
-    /// Writes a subscription as requests and answers have it.
+    /// Writes a subscription in the format of requests and responses.
     public mutating func value(_ subscription: Subscription) {
         object { writer in
             writer.member("subscriptionID", subscription.subscriptionID)

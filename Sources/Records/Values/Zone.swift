@@ -1,4 +1,4 @@
-/// A record zone as its database shows it.
+/// A record zone as seen through a database.
 public struct Zone: Sendable, Hashable {
     /// The zone's name and owner.
     public var zoneID: ZoneID
@@ -7,7 +7,7 @@ public struct Zone: Sendable, Hashable {
     /// True if batches in the zone can be atomic.
     public var atomic: Bool
 
-    /// A zone as a database shows it.
+    /// Creates a zone as seen through a database.
     public init(zoneID: ZoneID, syncToken: ChangeToken?, atomic: Bool) {
         self.zoneID = zoneID
         self.syncToken = syncToken
@@ -19,19 +19,19 @@ public struct Zone: Sendable, Hashable {
 public struct ZoneChange: Sendable, Hashable {
     /// The latest change of the zone.
     public enum Kind: String, Sendable, Hashable {
-        /// The zone is new, or records in it changed.
+        /// The zone was created, or records in it changed.
         case changed
         /// The zone was deleted, or is no longer shared.
         case deleted
-        /// The data was removed at the user's request. Clients see a deletion.
+        /// The zone's data was removed at the user's request. Clients see a deletion.
         case purged
     }
 
     /// The zone that changed.
     public var zoneID: ZoneID
-    /// The latest of its changes.
+    /// The kind of the latest change.
     public var kind: Kind
-    /// `nil` if the store does not tell it.
+    /// The time of the latest change; `nil` if the store does not provide it.
     public var timestamp: Timestamp?
     /// The zone's current token; `nil` for a deleted zone.
     public var syncToken: ChangeToken?
@@ -47,7 +47,7 @@ public struct ZoneChange: Sendable, Hashable {
 
 /// One operation on a zone (Apple's reference page "Modifying Zones").
 public enum ZoneOperation: Sendable, Hashable {
-    /// Creates a zone. One that exists stays as it is.
+    /// Creates a zone. An existing zone remains unchanged.
     case create(ZoneID)
     /// Deletes a zone with all its records.
     case delete(ZoneID)
@@ -66,19 +66,19 @@ public enum ZoneOperation: Sendable, Hashable {
 ///
 /// Zones with the same name and different owners are different. A shared database contains zones of several owners.
 public struct ZoneID: Sendable, Hashable {
-    /// The name of the zone that public and private databases have from the start. It has no feed and no atomic
+    /// The name of the zone that public and private databases always contain. It has no feed and supports no atomic
     /// batches.
     public static let defaultZoneName: Name = "_defaultZone"
-    /// Placeholder owner names that clients use for the caller.
+    /// Placeholder owner names with which clients mean the caller.
     public static let currentOwnerNames: Set<Name> = ["__defaultOwner__", "_defaultOwner"]
     /// The owner name that responses use for zones of the public database.
     public static let publicOwner: Name = "_defaultOwner"
     /// Maximum length of a zone name in UTF-8 bytes.
     public static let nameLimit = 255
 
-    /// At most ``nameLimit`` bytes.
+    /// The name, at most ``nameLimit`` bytes.
     public var zoneName: Name
-    /// `nil` means the caller in a private database, and no owner in the public one.
+    /// The owner; `nil` means the caller in a private database, and no owner in the public one.
     public var ownerRecordName: Name?
 
     /// The ID of a zone, which need not exist.
@@ -90,8 +90,8 @@ public struct ZoneID: Sendable, Hashable {
     /// The caller's default zone, which is also that of the public database.
     public static let `default` = ZoneID(zoneName: defaultZoneName)
 
-    /// True if a reference to the zone from a record in another one stays within that zone: the names are equal, and so
-    /// are the owners, if both are told. A placeholder tells no owner.
+    /// True if both IDs mean the same zone, as those of a record and of a reference in it: the names are equal, and so
+    /// are the owners if both IDs specify one. A placeholder does not specify an owner.
     public func isSame(as other: ZoneID) -> Bool {
         func owner(_ zoneID: ZoneID) -> Name? {
             zoneID.ownerRecordName.flatMap { Self.currentOwnerNames.contains($0) ? nil : $0 }

@@ -11,17 +11,16 @@ public struct DataFolderInUse: Error, Sendable, CustomStringConvertible {
     public var description: String { "The data folder \(path) is open in another process" }
 }
 
-/// Locks a data folder against other processes, or those that don't share it, with advisory locks, which the system
-/// releases when the process ends.
+/// Locks a data folder with advisory locks, which the system releases when the process ends. The lock excludes all
+/// other processes, or only those that don't share the folder.
 ///
-/// The folder itself is locked, because a lock file could be removed while the server runs. The file `.lock` is
-/// locked too: it also keeps out versions of Skylight that lock only the file, and some file systems can't lock
-/// folders.
+/// The folder itself is locked, because a lock file could be removed while the server runs. The file `.lock` is locked
+/// too, because some file systems can't lock folders, and because earlier versions of Skylight lock only this file.
 final class DataFolderLock: Sendable {
     private let descriptors: [Int32]
 
-    /// - Parameter isShared: `true` to let other processes in that share the folder, because its records are in a
-    ///   database.
+    /// - Parameter isShared: `true` to admit other processes that share the folder, because the records are in a
+    ///   database server.
     /// - Throws: ``DataFolderInUse``, or an error of the file system.
     init(folder: URL, isShared: Bool = false) throws {
         let path = folder.path(percentEncoded: false)
@@ -79,8 +78,8 @@ final class DataFolderLock: Sendable {
 
 // MARK: - Folders of containers
 
-/// The folders of containers in the data folder: with their files of assets and snapshots, and with their records if
-/// these are in SQLite.
+/// The folders of containers in the data folder. A container's folder has its asset files and snapshots, and its
+/// records if they are in SQLite.
 struct ContainerFolders: Sendable {
     private let folder: URL
     private let logger: Logger
@@ -95,13 +94,14 @@ struct ContainerFolders: Sendable {
             atPath: folder.appending(path: container.description).path(percentEncoded: false))
     }
 
-    /// - Throws: `RecordError` NOT_FOUND if there is none, BAD_REQUEST if the new name is taken.
+    /// - Throws: `RecordError` NOT_FOUND if the container does not exist, BAD_REQUEST if the new name is taken.
     func rename(_ container: ContainerID, to name: ContainerID) throws {
         try move(container, to: name.description, name)
     }
 
     func delete(_ container: ContainerID) throws {
-        // Renamed first, because removing many files takes long and a power cut must not leave half a container.
+        // The folder is renamed first, because removing many files takes long and a power failure must not leave half
+        // a container.
         try move(container, to: "\(Self.deletedPrefix)\(UUID().uuidString)", nil)
         sweepDeleted()
     }
@@ -164,7 +164,7 @@ extension FileManager {
 
 // MARK: - Open files
 
-/// The limit on open files of this process. Each container needs several, and each connection one.
+/// The limit on open files of this process. Each container needs several file handles, and each connection one.
 public enum OpenFiles {
     #if os(Linux)
         private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

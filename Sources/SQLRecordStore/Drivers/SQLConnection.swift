@@ -1,6 +1,6 @@
-/// A connection to a SQL database, within one read or write.
+/// A connection to a SQL database, valid within one read or write.
 ///
-/// SQL texts are written once for all databases. What differs between them is behind ``SQLDriver``.
+/// SQL texts are written once for all databases. ``SQLDriver`` contains the differences between databases.
 final class SQLConnection {
     let driver: any SQLDriver
 
@@ -14,7 +14,7 @@ final class SQLConnection {
 
     // MARK: Statements
 
-    /// Runs a statement to its end. Its rows are ignored.
+    /// Executes a statement to its end. Its rows are ignored.
     func run(_ sql: String, _ values: [(any Bindable)?] = []) throws {
         try rows(sql, values) { while try $0.next() {} }
     }
@@ -79,7 +79,7 @@ final class SQLConnection {
                     try run(command: "ROLLBACK TO SAVEPOINT \(name)")
                     try run(command: "RELEASE SAVEPOINT \(name)")
                 } catch let failure {
-                    // The first failure of the database counts. The transaction can't be committed.
+                    // The first error of the database is reported. The transaction can't be committed.
                     throw error is SQLError ? error : failure
                 }
             }
@@ -119,7 +119,7 @@ struct SQLRows {
         return value
     }
 
-    /// The first table of the text, for errors.
+    /// The first table named in the text, for error messages.
     fileprivate var table: String {
         let words = sql.split(separator: " ")
         return words.firstIndex(of: "FROM").flatMap { words.dropFirst($0 + 1).first.map(String.init) } ?? ""
@@ -130,14 +130,14 @@ struct SQLRows {
 }
 
 extension ColumnValue {
-    /// The first column of the first row; `nil` if there is no row, or the value is NULL.
+    /// The value of the first column of the first row; `nil` if there is no row, or the value is NULL.
     static func fetchOne(_ db: SQLConnection, sql: String, _ values: [(any Bindable)?] = []) throws -> Self? {
         try db.rows(sql, values) { rows in try rows.next() && !rows.isNull(0) ? try rows.value(0, in: rows.table) : nil
         }
     }
 
-    /// The number that the database gave a new row.
-    /// - Parameter sql: an INSERT that returns it.
+    /// The number that the database assigned to a new row.
+    /// - Parameter sql: an INSERT statement that returns the number.
     static func inserted(_ db: SQLConnection, _ sql: String, _ values: [(any Bindable)?]) throws -> Self {
         try db.rows(sql, values) { rows in
             guard try rows.next() else { throw SQLError(.misuse, "RETURNING", "A statement returned no number", sql) }
@@ -147,7 +147,7 @@ extension ColumnValue {
         }
     }
 
-    /// The first column of all rows.
+    /// The values of the first column of all rows.
     static func fetchAll(_ db: SQLConnection, sql: String, _ values: [(any Bindable)?] = []) throws -> [Self] {
         try db.rows(sql, values) { rows in
             var all: [Self] = []
@@ -159,12 +159,12 @@ extension ColumnValue {
 
 // MARK: - Rows by name
 
-/// A row of a rare statement, with its columns by name.
+/// A row of a rarely executed statement. Columns are read by name.
 struct SQLRow {
     private let columns: [String]
     private let values: [Value]
 
-    /// A value that was copied out of the database's memory.
+    /// A value copied from the database's memory.
     private struct Value: Bindable {
         let kind: SQLCell.Kind
         let number: Int64
@@ -186,7 +186,7 @@ struct SQLRow {
         values = rows.cells.map { Value(kind: $0.kind, number: $0.number, octets: Array($0.octets)) }
     }
 
-    /// Reads a column. Some databases fold names to lower case.
+    /// Reads a column. Some databases convert names to lower case.
     /// - Parameter table: the table named in the error.
     /// - Throws: ``DamagedRow`` if the value is NULL or has the wrong type.
     func value<Result: ColumnValue>(_ column: String, in table: StaticString) throws -> Result {
@@ -201,10 +201,10 @@ struct SQLRow {
         return result
     }
 
-    /// The values, as they can be bound again.
+    /// The values, which can be bound to another statement.
     var bindable: [(any Bindable)?] { values }
 
-    /// Reads columns of a row that all come from one table.
+    /// Reads columns of a row that all belong to one table.
     func values(of table: StaticString) -> Columns { Columns(row: self, table: table) }
 
     struct Columns {
@@ -226,7 +226,7 @@ struct SQLRow {
         return all
     }
 
-    /// Calls `body` with each row, without keeping them.
+    /// Calls `body` with each row. Holds only one row in memory.
     static func forEach(
         _ db: SQLConnection, sql: String, _ values: [(any Bindable)?] = [], _ body: (SQLRow) throws -> Void
     ) throws {
@@ -241,48 +241,48 @@ struct SQLRow {
 
 /// An error of the database.
 struct SQLError: Error, CustomStringConvertible {
-    /// What to do about an error depends on its cause, which databases report under different codes.
+    /// The cause of an error, which determines the reaction. Databases report the same cause with different codes.
     enum Cause: Sendable {
         /// The disk is full. Nothing was changed.
         case full
-        /// Another connection is in the way. It may pass.
+        /// Another connection blocks this one. A later attempt may succeed.
         case busy
         case readOnly
         case cannotOpen
-        /// The disk reported an error: it is unknown what is on it.
+        /// The disk reported an error, so the state of the data on it is unknown.
         case disk
         case damaged
         /// A table or a column is missing.
         case noTable
         /// There is no folder for temporary files. Nothing was changed.
         case noTemporaryFolder
-        /// The connection was lost, or can't be made. Nothing was changed.
+        /// The connection was lost or can't be opened. Nothing was changed.
         case connectionLost
-        /// The database ended the transaction in favor of another; nothing was changed.
+        /// The database aborted the transaction in favor of another one. Nothing was changed.
         case conflict
-        /// It is not known whether a commit happened.
+        /// It is unknown whether a commit happened.
         case unknown
-        /// Values that don't fit their statement.
+        /// The values don't fit the statement.
         case misuse
         case other
     }
 
     let cause: Cause
-    /// True if the same may succeed soon, since nothing was changed.
+    /// True if nothing was changed and the same statement may succeed soon.
     var isPassing: Bool { [.busy, .conflict, .connectionLost].contains(cause) }
-    /// True if no connection could be made, after the time that each host has for it.
+    /// True if no host could be connected to within its time limit.
     var isOfConnecting: Bool { code == "08001" }
-    /// True if the database is well, and other writes may succeed.
+    /// True if only this write failed, so that other writes may succeed.
     var isOfOneWrite: Bool { [.misuse, .other].contains(cause) }
     /// The database's own code.
     let code: String
     let message: String
-    /// True if the message is for the log alone: those of a client library have the hosts, ports and users of the
-    /// database.
+    /// True if the message must appear in the log only, because messages of a client library contain hosts, ports and
+    /// users of the database.
     let isForLog: Bool
     let sql: String?
 
-    /// Without the statement, which may be long.
+    /// The message and the code, without the statement, which may be long.
     var description: String { code.isEmpty ? message : "\(message), \(code)" }
     /// The message for clients.
     var reason: String { isForLog ? "the connection failed; the server's log says why" : message }

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// A value of a column without a type of its own, such as that of an index entry.
+/// A value of a column without a declared type, such as the value of an index entry.
 ///
-/// Values are ordered: first NULL, then numbers, then texts, then bytes. Texts and bytes are compared byte by byte.
+/// Values are ordered: NULL, then numbers, then texts, then bytes. Texts and bytes are compared byte by byte.
 enum SQLValue: Sendable, Hashable {
     case null
     case integer(Int64)
@@ -13,11 +13,11 @@ enum SQLValue: Sendable, Hashable {
 
 // MARK: - Packed values
 
-/// Packs a value into bytes that are ordered as the values are, for a database whose columns all have a type.
+/// Packs values into bytes with the same order, for databases in which each column has a type.
 ///
-/// The first byte tells the kind. Integers follow as 8 bytes, the highest first, with the sign reversed; real numbers
-/// as their bits, reversed where negative. Texts and bytes follow as they are. -∞ sorts before all other numbers, and
-/// integers before real numbers: a column has one or the other.
+/// The first byte is the kind of the value. Integers follow as 8 bytes in big-endian order with the sign bit inverted,
+/// real numbers as their bits, which are inverted if negative. Texts and bytes follow unchanged. -∞ sorts before all
+/// other numbers, and integers sort before real numbers: a column contains only one of both.
 enum PackedValue {
     private enum Tag: UInt8 {
         case least = 0x10
@@ -63,11 +63,12 @@ enum PackedValue {
 
 // MARK: - Values of a row
 
-/// A value of the current row, as the database has it in memory. Valid until the statement goes on.
+/// A value of the current row in the database's memory. Valid until the statement advances.
 struct SQLCell {
-    /// Kinds of values, each a bit. A database may not tell texts from bytes; its values are both.
+    /// The kind of a value, as bits. If a database does not distinguish texts from bytes, its values have both bits.
     ///
-    /// Computed, because each cell of each row asks for them, and stored ones would first ask whether they are made.
+    /// The constants are computed, because they are read for each column of each row, and access to stored ones would
+    /// check first whether they are initialized.
     struct Kind: RawRepresentable, Equatable {
         let rawValue: UInt8
 
@@ -104,18 +105,19 @@ struct SQLCell {
 
     var isNull: Bool { holds(.null) }
     var real: Double { Double(bitPattern: UInt64(bitPattern: number)) }
-    /// From bytes with a type: of raw ones, the standard library would make a copy first.
+    /// The text. The bytes are bound to a type, because the standard library would copy untyped bytes first.
     var string: String { String(decoding: octets.assumingMemoryBound(to: UInt8.self), as: UTF8.self) }
 }
 
 /// A value that can be read from a column.
 protocol ColumnValue {
-    /// - Returns: `nil` if the column has another kind of value.
+    /// - Returns: `nil` if the value has another kind.
     init?(_ cell: SQLCell)
 }
 
 extension Int64: ColumnValue {
-    /// A sum or count too large for an integer, as in a damaged file, is a whole float. It is cut to the range.
+    /// Accepts an integer. A sum or count that is too large for an integer, as in a damaged file, is a whole real
+    /// number; it is clamped to the range.
     init?(_ cell: SQLCell) {
         if cell.holds(.integer) {
             self = cell.number

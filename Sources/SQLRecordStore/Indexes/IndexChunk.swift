@@ -1,10 +1,10 @@
 internal import RecordStore
 internal import Records
 
-/// A batch of existing records of one type being added to indexes. The batch is read and sorted while saves continue,
-/// then written in steps between them.
+/// A batch of existing records of one type that are being added to indexes. The batch is read and sorted while saves
+/// continue, then written in steps between them.
 ///
-/// Rows are written in index order, so that writes to the same page stay together. Records saved after they were read
+/// Rows are written in index order, so that writes to the same page are adjacent. Records saved after they were read
 /// are read again before they are written. A chunk may span several zones.
 struct IndexChunk: Sendable {
     /// Estimated memory in bytes at which a chunk counts as full.
@@ -23,26 +23,26 @@ struct IndexChunk: Sendable {
     private let fieldNames: Set<Name>
     private let limits: IndexLimits
     private(set) var place: Place
-    /// Grouped by zone, sorted within each zone.
+    /// Record names, grouped by zone and sorted within each zone.
     private var names: [Name] = []
     private var rows: [Row] = []
     private var bytes = 0
     private var isOrdered = false
     private var writing = Writing()
-    /// As the last commit left it.
+    /// The progress of writing at the last commit.
     private var committed: Writing?
 
     private struct Writing: Sendable {
         var zones: [Zone] = []
         /// Number of elements of `rows` written so far.
         var count = 0
-        /// Records that were saved after they were read, and were indexed in their new version.
+        /// Records that were saved after they were read, and whose new version has been indexed.
         var renewed: Set<Int32> = []
     }
 
     private struct Zone: Sendable {
         let number: Int64
-        /// Position up to which the zone's changes are covered.
+        /// The position in the zone's feed up to which changes have been considered.
         var position: Int64
         /// Index of the zone's first record in `names`.
         let first: Int
@@ -67,7 +67,7 @@ struct IndexChunk: Sendable {
 
     // MARK: Reading
 
-    /// Starts after `place`; `nil` if no record follows.
+    /// Creates a chunk of records after `place`; `nil` if no record follows.
     init?(of type: Name, for targets: [IndexTarget], after place: Place, _ catalog: SchemaCatalog, _ db: SQLConnection)
         throws
     {
@@ -86,7 +86,7 @@ struct IndexChunk: Sendable {
         bytes += 2 * MemoryLayout<Zone>.stride
     }
 
-    /// The zone of the first record after `place`, and its position.
+    /// The zone of the first record after `place`, and the position of that zone; `nil` if no record follows.
     static func zone(after place: Place, members: Int64, _ db: SQLConnection) throws -> (
         number: Int64, position: Int64
     )? {
@@ -190,12 +190,12 @@ struct IndexChunk: Sendable {
 
     enum Outcome { case more, done, obsolete }
 
-    /// Goes back to the last commit, because a write that was undone may run again.
+    /// Returns to the state of the last commit, because the database may run a write again after it was rolled back.
     mutating func rewind() {
         if let committed { writing = committed } else { committed = writing }
     }
 
-    /// Call after the commit of what was written.
+    /// Keeps the progress. Call it after the commit of the written rows.
     mutating func keep() { committed = writing }
 
     /// Writes rows until the time budget is used up.

@@ -21,11 +21,11 @@ struct IndexEntries {
         let action: Reference.Action
     }
 
-    /// Distinct.
+    /// Without duplicates.
     private(set) var entries: [Entry] = []
     /// Distinct words by field number, in index order.
     private(set) var tokens: [Int64: [Name]] = [:]
-    /// Distinct, since a record has one in each index.
+    /// Without duplicates: a record has one entry in each composite index.
     private(set) var compositeEntries: [CompositeEntry] = []
     private(set) var links: Set<Link> = []
 
@@ -104,7 +104,7 @@ struct IndexEntries {
     private static func value(of key: FieldKey, in record: StoredRecord, _ fields: [Name: Field]) -> FieldValue? {
         switch key {
         case .custom(let name): fields[name]?.value
-        // Names have an index of their own.
+        // Record names have their own index.
         case .system(.recordID): nil
         case .system(let field): record.value(of: field)
         }
@@ -128,7 +128,8 @@ struct IndexEntries {
         }
     }
 
-    /// Both fields of a composite index are scalars, so each record has exactly one entry.
+    /// The entry of a record in a composite index. Both fields of the index are scalars, so each record has exactly
+    /// one entry.
     static func entry(of index: CompositeIndex, _ number: Int64, in record: StoredRecord, _ fields: [Name: Field])
         -> CompositeEntry
     {
@@ -159,7 +160,7 @@ struct IndexEntries {
     }
 
     /// Updates the tables from `before` to these rows. Writes only the differences.
-    /// - Parameter newWords: takes the words that come, which the caller writes.
+    /// - Parameter newWords: receives the added words, which the caller writes.
     func write(
         replacing before: IndexEntries, of recordName: Name, in zone: Int64, _ newWords: inout AddedWords,
         _ db: SQLConnection
@@ -211,8 +212,9 @@ struct IndexEntries {
 
 /// Encodes field values for index entries, so that the order of their column equals ``ValueOrder``.
 enum EntryValue {
-    /// Maximum number of bytes of a string, a word or BYTES in an entry. Longer values are compared in full afterwards.
-    /// PostgreSQL takes no index entries above 2,704 bytes, and those of composite indexes have two values.
+    /// Maximum number of bytes of a string, a word or BYTES in an entry. Longer values are compared in full
+    /// afterwards. PostgreSQL accepts no index entries above 2,704 bytes, and an entry of a composite index contains
+    /// two values.
     static let prefixLength = 1024
 
     /// The value of the entry that each record has in the list of its type's records.
@@ -254,7 +256,7 @@ enum EntryValue {
         .bytes(Array(bytes.prefix(prefixLength)))
     }
 
-    /// True if the entry holds only a prefix of its value.
+    /// True if the entry contains only a prefix of its value.
     static func isCut(_ value: SQLValue) -> Bool {
         if case .bytes(let bytes) = value { bytes.count >= prefixLength } else { false }
     }
@@ -270,7 +272,7 @@ enum EntryValue {
 
 // MARK: - Links
 
-/// Queries on `links`.
+/// Queries of the table `links`.
 enum LinkRows {
     /// The condition of the partial index `dependent_links`. SQLite uses the index only if the query repeats it
     /// literally.
@@ -295,7 +297,7 @@ enum LinkRows {
         ).map { Name($0) }
     }
 
-    /// True if the record must still be deleted: it was not deleted or saved in the meantime, and its zone exists.
+    /// True if the record must still be deleted: it has neither been deleted nor saved since, and its zone exists.
     static func isToBeDeleted(_ record: BlockedDeletion, _ db: SQLConnection) throws -> Bool {
         let target = record.target
         return try Bool.fetchOne(

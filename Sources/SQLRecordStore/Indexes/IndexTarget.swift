@@ -41,7 +41,7 @@ enum IndexTarget: Sendable, Hashable {
         let value: SQLValue
         let sort: SQLValue
 
-        /// The value as a word, whose column has a type.
+        /// The value as a word for a column with a declared type.
         fileprivate var word: any Bindable { if case .text(let word) = value { word } else { value } }
     }
 

@@ -24,9 +24,10 @@ final class IndexWorker: Sendable {
     private struct State {
         /// Keyed by the work's id, with the time of the next attempt.
         var failures: [Int64: (failure: IndexWork.Failure, end: ContinuousClock.Instant)] = [:]
-        /// Work that failed as part of a group. It is unclear which one caused the error, so each is retried alone.
+        /// Work that failed as part of a group, so that it is unclear which member caused the error. Each is retried
+        /// alone.
         var alone: Set<Int64> = []
-        /// Records done by work, including the current chunk.
+        /// Number of records processed, by work, including the current chunk.
         var reached: [Int64: Int] = [:]
 
         mutating func forget(allBut works: Set<Int64>) {
@@ -41,7 +42,7 @@ final class IndexWorker: Sendable {
         self.beforeStep = beforeStep
     }
 
-    /// Records done by work, including the current chunk.
+    /// Number of records processed, by work, including the current chunk.
     var reached: [Int64: Int] { state.withLock { $0.reached } }
 
     /// Failures in this process, by work.
@@ -71,7 +72,7 @@ final class IndexWorker: Sendable {
         await task?.value
     }
 
-    // MARK: One piece of work
+    // MARK: Steps
 
     /// - Returns: `false` if there was nothing to do.
     private func step(_ store: SQLStore) async -> Bool {
@@ -106,7 +107,7 @@ final class IndexWorker: Sendable {
         return true
     }
 
-    /// The next work. Builds come before removals, because clients wait for builds. Work that failed recently is
+    /// The work to do next. Builds come before removals, because clients wait for builds. Work that failed recently is
     /// skipped.
     private func next(of works: [IndexWork]) -> IndexWork? {
         let now = ContinuousClock().now
@@ -122,7 +123,7 @@ final class IndexWorker: Sendable {
             )
         }
         signals.send()
-        // On a full disk they are not told.
+        // If the disk is full, other processes are not notified of the failure.
         if store.isShared { try? await store.runUpkeep { db, _ in try work.note(failure, db) } }
     }
 
@@ -345,9 +346,9 @@ struct IndexWork: Sendable, Hashable {
 
     /// Number of records of a type.
     struct RecordCounts {
-        /// Records in existing zones, which are the ones to index.
+        /// Number of records in existing zones, which are the ones to index.
         var living: Int
-        /// Includes records of deleted zones whose rows have not been removed yet.
+        /// Number of records, including those of deleted zones whose rows have not been removed yet.
         var all: Int
     }
 
@@ -398,14 +399,14 @@ struct IndexWork: Sendable, Hashable {
         let last: RecordError
     }
 
-    /// Tells other processes of a failure.
+    /// Stores a failure, so that other processes know of it.
     func note(_ failure: RecordError, _ db: SQLConnection) throws {
         try db.run(
             "UPDATE indexWork SET failures = failures + 1, failureCode = ?, failure = ? WHERE id = ?",
             [failure.code.rawValue, failure.reason, id])
     }
 
-    /// The failures that processes have told, by work.
+    /// The failures stored by all processes, by work.
     static func failures(_ db: SQLConnection) throws -> [Int64: Failure] {
         var failures: [Int64: Failure] = [:]
         for row in try SQLRow.fetchAll(
@@ -420,7 +421,7 @@ struct IndexWork: Sendable, Hashable {
         return failures
     }
 
-    /// An error of one of the works that has failed more often than before.
+    /// The error of one of the works, if it has failed more often than before.
     static func failure(of works: Set<Int64>, in failures: [Int64: Failure], after before: [Int64: Int]) -> RecordError?
     {
         works.sorted().compactMap {
@@ -430,8 +431,8 @@ struct IndexWork: Sendable, Hashable {
 
     // MARK: Progress
 
-    /// The progress of all index work. One index can have two works; each is listed.
-    /// - Parameter inHand: progress by work, including the chunk that is not committed yet.
+    /// The progress of all index work. If an index has two works, both are listed.
+    /// - Parameter inHand: number of records processed, by work, including the chunk that is not committed yet.
     static func progress(_ catalog: SchemaCatalog, _ db: SQLConnection, inHand: [Int64: Int]) throws
         -> [IndexBuildProgress]
     {

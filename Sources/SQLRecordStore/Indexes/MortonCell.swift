@@ -4,7 +4,7 @@ internal import Records
 /// A point on the Z-order curve. Latitude and longitude have 31 bits each and are interleaved, so that nearby places
 /// mostly have nearby numbers.
 struct MortonCell {
-    /// Has 62 bits.
+    /// The Morton number, which has 62 bits.
     let number: Int64
 
     init(_ location: Location) {
@@ -50,7 +50,7 @@ struct MortonCover {
         ranges = Self.merged(boxes.flatMap { Self.ranges(of: $0) })
     }
 
-    /// Steps of latitude and longitude. Both ranges include their ends.
+    /// Ranges of steps of latitude and longitude. Both include their bounds.
     private struct Box {
         let latitude: ClosedRange<Int64>
         let longitude: ClosedRange<Int64>

@@ -25,7 +25,7 @@ struct PreparedWords: Sendable {
     /// An empty cache. Texts are tokenized when they are needed.
     static let none = PreparedWords()
 
-    /// The texts that a request saves in SEARCHABLE fields, or in fields the schema does not contain yet.
+    /// The texts that a request saves in SEARCHABLE fields, or in fields that the schema does not contain yet.
     static func texts(of request: ModifyRequest, in schema: Schema) -> [String] {
         request.operations.flatMap { operation in
             operation.fields.compactMap { field, input -> String? in
@@ -40,8 +40,7 @@ struct PreparedWords: Sendable {
     static func areLong(_ texts: [String]) -> Bool { texts.reduce(0) { $0 + $1.utf8.count } >= shortest }
 
     /// Tokenizes texts on another thread.
-    /// - Parameter read: reads the texts when it is their turn, so that no texts are in memory while others are
-    ///   tokenized.
+    /// - Parameter read: reads the texts when it is their turn, so that waiting requests hold no texts in memory.
     /// - Throws: the error of `read`; `CancellationError` if the task is cancelled while it waits; `RecordError`
     ///   TRY_AGAIN_LATER if too many requests are waiting.
     static func of(_ read: @Sendable () async throws -> [String]) async throws -> PreparedWords {
@@ -64,7 +63,7 @@ struct PreparedWords: Sendable {
     static func cut(_ text: String) -> [Name] {
         let tokens = Tokenizer.tokens(of: text)
         let words = tokens.map { Name(EntryValue.word($0)) }
-        // Long words may have the same entry.
+        // Long words may have the same entry, because it contains only their beginning.
         return (tokens.contains { $0.utf8.count > EntryValue.prefixLength } ? Array(Set(words)) : words).sorted()
     }
 }
@@ -90,7 +89,7 @@ extension SQLDatabase {
         try await PreparedWords.of { texts + (try await presentTexts(of: request)) }
     }
 
-    /// Bytes of present texts after which no more are read. The writer cuts the others.
+    /// Maximum size in bytes of the stored texts that are read ahead. The writer tokenizes the others.
     private static let textsInMemory = 16 << 20
 
     private func presentTexts(of request: ModifyRequest) async throws -> [String] {
@@ -128,25 +127,25 @@ extension SQLDatabase {
 
 // MARK: - Words within a transaction
 
-/// Provides the words of texts to a transaction, from the prepared words or by tokenizing the text itself while other
-/// saves wait.
+/// Provides the words of texts to a transaction: from the prepared words, or by tokenizing the text while other saves
+/// wait.
 ///
-/// It counts the text tokenized here, and postpones a request that needs long texts tokenized. So short texts need no
-/// extra read before the save.
+/// It counts the bytes tokenized here, and postpones a request for which long texts would have to be tokenized.
+/// Therefore short texts need no additional read before the save.
 final class TransactionWords {
     /// Thrown to run the request again with prepared words for the texts it replaces or deletes.
     struct PutOff: Error {}
 
-    /// Bytes of tokenized text, about 30 ms of work, after which no work that can be postponed is started.
+    /// Number of tokenized bytes, which take about 30 ms, after which work that can be postponed is no longer started.
     private static let much = 65_536
 
     private let prepared: PreparedWords
     private let request: ModifyRequest?
-    /// Bytes of text tokenized here.
+    /// Number of bytes tokenized here.
     private(set) var bytesCut = 0
 
-    /// - Parameter request: the request to postpone if records that it names have long texts; `nil` to tokenize all
-    ///   texts here.
+    /// - Parameter request: the request to postpone if the records that it names have long texts; `nil` to tokenize
+    ///   all texts here.
     init(_ prepared: PreparedWords = .none, puttingOff request: ModifyRequest? = nil) {
         self.prepared = prepared
         self.request = request
@@ -170,10 +169,11 @@ final class TransactionWords {
 
 // MARK: - New words of a batch
 
-/// Words that the records of a batch add to `tokens`. They are written together in the order of the table, so that
-/// writes to one page of the file stay together.
+/// Words that the records of a batch add to `tokens`. They are written together in the table's order, so that writes
+/// to the same page are adjacent.
 struct AddedWords {
-    /// Number of words after which they are written before the batch ends, and of those that one statement writes.
+    /// Number of collected words at which they are written before the batch ends, and maximum number of words in one
+    /// statement.
     private static let limit = 20_000
 
     private struct Index: Hashable {
@@ -181,7 +181,7 @@ struct AddedWords {
         let zone: Int64
     }
 
-    /// One element for each text, because the list is copied with each savepoint.
+    /// One element for each text, because savepoints copy the list.
     private var texts: [(index: Index, name: Name, words: [Name])] = []
     private var count = 0
 
@@ -193,7 +193,7 @@ struct AddedWords {
         if count > Self.limit { try write(db) }
     }
 
-    /// Writes the words if some are of a record of this name, which is about to lose words.
+    /// Writes the collected words if some belong to a record of this name, whose words are about to be removed.
     mutating func write(of name: Name, _ db: SQLConnection) throws {
         if texts.contains(where: { $0.name == name }) { try write(db) }
     }
@@ -202,7 +202,7 @@ struct AddedWords {
         if texts.isEmpty { return }
         for (index, texts) in Dictionary(grouping: texts, by: \.index) {
             let rows = texts.flatMap { text in text.words.map { TokenRows.Row(word: $0, name: text.name) } }
-            // The words of one text are in order already.
+            // The words of a single text are sorted already.
             let ordered = texts.count > 1 ? rows.sorted() : rows
             for start in stride(from: 0, to: ordered.count, by: Self.limit) {
                 try TokenRows.insert(
@@ -216,7 +216,7 @@ struct AddedWords {
 // MARK: - Rows
 
 /// Writes rows of `tokens`. A text can have thousands of words, so the rows of a field are written with one statement
-/// that takes a list. They are in index order, so that writes to the same page stay together.
+/// that takes a list. They are sorted in index order, so that writes to the same page are adjacent.
 enum TokenRows {
     struct Row: Comparable {
         let word: Name

@@ -2,8 +2,8 @@ internal import RecordStore
 internal import Records
 
 extension SQLDatabase {
-    /// Maximum number of rows examined for one page. A page of rare types ends here, possibly empty, with
-    /// `moreComing` set.
+    /// Maximum number of rows examined for one page. If the requested types are rare, the page ends here, possibly
+    /// empty, with `moreComing` set.
     private static let scanLimit = 10_000
 
     func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
@@ -61,7 +61,7 @@ extension SQLDatabase {
         changes.reserveCapacity(min(request.limit.records, 512))
         var fill = PageFill(request.limit)
         var scanned = 0
-        // The last change of a page that is not the final one.
+        // The last change of the page; `nil` for the final page.
         var end: (position: Int64, moment: Timestamp)?
         var last: (position: Int64, moment: Timestamp)?
         try db.eachRow(

@@ -40,11 +40,11 @@ extension SQLDatabase {
     }
 }
 
-// MARK: - Candidates
+// MARK: - Evaluation
 
 /// Explains for each index that could have served a query whether it was used and why.
 struct IndexEvaluation {
-    /// The query as requested. Explanations quote its clauses.
+    /// The query in the request, whose clauses the explanations quote.
     let query: Query
     let resolved: ResolvedQuery
     let type: RecordType
@@ -66,7 +66,7 @@ struct IndexEvaluation {
             guard let first = verdicts.first else {
                 return candidate.explained(in: query, .passedOver, because: "Nothing is saved there yet")
             }
-            // The most useful role in any zone wins.
+            // The most useful role in any zone decides.
             let decisive = verdicts.min { Self.rank($0.standing) < Self.rank($1.standing) } ?? first
             let share = verdicts.filter { $0.standing == decisive.standing }.count
             let reason =
@@ -264,7 +264,7 @@ struct IndexEvaluation {
 
     // MARK: The plan
 
-    /// The index used in the first zone, and the summary. It does not keep the query and the schema in memory.
+    /// The index used in the first zone, and the summary. The result holds neither the query nor the schema.
     func plan(hasMore: Bool) -> QueryPlanChoice {
         let summary = summary(hasMore: hasMore)
         return QueryPlanChoice(index: plans.first.flatMap { index(of: $0) }, summary: summary.text())
@@ -356,10 +356,10 @@ extension String {
 
 // MARK: - Summary
 
-/// The facts of a plan that its summary tells.
+/// The facts for the summary of a plan.
 ///
-/// The request log keeps them for each query and rarely needs the text, so they are small and the text is made on
-/// demand.
+/// The request log keeps them for each query and rarely needs the text. So the facts are small, and the text is
+/// created on demand.
 struct QueryPlanSummary: Sendable {
     enum Way {
         case nothing
@@ -384,7 +384,7 @@ struct QueryPlanSummary: Sendable {
     /// The indexes in which names were looked up.
     let narrowing: [IndexName]
     let isAscending: Bool
-    /// Number of searched zones. The summary is about the first, which has this name.
+    /// Number of searched zones. The summary describes the plan for the first zone, which has this name.
     let zones: Int
     var zoneName: Name = ""
     /// True if the page was full before all records were read.
@@ -430,13 +430,13 @@ struct QueryPlanSummary: Sendable {
 ///
 /// Used only for explained queries. Other queries run their statements unchanged.
 final class QueryRecorder {
-    /// Counts all rows that the database visits, including those that a later condition drops.
+    /// Counts all rows that the database visits, including those that a later condition excludes.
     private final class Counter: Sendable {
         let count = Atomic<Int>(0)
     }
 
     static let function = "skylight_seen"
-    /// Maximum number of kept statements. Further ones of a search are similar.
+    /// Maximum number of statements kept. The further statements of a search are similar.
     private static let statementLimit = 12
 
     private let counter = Counter()
@@ -452,7 +452,7 @@ final class QueryRecorder {
         try db.driver.counting({ [counter] in counter.count.add(1, ordering: .relaxed) }, body)
     }
 
-    /// An SQL condition that counts the index rows visited.
+    /// A SQL condition that counts the index rows visited.
     static func condition(on name: String) -> String { " AND \(function)(\(name))" }
 
     func note(_ sql: String, _ values: [(any Bindable)?]) {

@@ -3,7 +3,7 @@ internal import Records
 
 extension SQLDatabase {
     func query(_ request: QueryRequest) async throws -> QueryPage {
-        // Words are compared by cutting whole texts, which takes long for few records.
+        // Filters on words tokenize whole texts, which takes long even for few records.
         let hasWords = request.query.filters.contains { $0.comparator.requiredIndexes == .searchable }
         if !hasWords {
             do {
@@ -118,15 +118,15 @@ struct PreparedQuery {
 
 // MARK: - Records of the page
 
-/// Keeps the best records of a page from records offered in any order and from any number of zones: the records of
-/// the page and one more, which shows that there is a next page. It holds little more than two pages at a time.
+/// Collects the best records for a page. Records are offered in any order and from any number of zones. Keeps the page
+/// and one further record, which shows that there is a next page. Holds little more than two pages at a time.
 struct TopRecords {
     private let query: ResolvedQuery
     private let limit: PageLimit
     private var kept: [ZoneQuery.Found] = []
     /// Total size of the fields of the kept records, in bytes.
     private(set) var keptBytes = 0
-    /// Records at or after this place don't fit on the page; `nil` while there is room.
+    /// The position at and after which records don't fit on the page; `nil` while there is room.
     private var bar: QueryPosition?
     /// True if a record was added since the last cut.
     private var isGrown = false
@@ -136,7 +136,7 @@ struct TopRecords {
         self.limit = limit
     }
 
-    /// True if no record at or after the place can be on the page.
+    /// True if no record at or after the position can be on the page.
     func excludes(_ place: QueryPosition) -> Bool {
         bar.map { !query.precedes(place, $0) } ?? false
     }
@@ -165,8 +165,8 @@ struct TopRecords {
     mutating func cut() {
         guard isGrown else { return }
         isGrown = false
-        // Sorts indexes by the places alone: reading a place from a kept record copies the record, which costs more
-        // than to compare them.
+        // Sorts indices by the positions alone: reading a position from a kept record would copy the record, which
+        // costs more than the comparison.
         let places = kept.map(\.place)
         let order = places.indices.sorted { query.precedes(places[$0], places[$1]) }
         var fill = PageFill(limit)
@@ -182,17 +182,17 @@ struct TopRecords {
 
 // MARK: - Budget
 
-/// Limits what a query may read on the thread of its request. Most queries need little, and moving them to another
-/// thread would cost more than reading a page. Other requests wait for this thread, so a query that needs more starts
-/// again among the long reads.
+/// Limits the work of a query on the thread of its request. Most queries need little, and moving them to another
+/// thread would cost more than reading a page. Other requests wait for this thread, so a query that exceeds the limit
+/// is restarted as a long read.
 final class ReadBudget {
-    /// Thrown when a query needs more.
+    /// Thrown when a query exceeds the budget.
     struct Exceeded: Error {}
 
-    /// Questions of the driver, which come with the work that a statement does.
+    /// Maximum number of calls by the driver, whose number grows with the work of a statement.
     private static let callLimit = 30
     private static let byteLimit = 1 << 20
-    /// A cold file is read more slowly than its steps tell.
+    /// Maximum time. Reading a file that is not cached takes longer than the number of steps suggests.
     private static let timeLimit = Duration.milliseconds(20)
 
     private let start = ContinuousClock.now
@@ -200,6 +200,7 @@ final class ReadBudget {
     private var isExceeded = false
     private var bytes = 0
 
+    /// Runs `body` within a budget.
     /// - Throws: ``Exceeded``, or the error of `body`.
     static func limiting<Value>(_ db: SQLConnection, _ body: (ReadBudget) throws -> Value) throws -> Value {
         let budget = ReadBudget()
@@ -210,7 +211,7 @@ final class ReadBudget {
         }
     }
 
-    /// Notes that the database has worked some more.
+    /// Counts one call by the driver. True if the budget is used up.
     private var isSpent: Bool {
         calls += 1
         if calls > Self.callLimit || ContinuousClock.now - start > Self.timeLimit { isExceeded = true }

@@ -20,7 +20,7 @@ extension SQLDatabase {
     }
 }
 
-// For those who look for the reason.
+// Explains why a change fired subscriptions or not.
 extension SQLDatabase {
     func standingSubscriptions() async throws -> [OwnedSubscription] {
         try await store.readAtLength(for: .query) { [store] db, catalog in
@@ -62,25 +62,25 @@ private struct FiringReader {
     let catalog: SchemaCatalog
     let db: SQLConnection
 
-    /// A zone with changes that somebody subscribes to.
+    /// A zone with changes to which somebody subscribes.
     private struct Zone {
         let row: ZoneRow
         var guests: [Guest] = []
 
-        /// The position of the latest change in the zone, or of its guests.
+        /// The position of the latest change of the zone, its records or its guests.
         var lastPosition: Int64 { max(row.position, guests.map(\.position).max() ?? 0) }
 
-        /// A view has one guest, and ends when that one leaves.
+        /// The guests of the zone at a position. A view has one guest, and ends when that guest leaves the share.
         func guests(at position: Int64) -> Set<Name> {
             Set(guests.filter { row.base != nil || $0.isStill || position <= $0.position }.map(\.name))
         }
     }
 
-    /// A user with whom a zone is shared, or was until a position.
+    /// A user with whom a zone is shared, or was shared until a position.
     private struct Guest {
         let name: Name
         let isStill: Bool
-        /// The user's part in the zone began, changed or ended there.
+        /// The position at which the user's participation began, changed or ended.
         let position: Int64
     }
 
@@ -88,7 +88,7 @@ private struct FiringReader {
         enum Subject {
             case record(row: Int64)
             case zone
-            /// A zone that comes or goes for one guest.
+            /// The zone appears in, or disappears from, one guest's shared database.
             case guest(Name)
         }
 
@@ -103,7 +103,7 @@ private struct FiringReader {
         var isCut = false
         for zone in zones.values {
             places += try self.places(in: zone, after: position)
-            // One zone after another may have many changes, of which only the first of all are needed.
+            // Each zone may have many changes, of which only the first ones overall are needed.
             if places.count > 2 * FiringPage.recordLimit { isCut = cut(&places) || isCut }
         }
         isCut = cut(&places) || isCut
@@ -112,7 +112,7 @@ private struct FiringReader {
         var (size, before) = (0, position)
         var grants: [Name: GrantRules] = [:]
         for place in places {
-            // Changes of one position are not taken apart.
+            // Changes with the same position stay on the same page.
             if size > FiringPage.sizeLimit, place.position > before {
                 (last, isCut) = (before, true)
                 break
@@ -131,12 +131,12 @@ private struct FiringReader {
         return FiringPage(firings.sorted { $0.change.position < $1.change.position }, position: last, moreComing: isCut)
     }
 
-    /// The latest changes in the zones of the subscribers, the latest first, whether anybody is told of them or not.
+    /// The latest changes in the zones of the subscribers, latest first, whether or not they fire a subscription.
     func latest(_ limit: Int) throws -> [Firing] {
         var places: [(place: Place, zone: Zone)] = []
         var floor: Int64 = 0
         for zone in try zones(after: 0).values.sorted(by: { $0.lastPosition > $1.lastPosition }) {
-            // All later zones are older.
+            // The remaining zones have only earlier changes.
             if zone.lastPosition <= floor { break }
             places += try self.places(in: zone, after: floor, latest: limit).map { ($0, zone) }
             places.sort { $0.place.position > $1.place.position }
@@ -154,8 +154,9 @@ private struct FiringReader {
         }
     }
 
-    /// Keeps the first places, in order, and all of the last one's position: a zone and the views on it end together.
-    /// - Returns: true if there were more.
+    /// Keeps the first places in order, and all places with the position of the last one: a zone and its views end at
+    /// the same position.
+    /// - Returns: true if places were removed.
     private func cut(_ places: inout [Place]) -> Bool {
         places.sort { $0.position < $1.position }
         guard places.count > FiringPage.recordLimit, case let last = places[FiringPage.recordLimit - 1].position else {
@@ -166,7 +167,8 @@ private struct FiringReader {
         return kept.count < places.count
     }
 
-    /// The zones of subscribers, and those that are shared with them, in which something has changed.
+    /// The zones that the subscribers own or that are shared with them, and in which something has changed since the
+    /// position.
     private func zones(after position: Int64) throws -> [Int64: Zone] {
         var zones: [Int64: Zone] = [:]
         for row in try ZoneRow.fetchAll(db, Self.ownZones, [subscribers.owners, position]) {
@@ -189,9 +191,9 @@ private struct FiringReader {
     private static let latestRecords =
         "SELECT id FROM (SELECT id FROM records WHERE id > ? AND id < ? ORDER BY id DESC LIMIT ?) AS latest ORDER BY id"
 
-    /// The changes of a zone and in it: the first ones, or the latest ones up to a number.
+    /// The changes of a zone and of its records: the first ones after the position, or the latest ones up to a number.
     private func places(in zone: Zone, after position: Int64, latest: Int? = nil) throws -> [Place] {
-        // A view comes and goes with its only guest.
+        // A view begins and ends with its only guest.
         let parts = zone.row.base == nil ? zone.guests : []
         var places = parts.filter { $0.position > position }.map {
             Place(position: $0.position, zone: zone.row.number, subject: .guest($0.name))
@@ -247,13 +249,13 @@ private struct FiringReader {
             }
             return CommittedChange.all(of: journal.record, states, after: position, in: outline)
         } catch is DamagedRow {
-            // A record that can't be read keeps no other from being told. The check of the database reports it.
+            // A record that can't be read must not prevent notifications of others. The database check reports it.
             return []
         }
     }
 
-    /// True if roles let the subscriber read the record.
-    /// - Parameter grants: the permissions that were read before, by user.
+    /// True if the subscriber's roles permit reading the record.
+    /// - Parameter grants: cached permissions by user.
     private func mayTell(_ standing: OwnedSubscription, _ change: CommittedChange, _ grants: inout [Name: GrantRules])
         throws -> Bool
     {
@@ -266,7 +268,8 @@ private struct FiringReader {
         do {
             return try rules.canRead(record, catalog.schema)
         } catch  where error is DamagedRow || error is RecordError {
-            // A subscriber whose record is damaged has no role, and keeps no other from being told.
+            // A subscriber whose user record is damaged has no role. The damage must not prevent notifications of
+            // other users.
             return false
         }
     }

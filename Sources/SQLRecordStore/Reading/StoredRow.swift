@@ -23,14 +23,14 @@ struct StoredRow {
     var record: StoredRecord
     var born: Int64
     var isDeleted: Bool
-    /// True if a record of this name was deleted before.
+    /// True if a record of this name was deleted before this one was created.
     var isRenewed: Bool
 
     static func position(ofID id: Int64) -> Int64 { id & lastPosition }
 
     var position: Int64 { Self.position(ofID: id) }
 
-    /// The change tag of a record: its position in base 36.
+    /// The change tag of a record, which is its position in base 36.
     static func changeTag(of position: Int64) -> String {
         // Formatted by hand, because each record needs one and the standard library's formatting is about as
         // expensive as all other system fields.
@@ -91,7 +91,7 @@ extension SQLConnection {
 struct RowReader: ~Copyable {
     private let cells: UnsafeMutableBufferPointer<SQLCell>
     private let zoneID: ZoneID
-    /// Not the whole catalog, which takes a dozen references to hold.
+    /// Not the whole catalog, because copying it would retain a dozen references.
     private let typeNames: [Int64: Name]
     private var type: (number: Int64, name: Name) = (-1, "")
     private var created = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "", deviceID: "")
@@ -109,7 +109,7 @@ struct RowReader: ~Copyable {
         let rawValue: Int64
 
         var isDeleted: Bool { rawValue & 1 != 0 }
-        /// True if a record of this name was deleted before.
+        /// True if a record of this name was deleted before this one was created.
         var isRenewed: Bool { rawValue & 2 != 0 }
     }
 
@@ -126,8 +126,8 @@ struct RowReader: ~Copyable {
         .nullOrInteger, .nullOrBytes,
     ]
 
-    /// Call after each step, before reading columns. A value of a wrong kind reads as 0 or nothing, so a record that
-    /// lost its fields would look like one without fields.
+    /// Call it after each step, before reading columns. A value of a wrong kind would be read as 0 or as empty, so a
+    /// record with a damaged field text would look like one without fields.
     /// - Throws: ``DamagedRow``.
     func check() throws {
         guard cells[1].holds(.text), cells[2].holds(.integer), cells[3].holds(.integer), cells[4].holds(.integer),
@@ -170,7 +170,7 @@ struct RowReader: ~Copyable {
         }
     }
 
-    /// The record. For a deletion, the remaining system fields.
+    /// The record; for a deletion, the remaining system fields.
     mutating func record() throws -> StoredRecord { try record(at: position) }
 
     /// Like ``record()``, for a known position.
@@ -184,7 +184,8 @@ struct RowReader: ~Copyable {
             fields: fields(12), sharing: try sharing)
     }
 
-    /// The change tag of a record that was copied from another container.
+    /// The change tag of a record that was copied from another container; `nil` for other records, whose tag is their
+    /// position.
     private var tag: String? { cells[13].isNull ? nil : cells[13].string }
 
     private var sharing: RecordSharing? {
@@ -237,13 +238,13 @@ final class NameLookup {
     private let statement: any SQLStatement
     private let cells: UnsafeMutableBufferPointer<SQLCell>
     let zone: Int64
-    /// With the zone's owner, whom a request may leave out.
+    /// The zone ID including the owner, which requests may omit.
     let zoneID: ZoneID
     private var reader: RowReader
 
     init(in zone: Int64, _ zoneID: ZoneID, _ catalog: SchemaCatalog, _ db: SQLConnection) throws {
         statement = try db.driver.statement(Self.sql, isCached: true)
-        // A statement that could not be prepared has no columns; its first step says why.
+        // A statement that could not be prepared has no columns. Its first step reports the error.
         cells = .allocate(capacity: max(statement.columnCount, RowReader.columnCount))
         reader = RowReader(cells, zoneID: zoneID, catalog: catalog)
         self.zone = zone
@@ -269,15 +270,16 @@ final class NameLookup {
 
 // MARK: - Reading ahead
 
-/// Rows of the records that a request names, read some at a time where a trip to the database takes long.
+/// Rows of the records that a request names. They are read ahead in groups if a round trip to the database takes long.
 ///
-/// Each row is given once. The next look at the same name reads it anew, because the request may have changed it.
+/// Each row is returned once. A second lookup of the same name reads the row again, because the request may have
+/// changed it.
 struct RowPrefetch {
-    /// Names in one statement. A record has up to a megabyte.
+    /// Number of names in one statement. A record can have up to a megabyte.
     private static let part = 32
 
     private let zone: Int64
-    /// Names that were not read yet.
+    /// Names whose rows have not been read yet.
     private var waiting: ArraySlice<Name>
     private var rows: [Name: StoredRow?] = [:]
 
@@ -286,7 +288,8 @@ struct RowPrefetch {
         waiting = names[...]
     }
 
-    /// - Parameter read: the rows of names; `nil` if the database looks them up one by one.
+    /// Takes the row of a name.
+    /// - Parameter read: reads the rows of several names; returns `nil` if the database looks them up one by one.
     /// - Returns: `nil` if the name must be looked up alone.
     mutating func take(_ name: Name, in zone: Int64, _ read: ([Name]) throws -> [Name: StoredRow]?) rethrows
         -> StoredRow??

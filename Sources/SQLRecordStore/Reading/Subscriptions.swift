@@ -55,7 +55,7 @@ enum SubscriptionRows {
         ).map { try decoded(Array($0)) }
     }
 
-    /// False for an old file that can only be read.
+    /// True if the table exists. It is missing in a file of an earlier version that can only be read.
     private static func areKept(_ db: SQLConnection) throws -> Bool { try db.driver.hasTable("subscriptions") }
 
     private static func decoded(_ content: [UInt8]) throws -> Subscription {
@@ -66,11 +66,11 @@ enum SubscriptionRows {
         }
     }
 
-    /// One that is there already stays as it is: apps save theirs at each start, and it is still about changes of which
-    /// nobody was told yet.
+    /// Saves a subscription. If an equal one exists, it remains unchanged: apps save their subscriptions at each
+    /// start, and changes since the first save still fire it.
     /// - Parameters:
     ///   - user: number of the subscriber.
-    ///   - zone: number of the zone with which it ends.
+    ///   - zone: number of the zone with which the subscription ends; `nil` for all zones.
     static func save(_ standing: OwnedSubscription, of user: Int64, zone: Int64?, _ db: SQLConnection) throws {
         var writer = JSONWriter(capacity: 512)
         writer.value(standing.subscription)
@@ -108,8 +108,8 @@ enum SubscriptionRows {
         try noteChange(db)
     }
 
-    /// Ends subscriptions with the change that fired them, and forgets those that ended so before the oldest device's
-    /// token.
+    /// Ends subscriptions that fire once with the change that fired them. Deletes the rows of those that ended before
+    /// the oldest valid device token was issued.
     static func noteFired(_ subscriptions: [OwnedSubscription], at position: Int64, now: Timestamp, _ db: SQLConnection)
         throws
     {
@@ -130,7 +130,7 @@ enum SubscriptionRows {
         try noteChange(db)
     }
 
-    /// Ends the subscriptions that are about one zone.
+    /// Ends the subscriptions to one zone.
     static func end(with zone: Int64, _ db: SQLConnection) throws {
         try db.run("DELETE FROM subscriptions WHERE zone = ?", [zone])
         if db.changesCount > 0 { try noteChange(db) }
@@ -143,7 +143,7 @@ enum SubscriptionRows {
 
     // MARK: All users
 
-    /// Counts the changes, so that readers know their index is the latest.
+    /// Counts changes of the table, so that readers can tell whether their index is current.
     private static func noteChange(_ db: SQLConnection) throws {
         try FactRows.set("subscriptionChanges", to: .integer(try changes(db) + 1), db)
     }
@@ -152,8 +152,7 @@ enum SubscriptionRows {
         try FactRows.number("subscriptionChanges", db) ?? 0
     }
 
-    /// - Parameter known: the subscriptions that were read before, by their content, because most of them stay as they
-    ///   are.
+    /// - Parameter known: subscriptions decoded earlier, by their content, because most of them don't change.
     fileprivate static func all(_ known: [[UInt8]: Subscription], _ db: SQLConnection) throws
         -> LatestSubscriptionIndex.Content
     {
@@ -170,7 +169,7 @@ enum SubscriptionRows {
                     throw DamagedRow(in: "subscriptions", "has a database that there is not")
                 }
                 let content = Array(try row.value(0, in: "subscriptions") as Data)
-                // One that can't be read keeps no other from being told.
+                // A subscription that can't be decoded must not prevent notifications of others.
                 guard let subscription = known[content] ?? (try? decoded(content)) else { continue }
                 all.known[content] = subscription
                 let (user, firedAt): (Int64, Int64) = (
@@ -189,19 +188,20 @@ enum SubscriptionRows {
     }
 }
 
-/// The subscriptions of all users, read again only after a change of them or of the schema.
+/// An index of the subscriptions of all users. It is read again only after the subscriptions or the schema have
+/// changed.
 final class LatestSubscriptionIndex: Sendable {
     fileprivate struct Content {
         var subscriptions: [OwnedSubscription] = []
-        /// Each of them by its content.
+        /// Decoded subscriptions by their content.
         var known: [[UInt8]: Subscription] = [:]
-        /// Numbers of the users to whose private databases subscriptions are; 0 for the public database.
+        /// Numbers of the users with subscriptions in their private databases; 0 for the public database.
         var owners: Set<Int64> = []
-        /// Numbers of the users to whose shared databases subscriptions are.
+        /// Numbers of the users with subscriptions in their shared databases.
         var guests: Set<Int64> = []
     }
 
-    /// The index, and the users whose zones it is about, as JSON arrays of their numbers.
+    /// The index, and the numbers of the users whose zones it concerns, as JSON arrays.
     struct Reading: Sendable {
         let index: SubscriptionIndex
         let owners: String

@@ -166,7 +166,7 @@ extension ZoneQuery {
 /// SQL that selects names of records that may match a filter in one zone. It finds every matching record and possibly
 /// others.
 struct NameSource {
-    /// Conditions on the columns of `table` besides field and zone. Each name meets exactly one of them.
+    /// Conditions on the columns of `table` besides field and zone. Each name satisfies exactly one of them.
     let conditions: [String]
     /// Arguments of all conditions, in order.
     let arguments: [any Bindable]
@@ -225,7 +225,8 @@ struct NameSource {
         return values
     }
 
-    /// True if there are few such texts. Those with several conditions vary with the place that they are about.
+    /// True if the number of different texts is small. Texts with several conditions vary with the location in the
+    /// filter.
     var isCached: Bool { conditions.count == 1 }
 
     /// Counts the names, at most up to `limit`.
@@ -306,7 +307,8 @@ struct NameSource {
         )
     }
 
-    /// A list of values, filled up with its last value to a power of two, so that there are few texts to compile.
+    /// A condition with a list of values. The list is extended to a power of two by repeating its last value, so that
+    /// there are few different texts to prepare.
     private static func list(_ column: String, _ values: [any Bindable]) -> Clause {
         var count = 2
         while count < values.count { count *= 2 }

@@ -4,7 +4,7 @@ internal import Records
 
 /// Finds one page of a query in one zone.
 ///
-/// It offers its results to the page shared by all zones and stops when the page needs no more.
+/// It offers its results to the page, which all zones share, and stops when the page needs no more.
 ///
 /// All plans (``ZonePlan/Way``) check every filter against the record itself, so an index may find too many records
 /// but not too few.
@@ -18,7 +18,7 @@ struct ZoneQuery {
     let zone: ZoneRow
     /// The end of the previous page.
     let after: QueryPosition?
-    /// Limit of the page. One more record is searched for, to know whether there is a next page.
+    /// Limit of the page. One record more is searched for, to find out whether there is a next page.
     let limit: PageLimit
     /// `nil` unless the query is being explained.
     var recorder: QueryRecorder?
@@ -47,7 +47,7 @@ struct ZoneQuery {
     /// True if the first sort is ascending, or if there is no sort.
     var isAscending: Bool { query.sorts.first?.ascending ?? true }
 
-    // MARK: Ways
+    // MARK: Plans
 
     private func lookUp(_ names: [Name], into page: inout TopRecords) throws {
         recorder?.note(NameLookup.sql, [zone.number, names.first?.string])
@@ -125,7 +125,7 @@ struct ZoneQuery {
         }
     }
 
-    /// Searches growing circles until one contains a full page or everything that the page has room for.
+    /// Searches growing circles until one contains a full page or all records that fit on the page.
     private func nearest(to location: Location, _ members: Int64, into page: inout TopRecords) throws {
         guard let sort = query.sorts.first else { return }
         var metres = 500.0
@@ -142,8 +142,8 @@ struct ZoneQuery {
                 var count = 0
                 var circled = TopRecords(query, limit: limit)
                 try collect(source, into: &circled) { place in
-                    // The cover extends beyond the circle. Records outside the circle could be farther than others
-                    // not found yet.
+                    // The cover extends beyond the circle. Records outside the circle could be farther away than
+                    // others that are not found yet.
                     guard case .double(let distance)?? = place.values.first, distance <= metres else { return false }
                     count += 1
                     return true
@@ -164,7 +164,7 @@ struct ZoneQuery {
         if let budget {
             try budget.spend(record.fields.bytes.count)
         } else {
-            // SQLite forgets an interrupt that comes between two statements.
+            // SQLite loses an interrupt that arrives between two statements.
             try Task.checkCancellation()
         }
         let queried = try QueriedRecord(record, for: query)
@@ -217,8 +217,8 @@ struct Probes {
     }
 }
 
-/// SQL conditions for a walk in name order, from the end of the previous page and from filters on recordName: one for
-/// each end at most, so that there are few texts to compile.
+/// SQL conditions for a walk in name order, from the end of the previous page and from filters on recordName. There is
+/// at most one condition for each end, so that there are few different texts to prepare.
 struct NameBounds {
     private var first: Name?
     private var last: Name?
@@ -254,11 +254,11 @@ struct NameBounds {
 
 /// Walks index entries in the order of a query's first sort until a page is full.
 ///
-/// Records with the same value are returned in ascending order of their names, whatever the direction. If the value
-/// alone does not determine the order (because of further sorts or a value longer than its entry), records with the
-/// same value are sorted.
+/// Records with equal values are in ascending order of their names, whatever the direction of the sort. If the value
+/// alone does not determine the order (because of further sorts or a value longer than its entry), records with equal
+/// values are sorted.
 ///
-/// Entries are read in batches. A value whose entries are all in the batch is finished at once; a value with more
+/// Entries are read in batches. A value whose entries are all in the batch is completed at once; a value with more
 /// entries is walked separately.
 struct SortWalk {
     private static let largestBatch = 1024
@@ -267,7 +267,7 @@ struct SortWalk {
     private let range: EntryRange
     private let probes: Probes
     private let lookup: NameLookup
-    /// The records of the last batch.
+    /// Rows of the last batch's records, read ahead.
     private var ahead: RowPrefetch
     private var fill: PageFill
     private var isFull = false
@@ -295,7 +295,8 @@ struct SortWalk {
             try finish(last, from: after.recordName, into: &page)
             bound = (beyond, last)
         }
-        // Room for a full page, one record that shows there is more, and one entry that shows a value is finished.
+        // Room for a full page, one record that shows that there is a next page, and one entry that shows that a value
+        // is complete.
         var size = min(zoneQuery.limit.records + 2, Self.largestBatch)
         while !isFull {
             let (groups, isLast) = try batch(bound, limit: size)

@@ -28,7 +28,7 @@ extension SQLDatabase {
         }
     }
 
-    /// A default zone exists from the start, even if nothing was saved in it.
+    /// The default zone before anything has been saved in it. It exists from the start.
     static func unusedDefaultZone(_ view: DatabaseView) -> Zone {
         let owner = view.address.scope == .public ? ZoneID.publicOwner : view.caller.userRecordName
         return Zone(
@@ -95,9 +95,10 @@ struct ZoneRow {
     let floor: Int64
     /// `.changed` for an existing zone.
     let kind: ZoneChange.Kind
-    /// True if the zone mirrors one of another container.
+    /// True if the zone mirrors a zone of another container.
     let isMirror: Bool
-    /// In the view of a guest: number of the zone whose hierarchies it shows. Owner and name are those of that zone.
+    /// For a guest's view, the number of the zone whose hierarchies it shows. The name and owner are those of that
+    /// zone.
     let base: Int64?
 
     private static let columns = """
@@ -111,9 +112,9 @@ struct ZoneRow {
 
     /// The text of a statement that selects zones.
     /// - Parameters:
-    ///   - clauses: joins, conditions and order. The zone is `z`, its owner `u`, and of a view `b` the zone that it
-    ///     shows.
-    ///   - more: further columns, from ``columnCount`` on.
+    ///   - clauses: joins, conditions and order. The aliases are `z` for the zone, `u` for its owner, and `b` for the
+    ///     zone that a view shows.
+    ///   - more: further columns, which begin at ``columnCount``.
     static func sql(_ clauses: String, and more: String = "") -> String {
         "SELECT \(columns)\(more.isEmpty ? "" : ", \(more)") FROM \(source) \(clauses)"
     }
@@ -177,7 +178,7 @@ struct ZoneRow {
 
 // MARK: - Changes of rows
 
-/// Changes of `zones`.
+/// Changes of the table `zones`.
 enum ZoneWrites {
     static func makeZone(_ name: Name, owner: Int64, position: Int64, now: Timestamp, _ db: SQLConnection) throws {
         try db.run(
@@ -185,8 +186,8 @@ enum ZoneWrites {
             [owner, name.string, position, now.milliseconds])
     }
 
-    /// Marks a zone as deleted, and ends its subscriptions. Its rows stay until the sweep, but can't be found any more,
-    /// because its number is never reused.
+    /// Marks a zone as deleted, and ends its subscriptions. Its rows remain until the sweep, but no query finds them,
+    /// because the zone's number is never reused.
     static func end(_ zone: ZoneRow, as kind: ZoneChange.Kind, position: Int64, now: Timestamp, _ db: SQLConnection)
         throws
     {

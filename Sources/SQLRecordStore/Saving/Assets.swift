@@ -5,7 +5,7 @@ public import Records
 extension SQLDatabase {
     func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
         let now = store.clock()
-        // A ticket is not stored, so usually nothing is written. Only a default zone or a user record may have to be
+        // Tickets are not stored, so usually nothing is written. Only a default zone or a user record may have to be
         // created.
         let uploads = try await store.read { [view, store] db, catalog -> [Result<UploadGrant, RecordError>]? in
             // A user record may have to be created too.
@@ -87,7 +87,7 @@ extension SQLDatabase {
 
 // MARK: - Rows
 
-/// Rows of `assets`, `assetUses` and `spentReceipts`.
+/// Rows of the tables `assets`, `assetUses` and `spentReceipts`.
 enum AssetRows {
     // MARK: Uses
 
@@ -245,14 +245,14 @@ extension FileChecksum {
 
 /// Asset entries of one store.
 struct SQLAssetLedger: AssetLedger {
-    /// Records examined for one page of a verification. Each may have a megabyte.
+    /// Number of records examined for one page of a verification. Each may have a megabyte.
     private static let recordsInPage = 200
 
     let store: StorePlace
-    /// The tickets of the store when the ledger was made.
+    /// The store's tickets when the ledger was created.
     let firstTickets: AssetTickets
 
-    /// Another process may delete the container and make it anew, which changes them.
+    /// The current tickets. They change if another process deletes the container and creates it again.
     var tickets: AssetTickets { (try? store.assetTickets) ?? firstTickets }
 
     func presentTickets() async throws -> AssetTickets {
@@ -315,7 +315,7 @@ struct SQLAssetLedger: AssetLedger {
                 if zones[number] == nil {
                     zones[number] = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.number = ?"), [number])
                 }
-                // Copies in the views of guests use the files of the records that they show.
+                // Copies of records in guests' views use the files of the original records and are not counted.
                 guard let zone = zones[number], zone.kind == .changed, zone.base == nil else { continue }
                 let name = Name(try values("name") as String)
                 let recordType = try catalog.typeName(of: values("type"))

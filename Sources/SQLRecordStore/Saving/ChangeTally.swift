@@ -1,7 +1,7 @@
 internal import RecordStore
 internal import Records
 
-/// Changes to counts and sizes. A commit collects those of its batches and writes them once.
+/// Changes of counts and sizes. A commit collects the changes of its batches and writes them once.
 struct ChangeTally: Sendable {
     /// Base-2 logarithm of the number of positions in one bucket of `changeCounts`.
     static let bucketBits: Int64 = 10
@@ -14,7 +14,7 @@ struct ChangeTally: Sendable {
     private var types: [Key: RecordTotals] = [:]
     private var buckets: [Key: Int] = [:]
     private var positions: [Int64: Int64] = [:]
-    /// Times of the positions that were added from another tally.
+    /// Times of the positions that were added from other tallies.
     private var moments: [Int64: Timestamp] = [:]
     private var journal: [Int64: Int64] = [:]
 
@@ -71,7 +71,7 @@ struct ChangeTally: Sendable {
     }
 
     /// Adds the changes of a batch.
-    /// - Parameter moment: the time of its changes.
+    /// - Parameter moment: the time of the changes.
     mutating func add(_ batch: ChangeTally, at moment: Timestamp) {
         for (key, amount) in batch.types { types[key, default: RecordTotals()] += amount }
         for (key, count) in batch.buckets { buckets[key, default: 0] += count }
@@ -79,13 +79,13 @@ struct ChangeTally: Sendable {
         for (zone, position) in batch.positions { (positions[zone], moments[zone]) = (position, moment) }
     }
 
-    /// Writes the changes of batches and forgets them.
+    /// Writes the collected changes and clears them.
     mutating func flush(_ db: SQLConnection) throws {
         try write(db, now: Timestamp(milliseconds: 0))
         self = ChangeTally()
     }
 
-    /// - Parameter now: the time of the changes, except those that were added from another tally.
+    /// - Parameter now: the time of the changes, except for those added from other tallies.
     func write(_ db: SQLConnection, now: Timestamp) throws {
         for (zone, position) in positions {
             try db.run(
@@ -136,24 +136,24 @@ struct ChangeTally: Sendable {
 
 // MARK: - Notes of the writer
 
-/// What a store's writer knows besides the tables. Stores that several processes write to have it in a row, which the
-/// next writer reads.
+/// The state of a store's writer besides the tables. If several processes write to a store, it is also stored in a
+/// row, which the next writer reads.
 struct WriterState: Sendable, Equatable {
     /// The last assigned position.
     var position: Int64
     /// Total size of the journal in bytes.
     var journalBytes: Int64
-    /// Number of rows of cascades and walks that are left to do.
+    /// Number of rows of cascades and hierarchy walks that are still to be processed.
     var cascades: Int64
-    /// How often values were removed from records without a new position.
+    /// Number of times that values were removed from records without a new position.
     var strips: Int64
     /// 0 if no hierarchy was ever shared.
     var hierarchies: Int64
     var schemaVersion: Int64
-    /// Grows with changes of facts that are read when a store is opened.
+    /// Incremented by changes of facts that are read when a store is opened.
     var factsVersion: Int64
 
-    /// Columns, in the order of ``values``.
+    /// Names of the columns, in the order of ``values``.
     static let columns = [
         "position", "journalBytes", "cascades", "strips", "hierarchies", "schemaVersion", "factsVersion",
     ]
@@ -177,7 +177,7 @@ struct WriterState: Sendable, Equatable {
             factsVersion: values[6])
     }
 
-    /// The notes of a store that was just opened, or made.
+    /// The state of a store that was just opened or created.
     init(_ facts: StoreFacts) {
         self.init(
             position: facts.position, journalBytes: facts.journalBytes, cascades: Int64(facts.cascades), strips: 0,
@@ -193,8 +193,8 @@ extension CommitWriter.State {
             schemaVersion: catalog.version, factsVersion: factsVersion)
     }
 
-    /// Adopts what another process left.
-    /// - Throws: ``SQLError`` or ``DamagedRow`` if its schema can't be read.
+    /// Adopts the state after a commit of another process.
+    /// - Throws: ``SQLError`` or ``DamagedRow`` if the new schema can't be read.
     mutating func adopt(_ notes: WriterState, _ db: SQLConnection) throws {
         (position, journalBytes, strips, factsVersion) = (
             notes.position, notes.journalBytes, Int(notes.strips), notes.factsVersion

@@ -3,47 +3,46 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// Group-commits the writes of one store. They are committed together and then acknowledged. A write that fails or is
-/// refused is undone alone: the first by its transaction, each other one by its own savepoint. If it is unclear whose
-/// error it was, each write is committed alone.
+/// Commits the writes of one store in groups, and acknowledges them after the commit. A write that fails or is refused
+/// is rolled back alone: the first one by its transaction, each other one by its own savepoint. If it is unclear which
+/// write caused an error, each is committed alone.
 ///
-/// While writes are waiting, one of the ``WriterThreads`` runs them, never two at a time. Writes don't run in the
-/// task of the request. A client that disconnects therefore can't abort its own write halfway or affect the writes of
-/// others.
+/// While writes are waiting, one of the ``WriterThreads`` runs them, never two at a time. Writes don't run in the task
+/// of the request, so a client that disconnects can't abort its own write halfway or affect the writes of others.
 final class CommitWriter: Sendable {
     /// Maximum number of waiting writes. Further ones are refused.
     static let queueLimit = 4096
     /// Maximum number of writes in one commit.
     static let groupLimit = 256
-    /// Estimated log bytes after which a commit takes no more writes. This limits how much the log grows at once.
+    /// Estimated number of log bytes after which a commit takes no more writes. This limits the growth of the log.
     static let logLimit = 8 << 20
-    /// How often a commit is repeated that the database ended.
+    /// Maximum number of times that a commit is repeated after the database aborted it.
     private static let repetitionLimit = 3
-    /// Commits that take longer are logged.
+    /// Commits that take longer than this are logged.
     private static let longCommit = Duration.seconds(1)
-    /// State besides the tables. A successful write passes its changes on to the next write.
+    /// State of the writer besides the tables. A successful write passes its changes on to the next write.
     struct State: Sendable {
         /// The last assigned position.
         var position: Int64
-        /// True if the file records the epoch that new positions belong to.
+        /// True if the file contains the epoch of new positions.
         var isBegun = true
         var catalog: SchemaCatalog
         var journalLimits = JournalLimits.standard
         /// Total size of the journal in bytes.
         var journalBytes: Int64 = 0
         var cascades = CascadeState()
-        /// False if no hierarchy was ever shared, so that saves need not look for those of their zones.
+        /// False if no hierarchy was ever shared, so that saves need not look for hierarchies in their zones.
         var hasHierarchies = true
-        /// How often values were removed from records without a new position. Index builds then read these records
-        /// again.
+        /// Number of times that values were removed from records without a new position. Index builds then read these
+        /// records again.
         var strips = 0
-        /// Grows with changes of facts that are read when a store is opened.
+        /// Incremented by changes of facts that are read when a store is opened.
         var factsVersion: Int64 = 0
         /// Counts and zone positions of the current commit's batches that are not written yet.
         var tally = ChangeTally()
         /// Estimated number of log bytes that the current commit needs.
         var logEstimate = 0
-        /// True if the current write has an answer, but must be undone.
+        /// True if the current write succeeded but must be rolled back.
         var isRefused = false
     }
 
@@ -63,13 +62,13 @@ final class CommitWriter: Sendable {
     private let reader: StoreReader
     /// Sent after commits that change the schema or index work.
     private let schemaSignals: Signals
-    /// Sent after a commit that leaves cascade work.
+    /// Sent after a commit that leaves cascade work to be done.
     private let cascadeSignals: Signals
     /// Number of writes processed so far, including failed ones.
     let count = Atomic<Int>(0)
     private let queue = Mutex(Queue())
     private let threads: WriterThreads
-    /// Records the current epoch in the file. Runs before the first write.
+    /// Stores the current epoch in the file. Runs before the first write.
     private let begin: @Sendable (SQLConnection) throws -> Void
     private let logger: Logger
     private let messages = RecentMessages()
@@ -101,12 +100,13 @@ final class CommitWriter: Sendable {
     var present: State { state.withLock { $0 } }
 
     /// Runs a write and returns once it is on disk.
-    /// - Parameter isAlone: `true` to commit it without other writes. Use it for large writes: in a savepoint SQLite
-    ///   would keep every touched page in memory for a possible rollback.
-    /// - Parameter isBatch: `true` for a batch of records, which reads neither counts nor positions of zones. Those of
-    ///   the batches before it are not written yet.
-    /// - Parameter body: runs again if the database ended the transaction, so it changes nothing but the tables and the
-    ///   state.
+    /// - Parameters:
+    ///   - isAlone: `true` to commit it without other writes. Use it for large writes: within a savepoint SQLite would
+    ///     keep every changed page in memory for a possible rollback.
+    ///   - isBatch: `true` for a batch of records, which reads neither counts nor positions of zones. Those of earlier
+    ///     batches in the same commit are not written yet.
+    ///   - body: the write. It runs again if the database aborted the transaction, so it must change nothing but the
+    ///     tables and the state.
     /// - Throws: the error of `body`, after rolling back; `RecordError` TRY_AGAIN_LATER if too many writes are
     ///   waiting, INTERNAL_ERROR if the disk failed.
     func write<Value: Sendable>(
@@ -141,8 +141,6 @@ final class CommitWriter: Sendable {
         if isNew { threads.schedule(self) }
     }
 
-    // MARK: On the thread
-
     /// Refuses further writes and returns once all waiting ones are done.
     func close() async {
         let isIdle = queue.withLock { queue in
@@ -152,6 +150,8 @@ final class CommitWriter: Sendable {
         if isIdle { ending.continuation.finish() }
         for await _ in ending.stream {}
     }
+
+    // MARK: On the thread
 
     /// Commits the next group of waiting writes.
     /// - Returns: `true` if more are waiting.
@@ -196,7 +196,7 @@ final class CommitWriter: Sendable {
             if after.cascades.count > 0 { cascadeSignals.send() }
             tidy()
         } catch let error as SQLError where error.isOfOneWrite && group.count > 1 {
-            // PostgreSQL reports some errors after the statements of the next write were sent.
+            // PostgreSQL reports some errors only after statements of the next write were sent.
             for write in group { commit([write]) }
         } catch {
             let refusal = refusal(after: error)
@@ -204,8 +204,8 @@ final class CommitWriter: Sendable {
         }
     }
 
-    /// Commits writes of the group, again if the database ended the transaction before the commit.
-    /// - Returns: the state after them, and how many writes it was.
+    /// Commits writes of the group. Repeats them if the database aborted the transaction before the commit.
+    /// - Returns: the state after the writes, and their number.
     private func attempt(_ group: [any PendingWrite], from before: State) throws -> (after: State, taken: Int) {
         var repetitions = 0
         while true {
@@ -234,8 +234,8 @@ final class CommitWriter: Sendable {
                         try begin(db)
                         state.isBegun = true
                     }
-                    // Nothing precedes this write, so a rollback of the transaction undoes it alone. A savepoint would
-                    // copy every page that it changes.
+                    // No other write precedes this one, so rolling back the transaction undoes this write alone. A
+                    // savepoint would copy every page that it changes.
                     taken += 1
                     isKept = try group[taken - 1].run(db, &state)
                     guard isKept else { return false }
@@ -254,21 +254,21 @@ final class CommitWriter: Sendable {
         return (after, taken)
     }
 
-    /// The error reported to clients for a database error. If it is unclear what is on disk, the store refuses all
+    /// The error reported to clients for a database error. If the state on the disk is unknown, the store refuses all
     /// further writes.
     private func refusal(after error: any Error) -> RecordError {
-        // Readers that are in the way are not a failure, which is not logged.
+        // A busy database is a temporary condition and is not logged.
         let details = StoreProblem.details(of: error)
         if (error as? SQLError)?.cause != .busy, messages.isNew(details) { logger.error("Writing failed: \(details)") }
         guard let error = error as? SQLError else {
             return RecordError(.internalError, "The save failed: \(StoreProblem.words(for: error))")
         }
-        // The error occurs before anything is written.
+        // The error occurred before anything was written.
         if let shortage = StoreProblem.shortageOfFiles(error) { return shortage }
         switch error.cause {
         case .full: return .diskFull
         case .noTemporaryFolder:
-            // The error occurs before anything is written, so the state on disk is certain.
+            // The error occurred before anything was written, so the state on the disk is known.
             return RecordError(
                 .internalError,
                 "There is no writable folder for temporary files; nothing was saved. Make the data folder writable")
@@ -284,8 +284,8 @@ final class CommitWriter: Sendable {
         let refusal = RecordError(
             .internalError,
             "The disk reported an error (\(error.code)); the store is read-only until it is opened again")
-        // The state on disk is unknown, and a later sync may report success without having written the data. So all
-        // waiting writes fail too.
+        // The state on the disk is unknown, and a later sync may report success although data was not written.
+        // Therefore all waiting writes fail too.
         let waiting = queue.withLock { queue in
             queue.failure = queue.failure ?? refusal
             defer { queue.waiting = [] }
@@ -299,8 +299,8 @@ final class CommitWriter: Sendable {
         do {
             try connections.tidy()
         } catch {
-            // After an I/O error the file can't be trusted, so further writes are refused. Busy and full are
-            // temporary.
+            // After an I/O error the file can't be trusted, so further writes are refused. A busy database and a full
+            // disk are temporary.
             _ = refusal(after: error)
         }
     }
@@ -333,16 +333,16 @@ protocol PendingWrite: Sendable {
     var isAlone: Bool { get }
     /// True if it reads neither counts nor positions of zones.
     var isBatch: Bool { get }
-    /// Runs the write. An error of the write itself is kept and reported by `succeed()` after the commit.
-    /// - Returns: `false` if the write failed or was refused and its changes must be rolled back.
-    /// - Throws: an error after which the database has rolled back the whole transaction, such as a full disk, or must.
+    /// Runs the write. If `body` throws, the error is kept, and `succeed()` reports it after the commit.
+    /// - Returns: `false` if the write failed or was refused, so that its changes must be rolled back.
+    /// - Throws: an error after which the whole transaction was rolled back or must be, such as a full disk.
     func run(_ db: SQLConnection, _ state: inout CommitWriter.State) throws -> Bool
     func succeed()
     func fail(_ error: any Error)
 }
 
 extension PendingWrite {
-    /// Runs the write as one of several in a transaction. The others continue if it fails.
+    /// Runs the write as one of several in a transaction. If it fails, the others continue.
     func runInSavepoint(_ db: SQLConnection, _ state: inout CommitWriter.State) throws {
         do {
             try db.attempt {
@@ -352,7 +352,7 @@ extension PendingWrite {
     }
 }
 
-/// Makes the savepoint roll back.
+/// Thrown to roll back the savepoint.
 private struct WorkFailed: Error {}
 
 final class Write<Value: Sendable>: PendingWrite {

@@ -53,7 +53,7 @@ struct JournalReader {
     private let catalog: SchemaCatalog
     private let limits: JournalLimits
     private let oldest: Timestamp
-    /// The row of the record or its deletion.
+    /// The row of the record, or of its deletion.
     let record: StoredRecord
     private let present: RecordJournalEntry
 
@@ -98,7 +98,7 @@ struct JournalReader {
     /// The state after the change at `position`.
     func entry(at position: Int64) throws -> RecordJournalEntry? {
         var found: RecordJournalEntry?
-        // Later changes are skipped without reading them.
+        // Later changes are skipped without being read.
         try each(before: position.addingSaturated(1)) { entry in
             if entry.position == position { found = entry }
             return .stop
@@ -135,7 +135,7 @@ struct JournalReader {
 
 /// Writes to `journal`, which keeps the earlier states of records, and removes expired ones.
 enum JournalRows {
-    /// The amount a removal deleted.
+    /// What a removal deleted: rows and bytes.
     struct Removed {
         var rows = 0
         var bytes: Int64 = 0
@@ -146,7 +146,8 @@ enum JournalRows {
     private static let size = "coalesce(length(fields), 0) + \(overhead)"
     /// Maximum number of rows removed in one background step.
     private static let rowsInStep = 2000
-    /// Bytes after which a background step ends. All saves wait for the step, and freeing a row reads all its pages.
+    /// Number of bytes after which a background step ends. All saves wait for the step, and deleting a row reads all
+    /// its pages.
     private static let bytesInStep: Int64 = 8 << 20
 
     /// Size of the row's state in the journal, in bytes.
@@ -154,10 +155,10 @@ enum JournalRows {
         Int64((row.isDeleted ? 0 : row.record.fields.bytes.count) + overhead)
     }
 
-    // MARK: Keeping
+    // MARK: Adding
 
-    /// Copies the current state of a record before it is replaced.
-    /// - Parameter position: position of the replacing change.
+    /// Copies the current state of a record to the journal before it is replaced.
+    /// - Parameter position: position of the change that replaces the state.
     static func keep(_ row: StoredRow, replacedAt position: Int64, now: Timestamp, _ db: SQLConnection) throws {
         try db.run(
             """
@@ -167,10 +168,10 @@ enum JournalRows {
     }
 
     /// Removes the versions of a record beyond `limit`. Finding them takes one lookup for each kept version, so this
-    /// runs only once every few changes. Reads enforce the limit too.
+    /// happens only once every few changes. Reads enforce the limit too.
     /// - Parameters:
-    /// - version: number of the change just made.
-    /// - position: position of that change.
+    ///   - version: number of the latest change.
+    ///   - position: position of the latest change.
     static func trim(after version: Int64, at position: Int64, keeping limit: Int, _ db: SQLConnection) throws
         -> Removed
     {
@@ -183,7 +184,7 @@ enum JournalRows {
         return try removeChain(before: position, db)
     }
 
-    // MARK: The chain
+    // MARK: Earlier states of one record
 
     /// The position of the record's previous change; `nil` if it is not kept.
     static func position(before position: Int64, _ db: SQLConnection) throws -> Int64? {
@@ -205,8 +206,8 @@ enum JournalRows {
         return removed
     }
 
-    /// Removes the earlier states of records that are about to be removed, record by record, until the row or byte
-    /// limit is reached.
+    /// Removes the earlier states of records that are about to be removed, record by record, until the limit of rows
+    /// or bytes is reached.
     /// - Returns: the row id of the last record processed; `nil` if there was none.
     static func removeChains(
         of ids: [Int64], in zone: Int64, rows limit: Int, _ state: inout CommitWriter.State, _ db: SQLConnection

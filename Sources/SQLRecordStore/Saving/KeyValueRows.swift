@@ -4,10 +4,10 @@ internal import Records
 
 /// Rows of `keyValues`.
 enum KeyValueRows {
-    /// False for an old file that can only be read.
+    /// True if the table exists. It is missing in a file of an earlier version that can only be read.
     private static func areKept(_ db: SQLConnection) throws -> Bool { try db.driver.hasTable("keyValues") }
 
-    /// The last position that the stores of all users have; 0 if there is none.
+    /// The highest position in the stores of all users; 0 if there is none.
     static func lastPosition(_ db: SQLConnection) throws -> Int64 {
         guard try areKept(db) else { return 0 }
         return max(
@@ -42,7 +42,7 @@ enum KeyValueRows {
         return KeyValueRules.feed(of: user, latest: latest, floor: floor ?? 0)
     }
 
-    /// A user's keys that changed after a position, in this order.
+    /// A user's keys that changed after a position, ordered by position.
     static func changes(of user: Int64, after position: Int64, withRemoved: Bool, _ db: SQLConnection) throws
         -> [KeyValueChange]
     {
@@ -72,7 +72,7 @@ enum KeyValueRows {
         }
     }
 
-    /// Stores operations that were admitted.
+    /// Stores operations that ``RecordStore/KeyValueModifier`` has admitted.
     static func write(
         _ operations: [KeyValueOperation], of user: Int64, _ state: inout CommitWriter.State, now: Timestamp,
         _ db: SQLConnection
@@ -104,7 +104,7 @@ enum KeyValueRows {
     }
 
     /// Empties the stores of all users.
-    /// - Parameter position: of the change. Earlier tokens expire.
+    /// - Parameter position: the position of this change. Earlier tokens expire.
     static func removeAll(at position: Int64, _ db: SQLConnection) throws {
         try db.run(
             "UPDATE users SET keyValueFloor = ? WHERE keyValueFloor > 0 OR number IN (SELECT owner FROM keyValues)",

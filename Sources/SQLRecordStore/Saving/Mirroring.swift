@@ -46,13 +46,13 @@ extension SQLDatabase {
     }
 }
 
-/// News from the origin inside the writer's transaction.
+/// Stores changes from a mirror's origin inside the writer's transaction.
 final class SQLiteMirrorTransaction: SQLTransaction, MirrorTransaction {
     override var takesEdits: Bool { false }
 
     func makeMirror(_ zone: Int64) throws -> Bool {
         if mirrors.contains(zone) { return true }
-        // The records of users are made by the store itself.
+        // User records are created by the store itself and are not counted.
         let users = try kept.state.catalog.typeNumber(of: Schema.usersType)
         let isUsed = try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM records WHERE zone = ? AND state & 1 = 0 AND type <> ?)",
@@ -92,7 +92,7 @@ final class SQLiteMirrorTransaction: SQLTransaction, MirrorTransaction {
 
 // MARK: - Rows
 
-/// Rows of `unsentEdits`, `mirrorMarks` and `sightings`, which only mirrors of other containers have.
+/// Rows of the tables `unsentEdits`, `mirrorMarks` and `sightings`, which only mirrors of other containers use.
 enum MirrorRows {
     // MARK: Edits
 
@@ -105,7 +105,7 @@ enum MirrorRows {
 
         static let columns = "since, base, sent, theirs"
 
-        /// - Parameter first: the first of the columns in the statement.
+        /// - Parameter first: index of the edit's first column in the statement.
         init(_ row: SQLRows, from first: Int, of recordID: RecordID) throws {
             since = try row.value(first, in: "unsentEdits")
             func version(_ column: Int) throws -> OriginVersion? {
@@ -129,14 +129,14 @@ enum MirrorRows {
         }
     }
 
-    /// Notes the first edit of a record.
-    /// - Parameter before: the row that the edit replaces.
+    /// Adds a row for the first edit of a record.
+    /// - Parameter before: the row of the record before the edit.
     static func begin(
         _ name: Name, replacing before: StoredRow?, isDeletion: Bool, at position: Int64, in zone: Int64,
         _ db: SQLConnection
     ) throws {
         if isDeletion {
-            // The origin never heard of a record that was created here and is deleted again.
+            // The origin needs no deletion of a record that was created and deleted here.
             try db.run(
                 "DELETE FROM unsentEdits WHERE zone = ? AND name = ? AND base IS NULL AND sent IS NULL AND theirs IS NULL",
                 [zone, name.string])
@@ -160,7 +160,7 @@ enum MirrorRows {
             ])
     }
 
-    /// The edits in some zones, in the order of their first changes.
+    /// The edits in certain zones, in the order of their first changes.
     static func edits(in zones: [ZoneRow], since: Int64, limit: Int, _ catalog: SchemaCatalog, _ db: SQLConnection)
         throws -> [UnsentEdit]
     {
@@ -202,7 +202,7 @@ enum MirrorRows {
             [owner, name.string, value])
     }
 
-    // MARK: Sightings
+    // MARK: Names in the origin
 
     static func sight(_ names: [Name], in zone: Int64, _ db: SQLConnection) throws {
         for name in names {
@@ -214,7 +214,7 @@ enum MirrorRows {
         try db.run("DELETE FROM sightings WHERE zone = ?", [zone])
     }
 
-    /// - Parameter type: number of the type; `nil` for all.
+    /// - Parameter type: number of the record type; `nil` for all types.
     static func unsighted(in zone: Int64, type: Int64?, after: Name?, limit: Int, _ db: SQLConnection) throws -> [Name]
     {
         try String.fetchAll(
@@ -227,13 +227,13 @@ enum MirrorRows {
         ).map { Name($0) }
     }
 
-    /// Removes the rows of a zone that ended.
+    /// Removes the rows of a deleted zone.
     static func removeAll(of zone: Int64, _ db: SQLConnection) throws {
         for table in ["unsentEdits", "sightings"] { try db.run("DELETE FROM \(table) WHERE zone = ?", [zone]) }
     }
 }
 
-/// A version as text: the members of a record, or an empty object for a deletion.
+/// A version as JSON text: the members of a record, or an empty object for a deletion.
 extension OriginVersion {
     fileprivate var stored: Data {
         var writer = JSONWriter(capacity: 256)

@@ -2,34 +2,34 @@ internal import Foundation
 internal import RecordStore
 internal import Records
 
-/// Record changes of one request inside the writer's transaction. Base class for batches and background cascades.
+/// Record changes of one request inside the writer's transaction. The base class for batches and background cascades.
 class RecordChanges: CascadeTransaction {
     final let db: SQLConnection
     final let now: Timestamp
-    /// The id of the request, as stored in the tables.
+    /// The id of the request in the form stored in tables.
     final let request: SQLValue
     final let words: TransactionWords
-    /// State that `attempt` restores together with the tables.
+    /// State that `attempt` restores when it rolls back the tables.
     final var kept: Kept
     /// The row last looked up. An operation looks up its record before changing it, so the row is kept until the next
     /// change.
     final var lookup: (zone: Int64, name: Name, row: StoredRow?)?
-    /// Rows of the request's other records.
+    /// Rows of the request's other records, which are read ahead.
     final var ahead: RowPrefetch?
     final var zoneIDs: [Int64: ZoneID] = [:]
-    /// The zones among them that mirror those of another container.
+    /// Numbers of the request's zones that mirror zones of another container.
     final var mirrors: Set<Int64> = []
-    /// The zones among them that are views of guests.
+    /// Numbers of the request's zones that are guests' views.
     final var views: Set<Int64> = []
-    /// True if a view ended, whose rows are left to the sweep.
+    /// True if a view ended. The sweep removes its rows.
     final var hasEndedView = false
-    /// True if changes of mirrors are edits, which the other container does not have.
+    /// True if changes in mirrors count as edits, which must be sent to the origin.
     var takesEdits: Bool { true }
 
     struct Kept {
         var state: CommitWriter.State
         var tally = ChangeTally()
-        /// Not written yet.
+        /// Words to be written at the end.
         var newWords = AddedWords()
         /// Number of states added to the journal.
         var journalled = 0
@@ -37,8 +37,8 @@ class RecordChanges: CascadeTransaction {
         var grownTypes: [Name: RecordType?] = [:]
     }
 
-    /// Estimated log bytes of a change besides its fields: four pages, for the record, its name and an index entry
-    /// before and after.
+    /// Estimated number of log bytes of a change without its fields: four pages, for the record, its name, and an
+    /// index entry before and after.
     static let logPerSave = 4 * 4096
 
     init(
@@ -52,8 +52,7 @@ class RecordChanges: CascadeTransaction {
         kept = Kept(state: state)
     }
 
-    /// Writes the collected words. Counts and zone positions are left to the commit, which writes those of all its
-    /// batches.
+    /// Writes the collected words. The commit writes counts and zone positions, for all its batches together.
     /// - Returns: the state for the next write.
     func finish() throws -> CommitWriter.State {
         try kept.newWords.write(db)
@@ -204,11 +203,11 @@ class RecordChanges: CascadeTransaction {
             position: position, validated: entries.links.filter { $0.action == .validate }.map(\.target).sorted())
     }
 
-    /// Notes a change of a mirror that the origin does not have.
+    /// Records an edit: a change in a mirror that the origin does not have.
     final func noteEdit(
         of record: StoredRecord, replacing before: StoredRow?, isDeletion: Bool, at position: Int64, in zone: Int64
     ) throws {
-        // Records of users come into being without a client.
+        // User records are created by the server, not by clients.
         guard takesEdits, mirrors.contains(zone), record.recordType != Schema.usersType else { return }
         try MirrorRows.begin(
             record.recordID.recordName, replacing: before, isDeletion: isDeletion, at: position, in: zone, db)
@@ -233,7 +232,7 @@ class RecordChanges: CascadeTransaction {
         if removed.bytes > 0 { kept.tally.journal(-removed.bytes, in: zone) }
     }
 
-    /// The files of a record. The copies in views have none of their own.
+    /// The files to which a record refers. Copies in views count as having no files.
     private func files(of fields: some Sequence<Field>, in zone: Int64) -> (uses: Set<AssetRows.Use>, bytes: Int64) {
         views.contains(zone) ? ([], 0) : AssetRows.measured(fields)
     }

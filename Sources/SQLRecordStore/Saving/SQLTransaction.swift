@@ -17,7 +17,7 @@ class SQLTransaction: RecordChanges, RecordTransaction {
         super.init(db, state: state, now: now, request: RequestMark.value(of: requestID), words: words)
     }
 
-    /// Writes the schema changes of the batch, and leaves its counts to the commit.
+    /// Writes the schema changes of the batch. The commit writes the counts.
     /// - Returns: the state for the next write.
     override func finish() throws -> CommitWriter.State {
         _ = try super.finish()
@@ -34,7 +34,7 @@ class SQLTransaction: RecordChanges, RecordTransaction {
 
     var schema: Schema { kept.state.catalog.schema }
 
-    /// Needs no savepoint: the write is undone as a whole.
+    /// Uses no savepoint, because a failed write is rolled back as a whole.
     func attemptAll<Value>(_ body: () throws -> Value) throws -> Value {
         let before = kept
         do {
@@ -63,14 +63,14 @@ class SQLTransaction: RecordChanges, RecordTransaction {
         return opened
     }
 
-    /// Names of records that the request will ask for, in this order.
+    /// Names of the records that the request will look up, in this order.
     var names: [Name] = []
-    /// Zones of this request by the zone IDs it used. Usually there is only one.
+    /// Zones of this request by the zone IDs used in it. Usually there is only one.
     private var zones: [ZoneID: TransactionZone] = [:]
 
     func grow(_ type: RecordType) throws {
         if kept.grownTypes[type.name] == nil { kept.grownTypes[type.name] = .some(schema.types[type.name]) }
-        // Records of the type are counted, to decide how its indexes are built, and may be indexed at once.
+        // The store counts the records of the type, to decide how to build its indexes, and may index them at once.
         try kept.state.tally.flush(db)
         try kept.newWords.write(db)
         try kept.state.catalog.grow(type, in: db)

@@ -14,7 +14,7 @@ final class WriterThreads: Sendable {
     private struct State {
         /// Writers with work, the longest waiting first.
         var waiting: [CommitWriter] = []
-        /// Number of threads, and how many of them wait for a signal that was not sent yet.
+        /// Number of threads, and of those that wait for a signal that has not been sent yet.
         var count = 0
         var idle = 0
     }

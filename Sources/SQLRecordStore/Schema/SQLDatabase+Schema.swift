@@ -24,7 +24,8 @@ extension SQLDatabase {
         }
     }
 
-    /// - Parameter edits: builds of indexes named here are awaited even if the indexes were declared earlier.
+    /// - Parameter edits: the edits of the change. If they name indexes that were declared earlier and are being
+    ///   built, these builds are awaited too.
     private func changing(
         by edits: [SchemaEdit] = [], because reason: SchemaHistoryEntry.Reason, _ waitsForIndexes: Bool,
         _ change: @escaping @Sendable (Schema) throws -> SchemaChange

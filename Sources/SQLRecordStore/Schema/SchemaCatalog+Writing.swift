@@ -5,7 +5,7 @@ extension SchemaCatalog {
     /// Writes the differences between a schema and this catalog, and adopts the schema. Indexes on few records are
     /// built or removed at once; for others background work is started.
     ///
-    /// Records and values of removed types and fields must be removed before, with ``forget(type:_:)`` and
+    /// Records and values of removed types and fields must be removed first, with ``forget(type:_:)`` and
     /// ``forget(fields:of:_:)``.
     /// - Returns: the index work that must finish before all added indexes are complete.
     mutating func store(_ new: Schema, in db: SQLConnection) throws -> Set<Int64> {
@@ -82,7 +82,7 @@ extension SchemaCatalog {
 
     private mutating func typeNumber(_ type: RecordType, in db: SQLConnection) throws -> Int64 {
         if let number = typeNumbers[type.name] { return number }
-        // A removed type gets its old number again, which its deletions refer to.
+        // A type that was removed and created again gets its old number, because its deletions refer to it.
         let entered = try Int64.fetchOne(
             db,
             sql: """
@@ -92,7 +92,7 @@ extension SchemaCatalog {
         guard let number = entered else { throw DamagedRow(in: "types", "takes no type") }
         typeNumbers[type.name] = number
         typeNames[number] = type.name
-        // Every type has this entry regardless of its indexes. It lists the type's records.
+        // Every type has this entry, whatever its indexes. It lists the type's records.
         try store(
             FieldDefinition(type: .reference), of: SystemField.recordID.schemaName, in: type.name, number: number, db)
         return number
@@ -130,7 +130,7 @@ extension SchemaCatalog {
         let records: IndexWork.RecordCounts
         var dropped: [(target: IndexTarget, indexes: Indexes)] = []
         var added: [(target: IndexTarget, indexes: Indexes, isNew: Bool)] = []
-        /// Targets that already serve another index. Work in progress on them is awaited.
+        /// Targets that already serve another index. Running work on them is awaited.
         var joined: [IndexTarget] = []
 
         /// - Parameter isNew: `true` if the field did not exist before, so no record has a value in it.
@@ -177,7 +177,7 @@ extension SchemaCatalog {
         return Set(works.filter { $0.type == changes.type.name && targets.contains($0.target) }.map(\.id))
     }
 
-    /// Number of the field whose entries list a type's records.
+    /// Number of the field whose entries list the records of a type.
     func members(of type: Name) throws -> Int64 {
         guard let number = fieldNumber(.system(.recordID), of: type) else {
             throw DamagedRow(in: "fields", "lacks the list of the records of '\(type)'")

@@ -8,7 +8,7 @@ struct SchemaEditor {
     var state: CommitWriter.State
     /// Caller and time of the change.
     let signature: Signature
-    /// The words of texts that go.
+    /// The words of texts that are removed.
     let words: TransactionWords
 
     init(
@@ -33,7 +33,7 @@ struct SchemaEditor {
             try state.catalog.forget(type: type, db)
         }
         for (type, fields) in change.removedFields.sorted(by: { $0.key < $1.key }) {
-            // The rows of their indexes go by number: no text has to be cut into words for them.
+            // The rows of these indexes are removed by the index number, so texts need not be tokenized.
             if let position = reached[type] {
                 if position < state.position {
                     try removeValues(
@@ -56,7 +56,7 @@ struct SchemaEditor {
     mutating func reset(to schema: Schema) throws {
         let change = SchemaChange(from: state.catalog.schema, to: schema)
         for zone in try Self.livingZones(db) {
-            // The default zone has no change feed that could report its deletion.
+            // The default zone has no feed that could report its deletion, so its position remains.
             let position = try zone.zoneID.isDefault ? zone.position : nextPosition()
             try ZoneWrites.end(zone, as: .purged, position: position, now: signature.timestamp, db)
         }
@@ -87,19 +87,19 @@ struct SchemaEditor {
 
 // MARK: - Removal
 
-/// Removes records and values with a part of the schema: all at once, or in portions of which each leaves the store
-/// consistent.
+/// Removes records and values together with a part of the schema: all at once, or in portions, each of which leaves
+/// the store consistent.
 extension SchemaEditor {
     private static let recordsInRead = 256
-    /// Bytes of fields after which a read of records ends.
+    /// Number of bytes of fields after which a read of records ends.
     private static let bytesInRead = 1 << 20
-    /// Bytes of log that a change of one record takes, about.
+    /// Approximate number of log bytes for a change of one record.
     private static let logPerRecord = 4 * 4096
 
     // MARK: Records of a type
 
-    /// Turns all records of a type into deletions, in the order of zones and names. Their referrers stay. The index
-    /// rows stay too: they go with the type, by their numbers.
+    /// Deletes all records of a type, in the order of zones and names. Records that refer to them remain. The index
+    /// rows remain too: they are removed with the type, by the index numbers.
     mutating func removeRecords(of type: Name) throws {
         guard state.catalog.typeNumbers[type] != nil else { return }
         for zone in try Self.zones(of: type, state.catalog, db) {
@@ -109,13 +109,13 @@ extension SchemaEditor {
         }
     }
 
-    /// Turns some records of a type in a zone into deletions, by name. Guests do not see them any more, nor the records
-    /// below them.
+    /// Deletes some records of a type in one zone, in the order of their names. They and the records below them
+    /// disappear from guests' views.
     /// - Parameters:
-    ///   - catalog: has the indexes that lose the records' rows.
-    ///   - mayGoOn: asked after each record, also of those below them.
+    ///   - catalog: contains the indexes from which the records' rows are removed.
+    ///   - mayGoOn: called after each record, also after records below it; `false` stops.
     /// - Returns: the last record; `nil` if none is left.
-    /// - Throws: `RecordError` BAD_REQUEST if a share needs one of them.
+    /// - Throws: `RecordError` BAD_REQUEST if a share needs one of the records.
     mutating func removeRecords(
         of type: Name, in zone: ZoneRow, after place: IndexChunk.Place, from catalog: SchemaCatalog,
         while mayGoOn: () -> Bool
@@ -127,7 +127,7 @@ extension SchemaEditor {
         var walks: [HierarchyWalk.Item] = []
         for row in try Self.rows(of: type, after: place, zone.zoneID, state.catalog, db) {
             last = IndexChunk.Place(zone: zone.number, name: row.record.recordID.recordName)
-            // The list of a damaged file may name other rows.
+            // In a damaged file the list of a type's records may name other records.
             if !row.isDeleted, row.record.recordType == type {
                 try remove(row, of: number, in: zone.number, from: catalog, &room, &tally)
                 if row.record.sharing?.hierarchy != nil {
@@ -152,8 +152,8 @@ extension SchemaEditor {
         return value
     }
 
-    /// A record of a type that a share needs, because it holds the share or is its root.
-    /// - Returns: the error for deleting the type; `nil` if there is none.
+    /// Looks for a record of a type that a share needs, because it holds the share or is its root.
+    /// - Returns: the error for deleting the type; `nil` if there is no such record.
     static func refusal(ofRemoving type: Name, _ catalog: SchemaCatalog, _ db: SQLConnection) throws -> RecordError? {
         guard let number = catalog.typeNumbers[type],
             let row = try SQLRow.fetchOne(
@@ -173,7 +173,7 @@ extension SchemaEditor {
         return SchemaRules.needed(RecordID(recordName: Name(name), zoneID: found.zoneID), of: type, by: Name(share))
     }
 
-    /// - Parameter room: bytes that the journal may still take.
+    /// - Parameter room: number of bytes that may still be added to the journal.
     private mutating func remove(
         _ row: StoredRow, of type: Int64, in zone: Int64, from catalog: SchemaCatalog, _ room: inout Int64,
         _ tally: inout ChangeTally
@@ -181,13 +181,14 @@ extension SchemaEditor {
         let position = try state.nextPosition()
         let name = row.record.recordID.recordName
         if !state.journalLimits.isOff {
-            // A type may hold more than the journal: what has no room any more would only push out the past of others.
+            // The records of a type may be larger than the journal. States that don't fit are not added, since they
+            // would only replace the states of other records.
             var bytes = JournalRows.bytes(of: row)
             if bytes <= room {
                 try JournalRows.keep(row, replacedAt: position, now: signature.timestamp, db)
                 state.logEstimate += row.record.fields.bytes.count
             } else {
-                // Nothing leads to its earlier states any more.
+                // No row leads to its earlier states any more.
                 bytes = -(try JournalRows.removeChain(before: row.position, db).bytes)
             }
             tally.journal(bytes, in: zone)
@@ -216,11 +217,11 @@ extension SchemaEditor {
 
     // MARK: Values of fields
 
-    /// Takes values out of some records of a type, zone by zone and by name. The records do not change otherwise, and
-    /// no feed reports it.
+    /// Removes the values of fields from some records of a type, in the order of zones and names. The records remain
+    /// otherwise unchanged, and no feed reports the removal.
     /// - Parameters:
-    ///   - catalog: has the indexes that lose the values.
-    ///   - mayGoOn: asked after each record.
+    ///   - catalog: contains the indexes from which the values are removed.
+    ///   - mayGoOn: called after each record; `false` stops.
     /// - Returns: the last record; `nil` if none is left.
     mutating func removeValues(
         of fields: Set<Name>, in type: Name, after place: IndexChunk.Place, from catalog: SchemaCatalog,
@@ -239,8 +240,8 @@ extension SchemaEditor {
         return place
     }
 
-    /// Takes values out of the records whose latest change has one of some positions.
-    /// - Parameter catalog: has the indexes that lose the values.
+    /// Removes the values of fields from the records whose latest change has one of certain positions.
+    /// - Parameter catalog: contains the indexes from which the values are removed.
     mutating func removeValues(
         of fields: Set<Name>, in type: Name, savedAt positions: ClosedRange<Int64>, from catalog: SchemaCatalog
     ) throws {
@@ -278,7 +279,7 @@ extension SchemaEditor {
         _ row: StoredRow, of fields: Set<Name>, in type: Name, zone: Int64, isView: Bool, from catalog: SchemaCatalog,
         _ tally: inout ChangeTally
     ) throws {
-        // The list of a damaged file may name other rows.
+        // In a damaged file the list of a type's records may name other records.
         if row.isDeleted || row.record.recordType != type { return }
         let before = try row.record.fields.byName()
         let after = before.filter { !fields.contains($0.key) }
@@ -290,7 +291,7 @@ extension SchemaEditor {
         let (old, new) = try IndexEntries.difference(
             from: (row.record, before), to: (record, after), catalog: catalog, words: words)
         try write(new, replacing: old, of: name, in: zone)
-        // The copies in views have no files of their own.
+        // Copies in views have no files of their own.
         let (filesBefore, files) = (
             AssetRows.measured(isView ? [] : Array(before.values)),
             AssetRows.measured(isView ? [] : Array(after.values))
@@ -306,7 +307,7 @@ extension SchemaEditor {
 
     // MARK: Reading
 
-    /// The living zones with records of a type, without views, by owner and name.
+    /// The existing zones with records of a type, without views, ordered by owner and name.
     static func zones(of type: Name, _ catalog: SchemaCatalog, _ db: SQLConnection) throws -> [ZoneRow] {
         guard catalog.typeNumbers[type] != nil else { return [] }
         let members = try catalog.members(of: type)
@@ -322,20 +323,20 @@ extension SchemaEditor {
             ["[\(numbers.map(String.init).joined(separator: ","))]"])
     }
 
-    /// The next records of a type after a place, in one zone; `nil` if there are none.
-    /// - Returns: the records, and the place that they follow in their zone.
+    /// The next records of a type after a place, all in one zone; `nil` if there are none.
+    /// - Returns: the records, and the place after which they come in their zone.
     static func rows(
         of type: Name, after place: IndexChunk.Place, _ catalog: SchemaCatalog, _ db: SQLConnection
     ) throws -> (place: IndexChunk.Place, rows: [StoredRow])? {
         guard let zone = try IndexChunk.zone(after: place, members: catalog.members(of: type), db) else { return nil }
         let start = zone.number == place.zone ? place : IndexChunk.Place(zone: zone.number)
         let rows = try rows(of: type, after: start, .default, catalog, db)
-        // Without rows nobody would get past this place.
+        // Without an error, callers would try the same place forever.
         if rows.isEmpty { throw DamagedRow(in: "entries", "lists records of '\(type)' that are not there") }
         return (start, rows)
     }
 
-    /// The next records of a type in the zone of a place, by name.
+    /// The next records of a type after a place in the place's zone, in the order of their names.
     static func rows(
         of type: Name, after place: IndexChunk.Place, _ zoneID: ZoneID, _ catalog: SchemaCatalog, _ db: SQLConnection
     ) throws -> [StoredRow] {

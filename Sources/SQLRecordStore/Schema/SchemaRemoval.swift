@@ -1,11 +1,11 @@
 internal import RecordStore
 internal import Records
 
-/// Removes the records and values of types with many records before the schema changes, in steps beside the saves. The
-/// change itself then finds no more than was saved meanwhile. Until the change, the types and fields are in the schema:
-/// a removal that stops halfway has deleted some records or values, and nothing else.
+/// Removes the records and values of types with many records before the schema changes, in steps between other saves.
+/// The schema change itself then has to remove only what was saved meanwhile. The types and fields stay in the schema
+/// until the change. So if a removal stops halfway, some records or values are deleted, and nothing else.
 struct SchemaRemoval {
-    /// Positions that are looked at together for saves of the meantime.
+    /// Number of positions that are examined together for records saved meanwhile.
     private static let positionsInRange: Int64 = 512
 
     let store: SQLStore
@@ -13,8 +13,10 @@ struct SchemaRemoval {
     let limits: IndexLimits
     let clock: @Sendable () -> Timestamp
 
-    /// - Returns: by type, the position up to which saves have lost the values of the removed fields.
-    /// - Throws: `RecordError` BAD_REQUEST if a share needs a record of a removed type. Then nothing is removed.
+    /// Runs the removal.
+    /// - Returns: by type, the position up to which saved records have lost the values of the removed fields.
+    /// - Throws: `RecordError` BAD_REQUEST if a share needs a record of a removed type. In this case nothing is
+    ///   removed.
     func run(_ change: SchemaChange) async throws -> [Name: Int64] {
         for type in change.removedTypes.sorted() {
             if let refusal = try await store.read({ db, catalog in
@@ -38,13 +40,14 @@ struct SchemaRemoval {
         }
     }
 
-    /// Goes through each zone once. The change itself removes what is saved behind that.
+    /// Deletes the records of a type in each zone once. The schema change itself deletes records that are saved in
+    /// zones already done.
     private func removeRecords(of type: Name) async throws {
         for zone in try await store.readAtLength(
             for: .scan, { db, catalog in try SchemaEditor.zones(of: type, catalog, db) })
         {
             try await inSteps(of: type, after: IndexChunk.Place(zone: zone.number)) { editor, place, mayGoOn in
-                // It may have ended meanwhile.
+                // The zone may have been deleted meanwhile.
                 guard try IndexChunk.position(of: zone.number, editor.db) != nil else { return nil }
                 return try editor.removeRecords(
                     of: type, in: zone, after: place, from: editor.state.catalog, while: mayGoOn)
@@ -52,13 +55,13 @@ struct SchemaRemoval {
         }
     }
 
-    /// - Returns: the position up to which saves have lost the values.
+    /// - Returns: the position up to which saved records have lost the values.
     private func removeValues(of fields: Set<Name>, in type: Name) async throws -> Int64 {
         let start = try await store.write { _, state in state.position }
         try await inSteps(of: type, after: IndexChunk.Place()) { editor, place, mayGoOn in
             try editor.removeValues(of: fields, in: type, after: place, from: editor.state.catalog, while: mayGoOn)
         }
-        // Then the saves of the meantime. The change itself looks at the last of them.
+        // Then the records saved meanwhile are processed. The schema change itself processes the last of them.
         return try await inSteps(from: start) { editor, reached, mayGoOn in
             guard editor.state.catalog.typeNumbers[type] != nil else { return nil }
             var reached = reached
@@ -74,7 +77,7 @@ struct SchemaRemoval {
 
     // MARK: Steps
 
-    /// Goes from record to record of a type. The words of long texts are found before each step.
+    /// Runs steps from record to record of a type. The words of long texts are determined before each step.
     private func inSteps(
         of type: Name, after place: IndexChunk.Place,
         _ body: @escaping @Sendable (inout SchemaEditor, IndexChunk.Place, () -> Bool) throws -> IndexChunk.Place?
@@ -85,8 +88,8 @@ struct SchemaRemoval {
         }
     }
 
-    /// Takes steps until one answers that nothing is left. Each is a save among the others.
-    /// - Returns: where the last step began.
+    /// Runs steps until one returns that nothing is left. Each step is a save like any other.
+    /// - Returns: the place at which the last step began.
     @discardableResult
     private func inSteps<Place: Sendable>(
         from start: Place, words: (Place) async throws -> PreparedWords = { _ in .none },

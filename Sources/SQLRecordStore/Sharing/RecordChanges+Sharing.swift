@@ -1,8 +1,8 @@
 internal import RecordStore
 internal import Records
 
-// Shares and the views of guests. The view of a user on a zone is the zone whose owner is the negative number of that
-// zone, and whose name is the user's number.
+// Shares, and the views of guests. A user's view of a zone is itself a row of `zones`: its owner is the negative
+// number of the zone, and its name is the user's number.
 
 extension RecordChanges {
     func hierarchy(_ number: Int64) throws -> Hierarchy? {
@@ -109,7 +109,7 @@ extension RecordChanges {
         return view
     }
 
-    /// Shows a zone or a view in the shared database of a user.
+    /// Adds a zone or a view to the shared database of a user.
     final func enter(_ user: Int64, _ permission: String, to zone: Int64) throws {
         try db.run(
             """
@@ -175,9 +175,10 @@ extension RecordChanges {
 
 // MARK: - Walks
 
-/// Rows of `hierarchyWalks`: trees whose records are still to follow the top into another hierarchy or view.
+/// Rows of the table `hierarchyWalks`: trees of records that still have to be moved to the hierarchy, or shown in or
+/// hidden from a view, like the record at their top.
 enum HierarchyWalkRows {
-    /// Number of rows that one step takes up.
+    /// Number of rows that one step processes.
     private static let rowsInStep = 100
 
     static func count(_ db: SQLConnection) throws -> Int {
@@ -206,8 +207,8 @@ enum HierarchyWalkRows {
         }
     }
 
-    /// Takes the last rows out of the table.
-    /// - Returns: `nil` if there is none.
+    /// Removes the last rows from the table.
+    /// - Returns: a walk with these rows; `nil` if there are none.
     static func take(_ db: SQLConnection) throws -> HierarchyWalk? {
         let rows = try SQLRow.fetchAll(
             db,

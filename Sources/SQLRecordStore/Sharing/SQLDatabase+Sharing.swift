@@ -15,7 +15,7 @@ extension SQLDatabase {
         try await following(shortGUIDs, by: LookupInfo()) { try $0.share(linkedBy: $1) }
     }
 
-    /// Deletes zones from a shared database, which ends the caller's part in their shares.
+    /// Deletes zones from a shared database, which ends the caller's participation in their shares.
     func leaveZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
         let now = store.clock()
         let results = try await write(isBatch: true) { [store] db, state, view in
@@ -40,7 +40,7 @@ extension SQLDatabase {
         return results
     }
 
-    /// Runs in the writer, because both read what a save may be changing.
+    /// Runs in the writer, because resolving and accepting read data that a concurrent save may change.
     private func following(
         _ shortGUIDs: [String], by addresses: LookupInfo,
         _ body: @escaping @Sendable (ShareAcceptance, String) throws -> ResolvedShare
@@ -108,7 +108,7 @@ extension SQLDatabase {
         }
     }
 
-    /// Maximum number of rows examined for a tree. Deletions count.
+    /// Maximum number of rows examined for a tree, including deletions.
     private static let treeScanLimit = 200_000
 
     func tree(of zoneID: ZoneID, limit: Int) async throws -> ZoneTree {

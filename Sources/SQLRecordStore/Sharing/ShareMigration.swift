@@ -2,16 +2,18 @@ internal import Foundation
 internal import RecordStore
 internal import Records
 
-/// Brings the shares of earlier versions up to date when a file is opened.
+/// Updates the shares of earlier versions when a file is opened.
 ///
-/// Zones that were shared as a whole before shares were records get the record `cloudkit.zoneshare`, which their users
-/// have accepted. This happens once for each file. And users whose entries give no right were guests: they get the
-/// right of everybody with the link, or are dismissed.
+/// Earlier versions shared whole zones without a record for the share. These zones get the record
+/// `cloudkit.zoneshare`, and their users count as having accepted it. This happens once for each file.
+///
+/// Earlier versions also admitted participants whose entry gives no right. They get the right of everybody with the
+/// link; if there is none, they are removed.
 enum ShareMigration {
-    /// The name of the fact that a file has no such zones.
+    /// The name of the fact that records that a file contains no such zones.
     static let fact = "zoneShares"
 
-    /// Zones of mirrors have no shares of their own.
+    /// The query for these zones. Zones of mirrors are excluded, because they have no shares of their own.
     private static let all = """
         SELECT s.zone, o.name AS owner, u.name AS user, s.permission FROM shares s
         JOIN zones z ON z.number = s.zone JOIN users o ON o.number = z.owner JOIN users u ON u.number = s.user
@@ -27,13 +29,13 @@ enum ShareMigration {
     private static let guestsWithoutRight =
         "FROM hierarchyGuests g JOIN hierarchies h ON h.number = g.hierarchy WHERE g.permission = 'NONE' AND h.live = 1"
 
-    /// True if a file may have such zones, or has such guests.
+    /// True if a file may contain such zones, or contains such guests.
     static func isDue(_ db: SQLConnection) throws -> Bool {
         let sql = "SELECT NOT EXISTS (SELECT 1 FROM facts WHERE name = ?) OR EXISTS (SELECT 1 \(guestsWithoutRight))"
         return try Bool.fetchOne(db, sql: sql, [fact]) ?? false
     }
 
-    /// Runs in one transaction, so that a file has all of it or nothing.
+    /// Runs in one transaction, so that a file is updated completely or not at all.
     static func bringUpToDate(_ db: SQLConnection, journal: JournalLimits?, at now: Timestamp) throws {
         let isFirst = try FactRows.value(fact, db) == nil
         if isFirst { try FactRows.set(fact, to: .integer(1), db) }
@@ -42,7 +44,7 @@ enum ShareMigration {
             db, sql: "SELECT g.user, g.hierarchy \(guestsWithoutRight) ORDER BY g.hierarchy, g.user")
         if zones.isEmpty, guests.isEmpty { return }
         let facts = try StoreFacts(db, journal: journal)
-        // The new positions are those of an epoch of their own: nobody has tokens of it yet.
+        // The new positions belong to an epoch of their own, for which no tokens exist yet.
         try StoreOpening.begin(Epoch(number: .random(in: 1...UInt32.max), after: facts.position), db)
         let state = CommitWriter.State(
             position: facts.position, catalog: facts.catalog, journalLimits: facts.journal,
@@ -74,7 +76,7 @@ enum ShareMigration {
         return zones
     }
 
-    /// Gives a guest the right that the share gives. Without one, the guest sees nothing of it any more.
+    /// Gives a guest the right according to the share. A guest without a right is removed.
     private static func correct(_ user: Int64, of number: Int64, _ changes: RecordChanges) throws {
         guard let hierarchy = try changes.hierarchy(number),
             let name = try String.fetchOne(changes.db, sql: "SELECT name FROM users WHERE number = ?", [user]).map({
@@ -97,7 +99,8 @@ enum ShareMigration {
     private static func share(_ zone: Int64, as former: Former, _ changes: RecordChanges) throws {
         let signature = signature(of: former.owner, changes)
         let existing = try changes.record(named: Share.zoneWideName, in: zone)
-        // An import may have taken the name for something else. Then the guests keep the zone, as long as it exists.
+        // An import may have used the name for another record. Then the guests keep their access while the zone
+        // exists.
         if let existing, existing.recordType != Share.recordType { return }
         try declareType(by: signature, changes)
         let share = Share.accepted(by: former.guests, ofZoneOf: former.owner, at: changes.now)

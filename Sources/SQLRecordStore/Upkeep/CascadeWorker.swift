@@ -5,28 +5,28 @@ internal import Synchronization
 
 /// Limits for each part of a cascade.
 struct CascadeLimits: Sendable {
-    /// Maximum number of records deleted in the transaction of the request, and of those moved between hierarchies.
+    /// Maximum number of records deleted in the transaction of the request, and of records moved between hierarchies
+    /// in it.
     var recordsInRequest = BatchModifier.cascadeLimit
     /// Maximum work units in one background step. Records that are examined but can't be deleted count too.
     var recordsInStep = 4096
-    /// Maximum time of one step on the writer; `nil` for that of ``WorkPace``.
+    /// Maximum time of one step on the writer; `nil` for the time determined by ``WorkPace``.
     var step: Duration?
     /// Test hook, awaited before each step.
     var beforeStep: (@Sendable () async -> Void)?
 }
 
-/// State of a store's background cascades and walks.
+/// State of a store's background cascades and hierarchy walks.
 struct CascadeState: Sendable {
-    /// Number of rows in `cascades`: targets with referrers left to examine, and records waiting to be deleted; and in
+    /// Number of rows in `cascades` (targets with referrers left to examine, and records waiting to be deleted) and in
     /// `hierarchyWalks`.
     var count = 0
 }
 
-/// Continues cascades in the background that exceeded the limit of the deleting request, and walks down the trees of
-/// shared hierarchies.
+/// Continues cascades that exceeded the limit of the deleting request, and walks down the trees of shared hierarchies.
 ///
 /// Each store has one such task. It works in steps, each of which is a save like any other. Its whole state is in
-/// `cascades` and `hierarchyWalks`, so it resumes after the store is reopened.
+/// `cascades` and `hierarchyWalks`, so it resumes after the store is opened again.
 final class CascadeWorker: Sendable {
     private static let patienceAfterFailure = Duration.seconds(1)
 
@@ -148,7 +148,7 @@ struct WorkPace {
     /// Pauses between two steps.
     mutating func rest() async {
         let now = store.writeCount
-        // If the step was a write, one of them is its own.
+        // If the step was a write, one of the writes counted is its own.
         isBusy = now - saves > 1
         saves = now
         // Closing the store cancels the sleep.
@@ -216,7 +216,7 @@ struct CascadeTable: CascadeQueue {
                 userRecordName: Name(try values("modifiedBy") as String),
                 deviceID: try values("modifiedOn")))
         id = try values("id")
-        // The name of the target is not stored for a waiting record, because nothing needs it any more.
+        // The name of the target is not stored for a waiting record, because it is no longer needed.
         return try values("pass") == Stage.target.rawValue
             ? .target(target) : .record(BlockedDeletion(target.name, by: target))
     }

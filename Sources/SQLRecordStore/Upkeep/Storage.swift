@@ -20,7 +20,7 @@ extension SQLDatabase {
         }
     }
 
-    /// SQL for the amounts of all zones.
+    /// The SQL query for the amounts of all zones.
     private static func amounts(of view: DatabaseView) -> String {
         let zones =
             view.isShared

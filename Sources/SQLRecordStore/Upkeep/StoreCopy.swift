@@ -1,16 +1,16 @@
 internal import RecordStore
 public import Records
 
-/// Copies stores between databases, row by row. Positions, epochs and keys come along, so change tokens and receipts
-/// stay good.
+/// Copies stores between databases, row by row. Positions, epochs and keys are copied too, so change tokens and
+/// receipts stay valid.
 struct StoreCopy {
-    /// Values that one statement inserts. SQLite allows 32,766, PostgreSQL 65,535.
+    /// Maximum number of values that one statement inserts. SQLite allows 32,766, PostgreSQL 65,535.
     private static let valuesInStatement = 2_000
 
     let tables: [TableLayout]
 
     /// Copies all rows into the empty tables of a store.
-    /// - Parameter progress: called with the number of rows after each statement.
+    /// - Parameter progress: called after each statement with the number of rows it copied.
     func copy(from source: SQLConnection, to target: SQLConnection, progress: (Int) -> Void) throws {
         for table in tables where try source.driver.hasTable(table.name) {
             let rowsInStatement = max(1, Self.valuesInStatement / table.columns.count)
@@ -37,7 +37,7 @@ struct StoreCopy {
         }
     }
 
-    /// The number of records of the public database with encrypted fields.
+    /// The number of records with encrypted fields in the public database.
     func encryptedInPublic(of source: SQLConnection) throws -> Int {
         var count = 0
         try source.rows(
@@ -80,25 +80,25 @@ struct StoreCopy {
 public struct CopiedStore: Sendable, Hashable {
     public let container: ContainerID
     public let environment: Records.Environment
-    /// Rows of all tables.
+    /// Number of rows in all tables.
     public internal(set) var rows = 0
-    /// Records of the public database with encrypted fields: ``RecordFinding/encryptedInPublic(_:)``.
+    /// Number of records with encrypted fields in the public database, see ``RecordFinding/encryptedInPublic(_:)``.
     public internal(set) var encryptedInPublic = 0
 }
 
 extension SQLRecordEngine {
-    /// Copies all stores to another engine that has none of these containers. Each store is copied as a whole or not at
-    /// all.
-    /// - Parameter progress: called with a container and environment, and with the number of rows of them so far.
-    /// - Throws: `RecordError` BAD_REQUEST if the other engine has one of them already, TRY_AGAIN_LATER if a database
-    ///   does not answer, with its message.
+    /// Copies all stores to another engine that contains none of these containers. Each store is copied as a whole or
+    /// not at all.
+    /// - Parameter progress: called with a container, its environment, and the number of rows copied so far.
+    /// - Throws: `RecordError` BAD_REQUEST if the other engine already contains one of the containers, TRY_AGAIN_LATER
+    ///   with the database's message if a database does not answer.
     public func copyAll(
         to other: SQLRecordEngine, progress: @escaping @Sendable (ContainerID, Records.Environment, Int) -> Void
     ) async throws -> [CopiedStore] {
         do {
             return try await copyStores(to: other, progress: progress)
         } catch let error as SQLError {
-            // Whoever copies stores has given the addresses, so the message may say where the database is.
+            // The person who copies stores has specified the addresses, so the message may contain them.
             throw StoreProblem.refusal("The containers can't be copied", after: error, "\(error)")
         }
     }

@@ -2,10 +2,10 @@
     internal import CPostgreSQL
     internal import Synchronization
 
-    /// Reads connection strings before libpq connects with them: libpq's errors repeat what it can't read, and that may
-    /// be a part of the password.
+    /// Parses connection strings before libpq does: libpq's error messages repeat the part that it can't parse, which
+    /// may be a part of the password.
     enum PostgreSQLAddress {
-        /// The parameters that a connection string has.
+        /// The parameters of a connection string.
         /// - Throws: ``SQLError`` without any part of the string.
         static func parameters(of address: String) throws -> [String: String] {
             guard rest(of: address) != nil || address.contains("=") else {
@@ -23,22 +23,22 @@
                 if let value = option.pointee.val { parameters[String(cString: keyword)] = String(cString: value) }
                 option += 1
             }
-            // Without a host, or with a slash in the password, libpq takes the password of `user:password` for the
-            // port.
+            // If the host is missing or the password contains a slash, libpq mistakes the password in `user:password`
+            // for the port.
             guard parameters["port"]?.utf8.allSatisfy({ (48...57).contains($0) || $0 == UInt8(ascii: ",") }) ?? true
             else { throw SQLError.unreadableAddress }
             return parameters
         }
 
-        /// The part of a URI after its scheme; `nil` for pairs.
+        /// The part of a URI after its scheme; `nil` if the string consists of `key=value` pairs.
         private static func rest(of address: String) -> Substring.UTF8View? {
             ["postgres://", "postgresql://"].first { address.utf8.starts(with: $0.utf8) }.map {
                 address.utf8.dropFirst($0.utf8.count)
             }
         }
 
-        /// True if the password of a URI seems to go on after its end: libpq ends it at the first @ or /, and takes
-        /// what follows for hosts and a database.
+        /// True if the password in a URI probably contains an unescaped @ or /: libpq ends the password there and
+        /// takes the rest for hosts and a database.
         private static func endsPasswordEarly(_ address: String) -> Bool {
             guard let rest = rest(of: address),
                 let end = rest.firstIndex(where: { [UInt8(ascii: "@"), UInt8(ascii: "/")].contains($0) })
@@ -56,26 +56,26 @@
 
     // MARK: - Hosts
 
-    /// The hosts of a connection string. If it names several, one of them takes saves.
+    /// The hosts in a connection string. If it names several, only one of them accepts writes.
     ///
-    /// libpq tries them itself, but it would wait for one that does not answer, such as a machine without power, until
-    /// the time for all of them is over.
+    /// libpq could try the hosts itself. But if one of them does not answer, such as a machine without power, libpq
+    /// waits for it until the time for all of them has passed.
     struct PostgreSQLHosts {
         private static let names = ["host", "hostaddr", "port"]
-        /// The hosts that took connections last, by their connection strings.
+        /// The index of the host that accepted the last connection, by connection string.
         private static let latest = Mutex<[String: Int]>([:])
 
         private let address: String
-        /// For each host, the parameters that say where it is. They replace those of the string.
+        /// For each host, the parameters with its address. They replace those in the connection string.
         private let hosts: [[String: String]]
 
-        /// - Throws: ``SQLError`` if the string can't be read.
+        /// - Throws: ``SQLError`` if the string can't be parsed.
         init(_ address: String) throws {
             self.address = address
             let lists = try PostgreSQLAddress.parameters(of: address).filter { Self.names.contains($0.key) }
                 .mapValues { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
             let count = max(lists["host"]?.count ?? 1, lists["hostaddr"]?.count ?? 1)
-            // One port may be that of all. libpq says what is wrong with other lists.
+            // A single port may apply to all hosts. libpq reports other lists of different lengths.
             let isGood = lists.allSatisfy { name, values in values.count == count || name == "port" && values.count == 1
             }
             hosts =
@@ -83,9 +83,10 @@
                 ? (0..<count).map { index in lists.mapValues { $0.count == 1 ? $0[0] : $0[index] } } : [[:]]
         }
 
-        /// Tries one host after the other, beginning with the one that took the last connection.
-        /// - Parameter connect: gets the parameters of a host.
-        /// - Throws: the error of a host that is there but refuses, else that of the first; with the messages of all.
+        /// Tries the hosts one after the other, beginning with the host that accepted the last connection.
+        /// - Parameter connect: connects with the parameters of a host.
+        /// - Throws: the error of a host that answers but refuses; otherwise the error of the first host. The message
+        ///   contains the messages of all hosts.
         func tryEach(_ connect: ([String: String]) throws -> Void) throws {
             let first = Self.latest.withLock { $0[address] } ?? 0
             var failures: [SQLError] = []
@@ -108,7 +109,7 @@
     // MARK: - Errors
 
     extension SQLError {
-        /// The error that a result carries.
+        /// The error in a result.
         static func failure(_ result: OpaquePointer, of connection: OpaquePointer?, _ sql: String?) -> SQLError {
             func field(_ code: UInt8) -> String? { PQresultErrorField(result, Int32(code)).map { String(cString: $0) } }
             // PG_DIAG_SQLSTATE and PG_DIAG_MESSAGE_PRIMARY. The details may contain values, and are left out.
@@ -117,7 +118,7 @@
             return SQLError(cause, state, field(UInt8(ascii: "M")) ?? "an error of the database", sql)
         }
 
-        /// The error of a connection that gave no result.
+        /// The error of a connection that returned no result.
         static func failure(of connection: OpaquePointer?, _ sql: String?) -> SQLError {
             let isLost = PQstatus(connection) != CONNECTION_OK
             return SQLError(
@@ -125,8 +126,7 @@
             )
         }
 
-        /// The error of a connection that could not be made. libpq has no code for it except within its verbose
-        /// message.
+        /// The error of a failed attempt to connect. Only libpq's verbose message contains a code.
         static func failureToConnect(_ connection: OpaquePointer?) -> SQLError {
             let message = message(of: connection)
             guard let match = message.firstMatch(of: #/:\s+([0-9][0-9A-Z]{4}): /#) else {
@@ -151,8 +151,8 @@
         private static func cause(of state: String) -> Cause {
             switch state {
             case "53100": .full
-            // Too many connections, a lock that another one holds, and a statement that the administrator's limits
-            // ended.
+            // Too many connections, a lock that another transaction holds, and a statement that exceeded the
+            // administrator's limits.
             case "53300", "55P03", "57014": .busy
             case "40001", "40P01": .conflict
             case "25006": .readOnly

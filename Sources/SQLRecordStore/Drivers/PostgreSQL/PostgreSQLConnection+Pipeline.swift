@@ -2,20 +2,20 @@
     internal import CPostgreSQL
     internal import Foundation
 
-    // A change whose answer nobody waits for is only sent. It arrives with the next statement that has rows, or with
-    // the commit, so that a batch is not one trip to the server and back for each of its statements. If it fails, that
-    // statement throws its error.
+    // Pipelining: a statement without rows is sent, and its answer is read later, with the next statement that has
+    // rows or with the commit. So a batch does not need a round trip for each statement. If the statement fails, the
+    // later one throws its error.
 
     extension PostgreSQLConnection {
-        /// Statements that may be under way. The server keeps their answers until they are read.
+        /// Maximum number of statements whose answers have not been read. The server buffers these answers.
         private static let postLimit = 256
         private static let commit = "COMMIT"
 
-        /// Sends a statement without rows, and does not wait.
+        /// Sends a statement that returns no rows, without waiting for its answer.
         /// - Parameters:
-        ///   - sql: for errors.
-        ///   - bytes: of its values.
-        /// - Throws: ``SQLError``, also of an earlier statement.
+        ///   - sql: the text of the statement, for error messages.
+        ///   - bytes: the size of its values.
+        /// - Throws: ``SQLError``, possibly of an earlier statement.
         func post(_ sql: String, bytes: Int = 0, _ send: (OpaquePointer) -> Int32) throws {
             try throwLateFailure()
             if posted.count >= Self.postLimit { try settle() }
@@ -28,12 +28,12 @@
             try sent(sql.utf8.count + bytes)
         }
 
-        /// Sends a text without parameters and without rows, and does not wait.
+        /// Sends a text without parameters that returns no rows, without waiting for its answer.
         func post(_ sql: String) throws {
             try post(sql) { PQsendQueryParams($0, sql, 0, nil, nil, nil, nil, 1) }
         }
 
-        /// Commits after these statements, with what was sent.
+        /// Sends these statements and a commit, and waits for the answers of all statements sent so far.
         func commit(_ statements: [String]) throws {
             noteUndo()
             for statement in statements + [Self.commit] { try post(statement) }
@@ -41,13 +41,13 @@
         }
 
         /// Waits for the answers of all statements that were sent.
-        /// - Throws: ``SQLError`` of the first one that failed. The server has not run those after it.
+        /// - Throws: ``SQLError`` of the first one that failed. The server has not executed the statements after it.
         func settle() throws {
             try throwLateFailure()
             if !posted.isEmpty { _ = try readAnswers(andOf: nil) }
         }
 
-        /// Waits for the answers, at an occasion that can't throw. The next statement throws instead.
+        /// Like ``settle()`` where no error can be thrown. The next statement throws the error instead.
         func settleLater() {
             do { try settle() } catch { lateFailure = error }
         }
@@ -59,7 +59,7 @@
         }
 
         /// Sends one more statement, and waits for all answers.
-        /// - Returns: the answer of the last one, which the caller must clear.
+        /// - Returns: the answer of the last statement, which the caller must clear.
         func settle(andThen sql: String?, _ send: (OpaquePointer) -> Int32) throws -> OpaquePointer {
             try throwLateFailure()
             guard let handle, send(handle) == 1 else { throw SQLError.failure(of: handle, sql) }
@@ -67,7 +67,7 @@
             return answer
         }
 
-        /// - Parameter last: the text of one more statement, for errors.
+        /// - Parameter last: the text of the last statement, for error messages.
         private func readAnswers(andOf last: String??) throws -> OpaquePointer? {
             defer {
                 posted = []
@@ -106,7 +106,7 @@
             try waitForAnswer()
             guard let result = PQgetResult(handle) else { throw SQLError.failure(of: handle, sql) }
             if PQresultStatus(result) == PGRES_PIPELINE_SYNC { return result }
-            // Each answer but that of the pipeline's end is followed by a nothing.
+            // libpq returns NULL after the results of each statement, but not after the end of the pipeline.
             do {
                 repeat { try waitForAnswer() } while Self.dropAnswer(of: handle)
             } catch {
@@ -128,7 +128,7 @@
             {
                 return SQLError.failure(result, of: handle, sql)
             }
-            // A transaction that failed before is rolled back, and no error says so.
+            // COMMIT of a failed transaction rolls it back without an error.
             if sql == Self.commit, PQresultStatus(result) == PGRES_COMMAND_OK,
                 strcmp(PQcmdStatus(result), Self.commit) != 0
             {

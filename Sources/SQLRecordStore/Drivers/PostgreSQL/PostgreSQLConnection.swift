@@ -5,17 +5,17 @@
 
     /// A connection to a PostgreSQL server through libpq, with its prepared statements.
     ///
-    /// One thread at a time uses it. Only ``cancel()`` may be called meanwhile.
+    /// One thread at a time uses it. Only ``cancel()`` may be called concurrently.
     ///
     /// All rows of an answer are in memory before the next statement runs, so statements can be nested in any way.
     final class PostgreSQLConnection: @unchecked Sendable {
         private(set) var handle: OpaquePointer?
         private var texts: [String: PostgreSQLText] = [:]
         private var preparedCount = 0
-        /// Grows when all prepared statements are forgotten.
+        /// Incremented when all prepared statements are discarded.
         private var generation = 0
         private var mustForget = false
-        /// Grows with all that can close cursors.
+        /// Incremented by each statement that may close cursors, such as a commit or a rollback.
         private(set) var undoCount = 0
         private var cursorCount = 0
         private var savepointCount = 0
@@ -28,46 +28,47 @@
 
         /// True if changes may be sent without waiting for their answers.
         var pipelines = false
-        /// Statements that were sent, and whose answers were not read.
+        /// Statements that were sent and whose answers have not been read.
         var posted: [String] = []
-        /// Thrown by the next statement.
+        /// An error to be thrown by the next statement.
         var lateFailure: (any Error)?
 
-        /// Asked before statements and while they run, at most once a millisecond. A statement that exceeds the limit
+        /// Called before statements and while they run, at most once a millisecond. If it returns true, the statement
         /// is cancelled.
         var isExceeded: (() -> Bool)?
         private var lastAsked = ContinuousClock.now
         private let isCancelled = Atomic<Bool>(false)
-        /// A cancellation may reach the server late, and end another statement.
+        /// True after a cancellation, which may reach the server late and cancel a later statement.
         private var wasInterrupted = false
 
-        /// The server's data and its history: after a failover or a restored backup, another one.
+        /// Identifies the server's data and its history. It differs after a failover or after a backup was restored.
         private(set) var incarnation = ""
 
-        /// How long a server may take.
+        /// Time limits for a server's answers.
         struct Patience {
-            /// How long it may be silent before it is asked, with a connection of its own, whether it is still there.
+            /// Maximum time without any data before a second connection tests whether the server still answers.
             var silence = Duration.seconds(10)
-            /// How long it may take to answer a new connection for the first time.
+            /// Maximum time for the first answer on a new connection.
             var answer = Duration.seconds(10)
         }
         var patience: Patience
         private let isProbe: Bool
         /// True once the server has answered this connection.
         private var isProven = false
-        /// True if the connection was ended because the server did not answer it, nor another one.
+        /// True if the connection was closed because the server answered neither it nor a second connection.
         private(set) var wasSilent = false
-        /// Bytes of statements that may not have left yet.
+        /// Number of bytes of statements that may not have been transmitted yet.
         private var unsent = 0
         private static let unsentLimit = 64 << 10
 
-        /// Prepared statements after which all are forgotten. Each takes some 20 KB of the server's memory.
+        /// Maximum number of prepared statements. Beyond it, all are discarded. Each takes about 20 KB of the server's
+        /// memory.
         var preparedLimit = 400
 
         // MARK: Connecting
 
-        /// Parameters that a connection string may override. A server that is gone without a word is noticed after half
-        /// a minute.
+        /// Default parameters, which a connection string may override. The failure of a server that stops answering is
+        /// detected after half a minute.
         private static let defaults = [
             "connect_timeout": "10", "keepalives_idle": "15", "keepalives_interval": "5", "keepalives_count": "3",
             "tcp_user_timeout": "30000",
@@ -75,12 +76,12 @@
         ]
 
         private let address: String
-        /// The schema whose tables the texts mean; `nil` if they name it.
+        /// The schema to which unqualified table names refer; `nil` if the statements name the schema.
         private(set) var schema: String?
 
         /// - Parameters:
-        ///   - address: a URI `postgres://user@host/database`, or libpq's `key=value` pairs. Without a password, libpq
-        ///     looks into `PGPASSWORD` and its password file.
+        ///   - address: a URI `postgres://user@host/database`, or libpq's `key=value` pairs. If it contains no
+        ///     password, libpq uses `PGPASSWORD` or its password file.
         ///   - schema: need not exist yet.
         /// - Throws: ``SQLError``.
         init(_ address: String, schema: String? = nil, patience: Patience = Patience()) throws {
@@ -91,7 +92,7 @@
             try connect()
         }
 
-        /// Connects to one host, to find out whether it answers.
+        /// Connects to one host to test whether it answers.
         private init(probing address: String, _ host: [String: String], patience: Patience) throws {
             self.address = address
             self.patience = patience
@@ -101,13 +102,13 @@
 
         deinit { close() }
 
-        /// Ends the connection. What was begun is rolled back.
+        /// Closes the connection. An open transaction is rolled back.
         func close() {
             PQfinish(handle)
             handle = nil
         }
 
-        /// Connects anew. What was begun is rolled back.
+        /// Connects again. An open transaction is rolled back.
         func reconnect() throws {
             close()
             reset()
@@ -115,9 +116,9 @@
             try connect()
         }
 
-        /// - Parameter host: parameters of the host that is tried.
+        /// - Parameter host: parameters of the host to connect to.
         private static func start(_ address: String, _ host: [String: String]) throws -> OpaquePointer {
-            // Later parameters count.
+            // If a parameter occurs twice, libpq uses the later one.
             let parameters =
                 defaults.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } + [
                     ("dbname", address), ("client_encoding", "UTF8"),
@@ -144,17 +145,18 @@
         }
 
         private func finishConnecting() throws {
-            // Only verbose messages of a failed connection have a code.
+            // Only the verbose message of a failed connection contains a code.
             PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
             PQsetNoticeReceiver(handle, { _, _ in }, nil)
             try waitForConnection()
             PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
-            // libpq would wait for a server that takes nothing, for ever.
+            // In blocking mode libpq would wait forever for a server that accepts no data.
             PQsetnonblocking(handle, 1)
-            // Compiling statements to machine code takes longer than most of them run.
+            // JIT compilation takes longer than most of the statements run.
             let settings =
                 "SET client_min_messages = warning; SET standard_conforming_strings = on; SET plan_cache_mode = auto; SET jit = off"
-            // A server that takes over begins a new timeline, which is the first part of the names of its logs.
+            // A server that takes over after a failover begins a new timeline, whose number is the first part of the
+            // names of its WAL files.
             let incarnation = """
                 SELECT system_identifier, CASE WHEN pg_is_in_recovery() THEN (SELECT CAST(timeline_id AS TEXT) FROM pg_control_checkpoint())
                 ELSE CAST(CAST(CAST('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8) AS BIT(32)) AS INTEGER) AS TEXT) END FROM pg_control_system()
@@ -165,9 +167,9 @@
             isProven = true
         }
 
-        /// Makes texts mean the tables of a schema. Prepared statements stay; the server plans them anew.
+        /// Makes unqualified table names refer to a schema. Prepared statements remain; the server plans them again.
         ///
-        /// Not within a transaction, which would undo it.
+        /// Must not be called within a transaction, because a rollback would undo it.
         func use(_ schema: String?) throws {
             if schema == self.schema { return }
             try execute(Self.choice(of: schema), isInterruptible: false)
@@ -198,7 +200,7 @@
             }
         }
 
-        /// Seconds to wait for the server to answer, from the connection string.
+        /// Maximum time in seconds for connecting, from the connection string.
         private var timeout: Int {
             guard let options = PQconninfo(handle) else { return 10 }
             defer { PQconninfoFree(options) }
@@ -228,23 +230,24 @@
         var isInsideTransaction: Bool {
             !posted.isEmpty || [PQTRANS_INTRANS, PQTRANS_INERROR].contains(PQtransactionStatus(handle))
         }
-        /// An error has ended the transaction, except that it can be rolled back to a savepoint.
+        /// True if an error has aborted the transaction, which can then only be rolled back, as a whole or to a
+        /// savepoint.
         var hasFailed: Bool { PQtransactionStatus(handle) == PQTRANS_INERROR }
-        /// True if the server or the network ended the connection. It may have happened while nobody used it.
+        /// True if the server or the network closed the connection, possibly while it was idle.
         var isLost: Bool {
-            // Only the end, and what precedes it, comes without a question.
+            // Without a statement, the server sends only notices and the end of the connection.
             for _ in 0..<8
             where PQstatus(handle) == CONNECTION_OK && Self.wait(for: POLLIN, on: handle, milliseconds: 0) > 0 {
                 if PQconsumeInput(handle) == 1 { _ = PQisBusy(handle) }
             }
             return PQstatus(handle) != CONNECTION_OK
         }
-        /// True if a read or write can begin.
+        /// True if the connection is idle and usable, so that a read or write can begin.
         var isReady: Bool { !wasInterrupted && !isLost && PQtransactionStatus(handle) == PQTRANS_IDLE }
 
-        /// Ends statements soon, until ``allow()``. Any thread may call this.
+        /// Cancels the running statement and refuses further ones until ``allow()``. Any thread may call this.
         func cancel() { isCancelled.store(true, ordering: .relaxed) }
-        /// Allows statements again. To be called when a read or write takes the connection.
+        /// Accepts statements again. Call it when a read or write takes the connection.
         func allow() { isCancelled.store(false, ordering: .relaxed) }
 
         private var mustStop: Bool {
@@ -259,13 +262,13 @@
         func text(_ sql: String, isCached: Bool) -> PostgreSQLText {
             if let text = texts[sql] { return text }
             let text = PostgreSQLText(sql)
-            // Commands may vary without limit.
+            // The texts of commands are unlimited in number.
             if texts.count > 2 * preparedLimit { texts = [:] }
             if isCached { texts[sql] = text }
             return text
         }
 
-        /// Prepares a text for values of these types, unless it is.
+        /// Prepares a text for values of these types, unless it is already prepared.
         func prepare(_ text: PostgreSQLText, _ types: [PostgreSQLType], asking count: Int) throws
             -> PostgreSQLPreparedText
         {
@@ -304,7 +307,7 @@
             lateFailure = nil
         }
 
-        /// Forgets prepared statements before the next one is prepared.
+        /// Discards all prepared statements before the next one is prepared.
         func forgetSoon() { mustForget = true }
 
         /// A name for a cursor.
@@ -332,16 +335,16 @@
             }
         }
 
-        /// Cursors are closed by what comes now.
+        /// Records that cursors are being closed.
         func noteUndo() { undoCount += 1 }
 
         // MARK: Running
 
-        /// Runs texts without parameters, one or more. Their rows are ignored.
+        /// Executes one or several texts without parameters. Their rows are ignored.
         func execute(_ sql: String, isInterruptible: Bool = true) throws {
             let (isCommit, isRollback) = (sql.hasSuffix("COMMIT"), sql.hasPrefix("ROLLBACK"))
             if isCommit || isRollback { undoCount += 1 }
-            // A rollback undoes what failed, unless that was before the savepoint.
+            // A rollback also undoes failed statements, except for those before the savepoint.
             if isRollback { settleLater() } else { try settle() }
             let earlier = lateFailure
             lateFailure = nil
@@ -354,13 +357,14 @@
                 throw earlier ?? error
             }
             defer { PQclear(result) }
-            // A transaction that failed is rolled back, and no error says so.
+            // COMMIT of a failed transaction rolls it back without an error.
             if isCommit, strcmp(PQcmdStatus(result), "COMMIT") != 0 {
                 throw SQLError.failedTransaction
             }
         }
 
-        /// Runs texts without parameters, and returns the rows of the last one. Values come as text; NULL is empty.
+        /// Executes texts without parameters and returns the rows of the last one. Values are texts; NULL is an empty
+        /// text.
         func rows(_ sql: String, isInterruptible: Bool = true) throws -> [[String]] {
             try settle()
             let result = try answer(sql, isInterruptible: isInterruptible) { PQsendQuery($0, sql) }
@@ -380,7 +384,7 @@
             return row
         }
 
-        /// What other connections have told since the last call, to one that listens.
+        /// The notifications that have arrived since the last call, on a connection that executed LISTEN.
         /// - Throws: ``SQLError`` if the connection is lost.
         func notifications() throws -> [String] {
             guard PQconsumeInput(handle) == 1 else { throw SQLError.failure(of: handle, nil) }
@@ -392,13 +396,13 @@
             return payloads
         }
 
-        /// The process that serves the connection.
+        /// The process ID of the server process for this connection.
         var serverProcess: Int32 { PQbackendPID(handle) }
-        /// For waiting until something comes.
+        /// The socket, to wait for incoming data.
         var socket: Int32 { PQsocket(handle) }
 
         /// Sends a statement and waits for its answer, which the caller must clear.
-        /// - Parameter sql: for errors.
+        /// - Parameter sql: the text of the statement, for error messages.
         /// - Throws: ``SQLError``; `CancellationError` if the statement was cancelled or exceeded a limit.
         func answer(_ sql: String?, isInterruptible: Bool = true, _ send: (OpaquePointer) -> Int32) throws
             -> OpaquePointer
@@ -416,7 +420,7 @@
                     throw error
                 }
                 guard let result = PQgetResult(handle) else { break }
-                // The first error counts.
+                // The first error is reported.
                 if let last, PQresultStatus(last) == PGRES_FATAL_ERROR {
                     PQclear(result)
                 } else {
@@ -429,8 +433,8 @@
                 defer { PQclear(last) }
                 let error = SQLError.failure(last, of: handle, sql)
                 if isInterrupted, error.code == "57014" { throw CancellationError() }
-                // A plan that changed tables made impossible, and a statement that a connection pool of the server's
-                // side has forgotten.
+                // A plan that is invalid because a table changed, and a statement that a connection pooler has
+                // discarded.
                 if ["0A000", "26000"].contains(error.code) { mustForget = true }
                 throw error
             }
@@ -446,29 +450,29 @@
             lastChangesCount = count
         }
 
-        /// Waits until the next result is there.
+        /// Waits until the next result is available.
         func waitForAnswer() throws {
             var isInterrupted = false
             try wait(&isInterrupted, isInterruptible: false)
         }
 
-        /// Notes bytes that were handed to libpq, and waits if the server takes them more slowly.
+        /// Counts bytes passed to libpq, and waits if the server reads them more slowly.
         func sent(_ bytes: Int) throws {
             unsent += bytes
             if unsent < Self.unsentLimit { return }
             unsent = 0
             var silence = Silence(isProven ? patience.silence : patience.answer)
             while PQflush(handle) == 1 {
-                // Its answers to earlier statements may be in the way.
+                // The server may be blocked because its answers to earlier statements have not been read.
                 let events = Self.wait(for: POLLIN | POLLOUT, on: handle, milliseconds: 1000)
                 if events & POLLIN != 0, PQconsumeInput(handle) == 0 { return }
                 try checkSilence(events, &silence)
             }
         }
 
-        /// Waits for the next result. Asks meanwhile whether to cancel the statement.
-        /// - Throws: ``SQLError`` if the server is silent, and answers no other connection either. This one is closed
-        ///   then.
+        /// Waits for the next result, and tests meanwhile whether the statement should be cancelled.
+        /// - Throws: ``SQLError`` if the server neither sends anything nor answers a second connection. This
+        ///   connection is then closed.
         private func wait(_ isInterrupted: inout Bool, isInterruptible: Bool) throws {
             unsent = 0
             var silence = Silence(isProven ? patience.silence : patience.answer)
@@ -487,7 +491,7 @@
             }
         }
 
-        /// The time since the server last sent or took something.
+        /// Measures the time since the server last sent or received something.
         private struct Silence {
             let patience: Duration
             private var began = ContinuousClock.now
@@ -498,11 +502,11 @@
             mutating func end() { began = .now }
         }
 
-        /// The error of connections that a silent server takes.
+        /// The error if the server accepts connections but does not answer.
         static let noAnswer = SQLError(.connectionLost, "08001", "the server takes connections, but does not answer")
 
-        /// Takes the events of a wait. A statement may take any time, but a server that is silent for long must answer
-        /// another connection.
+        /// Evaluates the events of a wait. A statement may take any time, but if the server is silent for too long, it
+        /// must answer a second connection.
         private func checkSilence(_ events: Int32, _ silence: inout Silence) throws {
             if events == 0 {
                 guard silence.isOver else { return }
@@ -515,7 +519,7 @@
             silence.end()
         }
 
-        /// True if the server answers another connection, even with a refusal.
+        /// True if the server answers a second connection, even with a refusal.
         private var isServerThere: Bool {
             let place = [("host", PQhost(handle)), ("hostaddr", PQhostaddr(handle)), ("port", PQport(handle))]
                 .compactMap { name, value in
@@ -542,12 +546,12 @@
             return Int32(descriptor.revents)
         }
 
-        /// The statement then ends with an error. It takes a connection of its own; if there is none, the statement
-        /// goes on to its end.
+        /// Asks the server to cancel the statement, which then ends with an error. This needs a second connection. If
+        /// that fails, the statement runs to its end.
         private func cancelOnServer() {
             wasInterrupted = true
             guard let handle, let cancel = PQgetCancel(handle) else { return }
-            // A server that does not answer would keep this thread.
+            // If the server does not answer, the call would block this thread.
             nonisolated(unsafe) let request = cancel
             let done = DispatchSemaphore(value: 0)
             Thread.detachNewThread {

@@ -1,15 +1,15 @@
 #if PostgreSQL
-    /// PostgreSQL, through libpq.
+    /// The driver for PostgreSQL, through libpq.
     ///
-    /// Each statement with rows is a trip to the server and back. Changes without rows travel with the next one.
+    /// Each statement with rows takes a round trip. Statements without rows are sent together with the next one.
     struct PostgreSQLDriver: SQLDriver {
         let connection: PostgreSQLConnection
         private let begin: () throws -> Void
         private let commit: () throws -> Void
 
         /// - Parameters:
-        ///   - begin: begins a transaction that writes, in a way of its own.
-        ///   - commit: commits any transaction in a way of its own.
+        ///   - begin: begins a write transaction; `nil` for the usual way.
+        ///   - commit: commits any transaction; `nil` for the usual way.
         init(_ connection: PostgreSQLConnection, begin: (() throws -> Void)? = nil, commit: (() throws -> Void)? = nil)
         {
             self.connection = connection
@@ -50,7 +50,7 @@
             try SQLConnection(self).run("SELECT setval('\(Self.sequence(of: table))', ?)", [max(1, number)])
         }
 
-        /// PostgreSQL names the sequence of a column so.
+        /// PostgreSQL's name for the sequence of a column.
         private static func sequence(of table: TableLayout) -> String {
             "\(table.name)_\(table.primaryKey.joined())_seq".lowercased()
         }
@@ -61,7 +61,7 @@
         var isInsideTransaction: Bool { connection.isInsideTransaction }
         var changesCount: Int { connection.changesCount }
 
-        // MARK: Watching
+        // MARK: Limits and counts
 
         /// `isExceeded` is asked before each statement, and every millisecond while one runs.
         func limiting<Value>(_ isExceeded: @escaping () -> Bool, _ body: () throws -> Value) throws -> Value {
@@ -70,7 +70,7 @@
             return try body()
         }
 
-        /// The function in the texts adds to a setting of the transaction.
+        /// The function in the SQL texts increments a setting of the transaction.
         func counting<Value>(_ count: @escaping @Sendable () -> Void, _ body: () throws -> Value) throws -> Value {
             let db = SQLConnection(self)
             try db.run("SELECT set_config('skylight.seen', '0', true)")
@@ -93,7 +93,7 @@
 
         func list(of texts: [String]) -> (any Bindable)? { PostgreSQLTexts(texts) }
 
-        // MARK: Words
+        // MARK: Words of texts
 
         func insertWords(
             _ words: [(word: String, name: String)], of field: Int64, in zone: Int64, on connection: SQLConnection
@@ -112,12 +112,12 @@
         }
     }
 
-    /// A list of texts, bound as one value.
+    /// A list of texts that is bound as one array value.
     private struct PostgreSQLTexts: Bindable {
         private let bytes: [UInt8]
 
-        /// Makes the binary form of an array: its dimensions, whether it has NULLs, and its type; the length and the
-        /// first index of the dimension; then the texts, each after its length.
+        /// Encodes an array in binary format: the number of dimensions, whether it contains NULLs, and the element
+        /// type; then the length and the lower bound of the dimension; then the texts, each preceded by its length.
         init(_ texts: [String]) {
             var bytes: [UInt8] = []
             func append(_ number: Int) {
@@ -143,19 +143,19 @@
 
     // MARK: - Texts
 
-    /// A SQL text of the store in PostgreSQL's words.
+    /// A SQL text of the store, translated for PostgreSQL.
     ///
-    /// Parameters get numbers. SQLite's hints about indexes and the order of tables are left out, for PostgreSQL's
-    /// planner chooses by itself.
+    /// Parameters are numbered. SQLite's hints about indexes and the order of joins are removed, because PostgreSQL's
+    /// planner makes these choices itself.
     final class PostgreSQLText {
         enum Kind {
-            /// A query whose text says how many rows it has at most.
+            /// A query whose text contains its maximum number of rows.
             case limitedQuery
-            /// A query with any number of rows.
+            /// A query without a maximum number of rows.
             case query
-            /// A text that changes or explains something. Its rows are few.
+            /// A statement that changes or explains something. It returns few rows.
             case change
-            /// A text without parameters and rows, such as `SAVEPOINT`.
+            /// A statement without parameters and rows, such as `SAVEPOINT`.
             case command
         }
 
@@ -164,11 +164,11 @@
         let kind: Kind
         let parameterCount: Int
 
-        /// The forms in which the connection has prepared the text, by the types of its parameters.
+        /// The statements prepared from this text on the connection, by the types of the parameters.
         var prepared: [PostgreSQLPreparedText] = []
-        /// True if the query had many rows or bytes when it last ran.
+        /// True if the last execution returned many rows or bytes.
         var isLarge: Bool
-        /// About the bytes of a row, when it last ran.
+        /// Approximate bytes per row in the last execution.
         var bytesOfRow = 1
 
         init(_ sql: String) {
@@ -184,21 +184,21 @@
                 parameterCount = Self.number(&tokens)
                 text = tokens.map(\.text).joined()
             }
-            // A record may have a megabyte, and such a limit is for work in the background.
+            // A record may have a megabyte, and in such queries the limit is meant for background work.
             isLarge = kind == .limitedQuery && tokens.contains { $0.word == "FIELDS" }
         }
 
-        /// The text that is prepared. Of a query with any number of rows only so many are asked for that one more than
-        /// `count` shows.
+        /// The text to prepare. For a query without a maximum number of rows, it requests one row more than `count`,
+        /// which shows that there are more.
         func prepared(asking count: Int) -> String { kind == .query ? "\(text)\nLIMIT \(count + 1)" : text }
 
         // MARK: Tokens
 
         private struct Token {
-            /// A word in upper case; other texts are as they are.
+            /// The word in upper case; other tokens as they are.
             let word: String
             var text: String
-            /// Number of parentheses around it.
+            /// Nesting depth in parentheses.
             let depth: Int
 
             var isSpace: Bool { word == " " }
@@ -213,7 +213,7 @@
                 if isSpace(first) {
                     end = rest.firstIndex { !isSpace($0) } ?? rest.endIndex
                 } else if first == UInt8(ascii: "'") || first == UInt8(ascii: "\"") {
-                    // A quote within quotes is doubled, which looks like two texts side by side.
+                    // A doubled quote within quotes is read as two adjacent strings.
                     end = rest.dropFirst().firstIndex(of: first).map { rest.index(after: $0) } ?? rest.endIndex
                 } else if isWord(first) || first == UInt8(ascii: "?") {
                     end = rest.dropFirst().firstIndex { !isWord($0) } ?? rest.endIndex
@@ -252,12 +252,12 @@
             while let index = tokens.firstIndex(where: { $0.word == "INDEXED" }) {
                 let isNegated = index >= 2 && tokens[index - 2].word == "NOT"
                 let end = isNegated ? index + 1 : min(index + 5, tokens.count)
-                // With the space before.
+                // Includes the preceding space.
                 tokens.removeSubrange(max(0, isNegated ? index - 3 : index - 1)..<end)
             }
         }
 
-        /// Removes `CROSS` where the join has a condition.
+        /// Removes `CROSS` from joins with a condition.
         private static func removeCrosses(_ tokens: inout [Token]) {
             let ends: Set<String> = [
                 "ON", "JOIN", "CROSS", "LEFT", "INNER", "WHERE", "GROUP", "ORDER", "LIMIT", "UNION", ",",
@@ -272,12 +272,12 @@
             }
         }
 
-        /// Puts the column `user` in quotes, since PostgreSQL has a function of this name.
+        /// Puts the column name `user` in quotes, since PostgreSQL has a function of this name.
         private static func quoteUser(_ tokens: inout [Token]) {
             for index in tokens.indices where tokens[index].word == "USER" { tokens[index].text = "\"user\"" }
         }
 
-        /// Numbers the parameters: `?` is the next after the highest so far.
+        /// Numbers the parameters: each `?` gets the number after the highest so far.
         private static func number(_ tokens: inout [Token]) -> Int {
             var count = 0
             for index in tokens.indices where tokens[index].text.first == "?" {
@@ -298,15 +298,15 @@
         }
     }
 
-    /// A text that a connection has prepared for parameters of some types.
+    /// A text prepared on a connection for parameters of certain types.
     struct PostgreSQLPreparedText {
         let name: String
         let types: [PostgreSQLType]
         let columns: PostgreSQLColumns
-        /// Preparations of the connection before it last forgot all.
+        /// The connection's generation when the text was prepared. See ``PostgreSQLConnection``.
         let generation: Int
 
-        /// Values of these types can be bound; NULL has no type.
+        /// True if values of these types can be bound to the statement. NULL fits any type.
         func fits(_ types: [PostgreSQLType], in generation: Int) -> Bool {
             generation == self.generation && zip(types, self.types).allSatisfy { $0 == .unknown || $0 == $1 }
         }

@@ -4,11 +4,11 @@
     internal import Logging
     internal import Synchronization
 
-    /// Tells other processes about commits, and hears about theirs.
+    /// Notifies other processes of commits, and receives their notifications.
     ///
-    /// A thread has a connection that listens. It tells after the commit rather than with it, because PostgreSQL would
-    /// let commits that tell wait for each other, whatever store they belong to. A process that dies between the two
-    /// has told nobody, so the stores that are open are also looked at every second.
+    /// A thread has a connection that listens (LISTEN). It sends NOTIFY after the commit instead of within it, because
+    /// PostgreSQL serializes commits that notify, whatever store they belong to. A process that dies between commit
+    /// and NOTIFY has notified nobody. Therefore the state of the open stores is also checked every second.
     final class PostgreSQLNews: Sendable {
         /// A store that is open in this process.
         final class Watch: Sendable {
@@ -29,13 +29,13 @@
                 state = Mutex(State(factsVersion: factsVersion))
             }
 
-            /// True if the store is no longer what was opened.
+            /// True if the store has changed so that it must be opened again.
             var isStale: Bool { state.withLock { $0.isStale } }
 
-            /// Notes a commit of this process.
+            /// Records a commit of this process.
             func note(mark: Int64?) { state.withLock { $0.mark = mark } }
 
-            /// The store is gone.
+            /// Marks the store as stale, because it no longer exists.
             func giveUp() { state.withLock { $0.isStale = true } }
 
             func listen(_ hear: @escaping @Sendable () -> Void) { state.withLock { $0.hear = hear } }
@@ -45,7 +45,7 @@
                 hear()
             }
 
-            /// Notes a version of the facts that this process leaves.
+            /// Records the version of the facts that a transaction of this process stored.
             /// - Parameter found: the version before it.
             func note(factsVersion left: Int64, after found: Int64?) {
                 state.withLock { state in
@@ -53,8 +53,9 @@
                 }
             }
 
+            /// Compares the store's state in the database with the known one.
             /// - Parameter key: the store's present name; `nil` if it was deleted.
-            /// - Returns: the listener, if there is something new.
+            /// - Returns: the listener to call; `nil` if nothing has changed.
             fileprivate func see(_ key: StoreKey?, mark: Int64?, factsVersion: Int64?) -> (@Sendable () -> Void)? {
                 state.withLock { state in
                     let isStale = key != self.key || factsVersion.map { $0 != state.factsVersion } ?? false
@@ -67,7 +68,7 @@
 
         private struct State {
             var watches: [ObjectIdentifier: Watch] = [:]
-            /// Stores with commits that others don't know about.
+            /// Stores with commits of which other processes have not been notified.
             var untold: Set<Int64> = []
             var isClosed = false
             var hearAll: @Sendable (StoreKey) -> Void = { _ in }
@@ -89,9 +90,9 @@
         private let ended = DispatchSemaphore(value: 0)
 
         /// - Parameters:
-        ///   - connection: has the lock of a process that serves the database.
+        ///   - connection: holds the lock of a process that serves the database.
         ///   - process: a number that no other process has.
-        ///   - isAlone: `true` if the lock keeps other processes out.
+        ///   - isAlone: `true` if the lock excludes other processes.
         init(
             _ pool: PostgreSQLPool, _ connection: PostgreSQLConnection, process: Int64, isAlone: Bool, _ logger: Logger
         ) {
@@ -112,7 +113,7 @@
 
         // MARK: Stores
 
-        /// Watches a store, beginning with its present state.
+        /// Watches a store for changes from its present state on.
         func watch(_ number: Int64, _ key: StoreKey) throws -> Watch {
             let version = try pool.lend(nil) {
                 try $0.row("SELECT factsVersion FROM \(PostgreSQLServer.schema(number)).lastCommit")
@@ -127,7 +128,7 @@
         /// Calls `hear` after commits of other processes, also in stores that are not open here.
         func listen(_ hear: @escaping @Sendable (StoreKey) -> Void) { state.withLock { $0.hearAll = hear } }
 
-        /// Tells other processes soon that a store has changed.
+        /// Schedules a notification of other processes that a store has changed.
         func tell(_ number: Int64) {
             let isFirst = state.withLock { state in
                 defer { state.untold.insert(number) }
@@ -139,9 +140,9 @@
         func close() {
             state.withLock { $0.isClosed = true }
             wakeUp()
-            // The thread may be connecting to a server that is gone.
+            // The thread may be connecting to a server that does not answer.
             _ = ended.wait(timeout: .now() + Self.patience)
-            // For a second call.
+            // So that a second call returns, too.
             ended.signal()
         }
 
@@ -158,7 +159,8 @@
             var connection: PostgreSQLConnection?
             var isListening = false
             var nextLook = ContinuousClock.now
-            /// The stores in which others have committed; `nil` if nobody listened.
+            /// The stores in which other processes have committed; `nil` if the thread was not listening, so that any
+            /// store may have changed.
             var heard: Set<Int64>?
         }
 
@@ -168,12 +170,12 @@
                 ear.connection = connection
                 if !ear.isListening {
                     try connection.execute("LISTEN \(Self.channel)")
-                    // A lock that kept others out is lost with its connection: they may have saved meanwhile.
+                    // An exclusive lock is lost with its connection. Other processes may have saved since.
                     if !isAlone { try PostgreSQLServer.serve(connection) }
                     ear.isListening = true
                     ear.heard = nil
                 }
-                // Most often, the thread only wakes to tell.
+                // Usually the thread wakes only to send notifications.
                 if ear.heard.map({ !$0.isEmpty }) ?? true || ContinuousClock.now >= ear.nextLook {
                     try look(connection, ear.heard)
                     ear.nextLook = .now + .milliseconds(Int(Self.interval))
@@ -209,10 +211,10 @@
             }
         }
 
-        /// Waits until something is to be told or heard, at most for the interval.
-        /// - Returns: the stores in which others have committed.
+        /// Waits for a notification to send or receive, at most for the interval.
+        /// - Returns: the stores in which other processes have committed.
         private func wait(_ connection: PostgreSQLConnection) throws -> Set<Int64> {
-            // They may have come with the answer to a question.
+            // Notifications may have arrived with the answer to a query.
             var payloads = try connection.notifications()
             let waking = wake.fileHandleForReading.fileDescriptor
             var descriptors = [
@@ -233,7 +235,7 @@
                 })
         }
 
-        /// Looks at the stores that are open here, and passes on what was heard.
+        /// Checks the open stores for changes, and calls the listeners.
         private func look(_ connection: PostgreSQLConnection, _ heard: Set<Int64>?) throws {
             let (watches, hearAll) = state.withLock { (Array($0.watches.values), $0.hearAll) }
             if watches.isEmpty, heard?.isEmpty ?? false { return }

@@ -2,30 +2,31 @@
     internal import Foundation
     internal import Synchronization
 
-    /// Connections to one database of PostgreSQL that its stores share for reading, and the threads that wait for them.
+    /// Connections to one PostgreSQL database that its stores share for reading, and the threads on which reads run.
     final class PostgreSQLPool: Sendable {
-        /// Maximum number of connections for short reads, and for long ones. PostgreSQL allows 100 by default, to all
-        /// of its clients.
+        /// Maximum number of connections for short reads, and for long ones. By default PostgreSQL allows 100
+        /// connections for all of its clients.
         static let limit = 16
         static let limitForLongReads = 4
 
         let address: String
         let threads = ReadingThreads(limit)
-        /// Long reads must not keep short ones waiting.
+        /// Separate threads, because long reads must not delay short ones.
         let threadsForLongReads = ReadingThreads(limitForLongReads)
 
         private struct State {
-            /// Connections that nobody uses. The last one was used last.
+            /// Unused connections. The most recently used one is last.
             var idle: [PostgreSQLConnection] = []
             var isClosed = false
             var incarnation = ""
-            /// The latest connection that failed slowly.
+            /// The latest attempt to connect that failed slowly.
             var failure: (error: SQLError, moment: ContinuousClock.Instant)?
         }
 
-        /// A connection that fails later than this fails slowly.
+        /// An attempt to connect that takes longer than this before it fails counts as slow.
         private let slowness: Duration
-        /// After a connection failed slowly, others fail at once for this time, with its error. Later ones try again.
+        /// After an attempt to connect has failed slowly, further attempts fail at once with the same error for this
+        /// time.
         private let failureLifetime: Duration
 
         private let state = Mutex(State())
@@ -36,7 +37,7 @@
             self.failureLifetime = failureLifetime
         }
 
-        /// The database's data and history, as the latest connection found it.
+        /// Identifies the database's data and history, as found by the latest connection.
         var incarnation: String { state.withLock { $0.incarnation } }
 
         /// Connects. Blocks on the network.
@@ -61,8 +62,10 @@
             return connection
         }
 
-        /// Lends a connection. Blocks on the network, so call it on the pool's threads or on threads that may wait.
-        /// - Parameter schema: the schema whose tables are meant; `nil` for texts that name theirs.
+        /// Lends a connection to `body`. Blocks on the network, so call it on the pool's threads or on threads that
+        /// may block.
+        /// - Parameter schema: the schema to which unqualified table names refer; `nil` if the statements name the
+        ///   schema.
         func lend<Value>(_ schema: String?, _ body: (PostgreSQLConnection) throws -> Value) throws -> Value {
             let connection = try take(schema)
             defer { give(connection) }
@@ -71,7 +74,7 @@
 
         private func take(_ schema: String?) throws -> PostgreSQLConnection {
             while let held = try idle(schema) {
-                // The server may have ended it meanwhile.
+                // The server may have closed the connection meanwhile.
                 guard held.isReady else { continue }
                 try held.use(schema)
                 held.allow()
@@ -80,7 +83,8 @@
             return try connect(schema)
         }
 
-        /// One that knows the store's statements, or else the one that was used least recently.
+        /// An unused connection: preferably one that has prepared the store's statements, otherwise the least recently
+        /// used one.
         private func idle(_ schema: String?) throws -> PostgreSQLConnection? {
             try state.withLock { state in
                 if state.isClosed { throw SQLError(.connectionLost, "closed", "the connections are closed") }
@@ -96,7 +100,7 @@
 
         private func give(_ connection: PostgreSQLConnection) {
             if connection.wasSilent {
-                // The others are no better.
+                // The other connections to this server would fail, too.
                 state.withLock { $0.failure = (PostgreSQLConnection.noAnswer, .now) }
                 return closeIdle()
             }
@@ -114,7 +118,7 @@
             closeIdle()
         }
 
-        /// Closes the connections that nobody uses. That takes the network, so others do not wait for it.
+        /// Closes the unused connections outside the lock, because closing uses the network.
         private func closeIdle() {
             let idle = state.withLock { state in
                 defer { state.idle = [] }
@@ -124,7 +128,7 @@
         }
     }
 
-    /// Threads for calls that wait for an answer over the network, so that those of the Swift concurrency pool don't.
+    /// Threads for calls that wait for the network, so that the threads of the Swift concurrency pool don't block.
     final class ReadingThreads: TaskExecutor {
         private let queue = OperationQueue()
 

@@ -5,32 +5,33 @@
     internal import Records
     internal import Synchronization
 
-    /// A database of PostgreSQL. Each store has a schema of its own there, `store_1` and so on; the table
-    /// `skylight.stores` tells whose it is.
+    /// A PostgreSQL database with stores. Each store has its own schema, `store_1` and so on; the table
+    /// `skylight.stores` maps the schemas to containers and environments.
     final class PostgreSQLServer: StoreLocation {
         let address: String
         let pool: PostgreSQLPool
         private let logger: Logger
         private let lock: DataFolderLock?
-        /// The folders with files of assets.
+        /// The folders with the asset files.
         private let folders: ContainerFolders?
-        /// Answers of ``holds(_:)``, and when they were given. Containers without data are asked for often.
+        /// Results of ``holds(_:)`` with their times. Containers without data are requested often.
         private let seen = Mutex<[StoreKey: (isThere: Bool, at: ContinuousClock.Instant)]>([:])
         private static let sightLasts = Duration.milliseconds(200)
 
-        /// True if no other process may serve the database meanwhile.
+        /// True if this process excludes all others from the database.
         let isAlone: Bool
-        /// The process of the server's that has the lock of this one.
+        /// The process ID of the server process whose connection holds this process's lock.
         private let lockHolder: Int32
-        /// No other process has it.
+        /// A random number that identifies this process.
         let process = Int64.random(in: 1 ... .max)
         let news: PostgreSQLNews
 
-        /// Connects, and makes the table of stores if it is missing. Blocks on the network.
+        /// Connects, and creates the table of stores if it is missing. Blocks on the network.
         /// - Parameters:
         ///   - address: a connection string or URI of libpq.
-        ///   - folder: a folder that processes share, which is locked against processes that keep records in it.
-        ///   - isAlone: `true` to keep other processes out.
+        ///   - folder: the data folder, which several processes may share. It is locked against processes that keep
+        ///     records in it.
+        ///   - isAlone: `true` to exclude other processes.
         /// - Throws: ``SQLError``.
         init(_ address: String, beside folder: URL? = nil, isAlone: Bool = false, _ logger: Logger) throws {
             lock = try folder.map { folder in
@@ -43,7 +44,7 @@
             self.logger = logger
             pool = PostgreSQLPool(address)
             let connection = try pool.connect(nil)
-            // Two servers may begin at once.
+            // Two servers may start at once.
             try connection.execute(
                 """
                 SELECT pg_advisory_xact_lock(\(PostgreSQLLocks.stores), 0);
@@ -79,8 +80,8 @@
             }
         }
 
-        /// Takes the lock of a process that serves the database, as long as the connection lasts.
-        /// - Throws: ``SQLError`` if another process has the database alone.
+        /// Takes the lock of a process that serves the database. The lock lasts as long as the connection.
+        /// - Throws: ``SQLError`` if another process has locked the database exclusively.
         static func serve(_ connection: PostgreSQLConnection) throws {
             guard try connection.row("SELECT pg_try_advisory_lock_shared(\(PostgreSQLLocks.serving), 0)").first == "t"
             else {
@@ -88,10 +89,11 @@
             }
         }
 
-        /// Deleting a container changes the secret, so its tokens don't come back with another container of its name.
+        /// A new secret. It is changed when a container is deleted, so that the container's tokens stay invalid if
+        /// another one gets its name.
         private static var newSecret: String { TokenSeal.makeKey().map { String($0, radix: 16) }.joined() }
 
-        /// The same for all processes.
+        /// The secret, which is the same for all processes.
         func secret() throws -> [UInt8]? {
             try pool.lend(nil) { try $0.row("SELECT value FROM skylight.secret").first.map { Array($0.utf8) } }
         }
@@ -104,7 +106,7 @@
             lock?.release()
         }
 
-        /// A store has sockets for writing and reading, which the stores share.
+        /// Each store uses sockets: one for writing, and those for reading, which all stores share.
         var handlesPerStore: Int { 4 }
 
         // MARK: Containers
@@ -118,7 +120,7 @@
         func rename(_ container: ContainerID, to name: ContainerID) throws {
             var isMoved = false
             defer {
-                // The database says which name counts.
+                // The database determines which name is valid.
                 if isMoved, (try? containers().contains(container)) == true {
                     try? folders?.rename(name, to: container)
                 }
@@ -151,7 +153,8 @@
                     try db.run("UPDATE skylight.secret SET value = '\(Self.newSecret)'")
                     for number in numbers {
                         try db.run("SELECT pg_advisory_xact_lock(\(PostgreSQLLocks.writing), \(number))")
-                        // Reads begin with this table. The other way round, each could wait for the other.
+                        // Reads access this table first. With another order, a read and this transaction could
+                        // deadlock.
                         try db.run("LOCK TABLE \(Self.schema(number)).facts IN ACCESS EXCLUSIVE MODE")
                         try db.run("DROP SCHEMA \(Self.schema(number)) CASCADE")
                     }
@@ -192,7 +195,7 @@
             var isThere = false
             try ask { db in
                 try db.writing {
-                    // Another server may make it at the same time, and is waited for.
+                    // Another server may be creating the store at the same time. This statement then waits for it.
                     try db.run(
                         """
                         INSERT INTO skylight.stores (container, environment) VALUES (convert_from(?, 'UTF8'), convert_from(?, 'UTF8')) ON CONFLICT DO NOTHING
@@ -284,15 +287,15 @@
 
     // MARK: - Tables of a store
 
-    /// Makes the tables of a store in a schema of PostgreSQL.
+    /// Creates the tables of a store in a PostgreSQL schema.
     ///
-    /// Whole numbers are BIGINT. Texts are BYTEA, as bytes are: PostgreSQL's texts hold no NUL, and their order depends
-    /// on the server. So are values of any type, which are packed (``PackedValue``).
+    /// Whole numbers are BIGINT. Texts are BYTEA like bytes, because PostgreSQL's texts can't contain NUL, and their
+    /// order depends on the server. Values of any type are BYTEA too, in packed form (``PackedValue``).
     enum PostgreSQLTables {
-        /// Statements that add what the current schema lacks.
+        /// Statements that create what the current schema lacks.
         static func statements(for tables: [TableLayout]) -> [String] { functions + tables.flatMap(statements) + mark }
 
-        /// Statements that let numbers go on after rows that came with theirs.
+        /// Statements that advance the sequences beyond the numbers of copied rows.
         static func numbering(_ tables: [TableLayout]) -> [String] {
             tables.filter(\.isNumbered).map { table in
                 let (column, name) = (table.primaryKey.joined(), table.name)
@@ -321,20 +324,20 @@
 
         private static func list(_ columns: [String]) -> String { columns.map(quoted).joined(separator: ", ") }
 
-        /// `user` is a word of PostgreSQL's own. All others are names as they are.
+        /// The name as an identifier. `user` is a keyword of PostgreSQL; the other names need no quotes.
         private static func quoted(_ name: String) -> String { name == "user" ? "\"user\"" : name }
 
-        /// What SQLite has by itself.
+        /// Functions that SQLite provides and PostgreSQL does not.
         private static let functions = [
-            // The greater of two numbers.
+            // Returns the greater of two numbers.
             "CREATE OR REPLACE FUNCTION max(bigint, bigint) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE AS 'SELECT greatest($1, $2)'",
-            // The members of a list of numbers, as JSON.
+            // Returns the elements of a JSON array of numbers.
             """
             CREATE OR REPLACE FUNCTION json_each(bytea) RETURNS TABLE (value bigint) LANGUAGE sql STABLE PARALLEL SAFE
             AS 'SELECT CAST(element AS bigint) FROM json_array_elements_text(CAST(convert_from($1, ''UTF8'') AS json)) AS element'
             """,
-            // Counts the entries that a query visits. It is said to be cheap, so that it runs before other conditions
-            // drop some.
+            // Counts the index entries that a query visits. Its low cost makes the planner evaluate it before other
+            // conditions exclude rows.
             """
             CREATE OR REPLACE FUNCTION skylight_seen(bytea) RETURNS boolean LANGUAGE plpgsql VOLATILE COST 0.0001
             AS 'BEGIN
@@ -344,8 +347,8 @@
             """,
         ]
 
-        /// One row: the mark and the notes of the last commit, and for which tables the schema was made. And the last
-        /// mark of each process.
+        /// A table with one row: the mark and the notes of the last commit, and the version of the schema's tables;
+        /// and a table with the last mark of each process.
         private static let mark = [
             """
             CREATE TABLE IF NOT EXISTS lastCommit (mark BIGINT NOT NULL, tables BIGINT NOT NULL,
@@ -355,15 +358,15 @@
             "CREATE TABLE IF NOT EXISTS writers (process BIGINT PRIMARY KEY, mark BIGINT NOT NULL, moment TIMESTAMPTZ NOT NULL)",
         ]
 
-        /// Leaves the notes of a new store.
+        /// Stores the writer's notes for a new store.
         static func save(_ notes: WriterState, _ db: SQLConnection) throws {
             try db.run(
                 "UPDATE lastCommit SET \(WriterState.columns.map { "\($0) = ?" }.joined(separator: ", "))", notes.values
             )
         }
 
-        /// The epoch of positions: another one if the database's history is another one, or if the tables come from a
-        /// backup.
+        /// The epoch of positions. It changes with the database's history (a failover or a restored backup), and if
+        /// the tables were restored from a backup.
         static func epoch(of connection: PostgreSQLConnection) throws -> UInt32 {
             let table = try connection.row("SELECT CAST('lastCommit' AS regclass)::oid")
             let hash = FNV1a("\(connection.incarnation) \(table)".utf8).value
@@ -379,7 +382,7 @@
             return try isMade && Int64.fetchOne(db, sql: "SELECT tables FROM lastCommit") == print(of: tables)
         }
 
-        /// Makes the tables, or adds what those of an earlier version lack. Usually there is nothing to do.
+        /// Creates the tables, or what those of an earlier version lack. Usually there is nothing to do.
         static func bringUpToDate(_ tables: [TableLayout], _ db: SQLConnection) throws {
             if try areUpToDate(tables, db) { return }
             for statement in statements(for: tables) { try db.run(statement) }

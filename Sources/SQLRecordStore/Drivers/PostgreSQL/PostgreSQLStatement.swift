@@ -1,12 +1,12 @@
 #if PostgreSQL
     internal import CPostgreSQL
 
-    /// A statement of PostgreSQL. Values go over the connection in binary form.
+    /// A PostgreSQL statement. Values are sent in binary format.
     ///
-    /// A query may have any number of rows, but its memory is bounded. Without a limit in its text, it is asked for a
-    /// few rows; if it has more, it runs again with a cursor, which gives them in parts. It has the cursor from the
-    /// beginning if it reads the fields of records up to a limit, or if its last answer was large. The other answers
-    /// are in memory as a whole.
+    /// A query may return any number of rows, but its memory is bounded. Without a limit in its text it first requests
+    /// a few rows; if there are more, it runs again with a cursor that returns them in parts. A query uses a cursor
+    /// from the start if it reads the fields of records with a limit, or if its last result was large. Other results
+    /// are held in memory as a whole.
     final class PostgreSQLStatement: SQLStatement {
         private let connection: PostgreSQLConnection
         private let text: PostgreSQLText
@@ -26,9 +26,10 @@
 
         // Rows
 
-        /// Rows that are asked for at first. More are taken for many.
+        /// Number of rows requested at first. If there are more, the query counts as large.
         static let fewRows = 256
-        /// Rows and about as many bytes that a cursor gives at once.
+        /// Number of rows that a cursor returns at once: at first, and at most. The last number is the approximate
+        /// maximum in bytes.
         private static let (firstPart, largestPart, largestMemory) = (64, 1024, 1 << 20)
 
         private struct Cursor {
@@ -43,7 +44,7 @@
         private var row: Int32 = 0
         private var rowCount: Int32 = 0
         private var cursor: Cursor?
-        /// An error of ``columnCount``, thrown by the next step.
+        /// An error found by ``columnCount``, which the next step throws.
         private var failure: (any Error)?
 
         init(_ sql: String, isCached: Bool, on connection: PostgreSQLConnection) {
@@ -58,7 +59,7 @@
 
         var parameterCount: Int { text.parameterCount }
 
-        /// A text that is not kept is not prepared either; it runs when its columns are asked for.
+        /// The number of columns. A text that is not cached is not prepared; it is executed to find its columns.
         var columnCount: Int {
             if text.kind == .command { return 0 }
             if columns == nil, failure == nil {
@@ -147,7 +148,7 @@
                     try connection.execute(text.text)
                 }
                 columns = PostgreSQLColumns.none
-                // A step runs it again only after a reset.
+                // A step executes it again only after a reset.
                 use(PQmakeEmptyPGresult(nil, PGRES_COMMAND_OK))
             case .query where text.isLarge && connection.isInsideTransaction,
                 .limitedQuery where text.isLarge && connection.isInsideTransaction:
@@ -165,7 +166,7 @@
             }
         }
 
-        /// Notes how many bytes the rows at hand have.
+        /// Records the size of the current rows in bytes.
         private func noteSize() {
             guard let result, rowCount > 0 else { return }
             let memory = PQresultMemorySize(result)
@@ -193,7 +194,7 @@
             }
         }
 
-        /// Runs a text with the statement's values, without preparing it.
+        /// Executes a text with the statement's values without preparing it.
         private func send(_ sql: String) throws -> OpaquePointer {
             let numbers = types.map(\.rawValue)
             return try answer { PQsendQueryParams($0, sql, $1, numbers, $2, $3, $4, 1) }
@@ -209,7 +210,7 @@
             }
         }
 
-        /// Lends the values: their number, addresses, lengths, and that they are in binary form.
+        /// Calls `body` with the values for libpq: their number, addresses, lengths and formats (binary).
         private func withValues<Value>(
             _ body: (Int32, UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<Int32>, UnsafePointer<Int32>) throws ->
                 Value
@@ -228,7 +229,7 @@
                     case .kept(let kept): bytes = kept
                     }
                     lengths.append(Int32(clamping: bytes.count))
-                    // No address would be NULL.
+                    // A null address would mean NULL.
                     return
                         (bytes.isEmpty
                         ? UnsafeRawPointer(Self.empty) : bytes.baseAddress ?? UnsafeRawPointer(Self.empty))
@@ -239,7 +240,7 @@
             }
         }
 
-        /// An address for values without bytes.
+        /// The address of values without bytes.
         private nonisolated(unsafe) static let empty = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)
 
         private func use(_ result: OpaquePointer?) {
@@ -260,7 +261,7 @@
                 name: name, undoCount: undoCount,
                 part: max(1, min(Self.firstPart, Self.largestMemory / text.bytesOfRow)))
             try fetch()
-            // A query that has become small again is asked for its rows at once.
+            // If a query has become small again, its rows are requested at once next time.
             if text.kind == .query, cursor?.isAtEnd ?? false { text.isLarge = false }
         }
 
@@ -280,7 +281,8 @@
             use(nil)
             columns = nil
             failure = nil
-            // A rollback has closed the cursor, and to close it again would be an error that ends the transaction.
+            // A rollback has already closed the cursor. Closing it again would be an error, which would abort the
+            // transaction.
             if let cursor, cursor.undoCount == connection.undoCount, connection.isInsideTransaction,
                 !connection.hasFailed
             {
@@ -297,11 +299,11 @@
 
     // MARK: - Types and columns
 
-    /// A type of PostgreSQL, by its number in `pg_type`.
+    /// A PostgreSQL type, identified by its OID in `pg_type`.
     struct PostgreSQLType: RawRepresentable, Hashable {
         let rawValue: UInt32
 
-        /// Lets the server find the type.
+        /// Lets the server infer the type.
         static let unknown = PostgreSQLType(rawValue: 0)
         static let bool = PostgreSQLType(rawValue: 16)
         static let bytes = PostgreSQLType(rawValue: 17)
@@ -313,13 +315,13 @@
         static let float8 = PostgreSQLType(rawValue: 701)
         static let numeric = PostgreSQLType(rawValue: 1700)
         static let bytesArray = PostgreSQLType(rawValue: 1001)
-        /// `"char"`, `name`, `text`, `json`, `unknown`, `char(n)`, `varchar` and `void`: their binary form is their
+        /// `"char"`, `name`, `text`, `json`, `unknown`, `char(n)`, `varchar` and `void`. Their binary format is the
         /// text.
         static let texts: Set<PostgreSQLType> = Set(
             [18, 19, 25, 114, 705, 1042, 1043, 2278].map(PostgreSQLType.init(rawValue:)))
     }
 
-    /// The columns of a result, and how their values in binary form are read.
+    /// The columns of a result, with the decoding of their binary values.
     struct PostgreSQLColumns {
         private enum Form {
             case integer, real, numeric, octets
@@ -335,7 +337,7 @@
             self.forms = forms
         }
 
-        /// - Throws: ``SQLError`` if a column has a type that can't be read.
+        /// - Throws: ``SQLError`` if the type of a column can't be decoded.
         init(of result: OpaquePointer?, _ sql: String) throws {
             let columns = 0..<PQnfields(result)
             let names = columns.map { PQfname(result, $0).map { String(cString: $0) } ?? "" }
@@ -355,7 +357,7 @@
             }
         }
 
-        /// Reads a row. Its values stay in the memory of the result.
+        /// Reads a row. Its values remain in the memory of the result.
         func read(_ row: Int32, of result: OpaquePointer, into cells: UnsafeMutableBufferPointer<SQLCell>) {
             for column in cells.indices { cells.initializeElement(at: column, to: cell(row, Int32(column), result)) }
         }
@@ -389,11 +391,11 @@
             }
         }
 
-        /// A decimal number, such as a sum, consists of digits to the base 10,000. One that is not whole, or too large
-        /// for an integer, becomes a real number.
+        /// Decodes a decimal number, such as a sum, from its digits to the base 10,000. If it is not whole or exceeds
+        /// 64 bits, the result is a real number.
         private static func numeric(_ octets: UnsafeRawBufferPointer) -> SQLCell {
             let count = Int(bits(octets) as Int16)
-            /// Digits before the point.
+            /// Number of digits before the decimal point.
             let whole = 1 + Int(bits(octets, at: 2) as Int16)
             let sign: UInt16 = bits(octets, at: 4)
             switch sign {

@@ -3,7 +3,7 @@
     internal import Logging
     internal import Synchronization
 
-    /// The reading side of a store in PostgreSQL.
+    /// The read connections of a store in PostgreSQL.
     final class PostgreSQLReaders: StoreConnections {
         private let schema: String
         private let pool: PostgreSQLPool
@@ -19,7 +19,7 @@
 
         var isSingle: Bool { false }
         var threads: (any TaskExecutor)? { pool.threads }
-        /// True if the database is another one, after a failover or a restored backup.
+        /// True if the server has another history since the opening, after a failover or a restored backup.
         var isStale: Bool { pool.incarnation != incarnation }
 
         func read<Value>(_ body: (SQLConnection) throws -> Value) throws -> Value {
@@ -34,7 +34,7 @@
                 try await withTaskExecutorPreference(pool.threadsForLongReads) { [pool, schema] in
                     try pool.lend(schema) { connection in
                         lent.withLock { $0 = connection }
-                        // Another read may have the connection next.
+                        // The next read may use the connection at once.
                         defer { lent.withLock { $0 = nil } }
                         try Task.checkCancellation()
                         return try body(SQLConnection(PostgreSQLDriver(connection)))
@@ -48,7 +48,7 @@
         func close() {}
     }
 
-    /// A store in PostgreSQL that is open for writing, also by other processes.
+    /// A store in PostgreSQL that is open for writing. Other processes may have it open too.
     final class PostgreSQLStore: WritableConnections {
         private let readers: PostgreSQLReaders
         private let writer: PostgreSQLWriter
@@ -57,7 +57,7 @@
         private let server: PostgreSQLServer
         private let watch: PostgreSQLNews.Watch
 
-        /// Brings the tables up to date. Blocks on the network.
+        /// Opens the store and brings its tables up to date. Blocks on the network.
         init(_ number: Int64, of key: StoreKey, _ server: PostgreSQLServer, _ logger: Logger) throws {
             self.number = number
             self.key = key
@@ -68,8 +68,8 @@
                 if try PostgreSQLTables.areUpToDate(tables, db) { return }
                 try db.writing {
                     try db.run("SELECT pg_advisory_xact_lock(\(PostgreSQLLocks.writing), \(number))")
-                    // Reads of other processes begin with this table. The other way round, each could wait for the
-                    // other.
+                    // Reads of other processes access this table first. With another order, a read and this
+                    // transaction could deadlock.
                     try db.run("LOCK TABLE facts IN ACCESS EXCLUSIVE MODE")
                     try PostgreSQLTables.bringUpToDate(tables, db)
                     return true
@@ -85,7 +85,7 @@
         var isSingle: Bool { false }
         var threads: (any TaskExecutor)? { readers.threads }
         var epoch: UInt32? { readers.epoch }
-        /// True also if the store was renamed or deleted, or if its keys were changed by another process.
+        /// True also if the store was renamed or deleted, or if another process changed its keys.
         var isStale: Bool { readers.isStale || watch.isStale }
 
         func read<Value>(_ body: (SQLConnection) throws -> Value) throws -> Value {
@@ -102,7 +102,7 @@
             do { return try writer.write(body) } catch { throw reason(of: error) }
         }
 
-        /// A missing table is damage, unless another process has deleted the container.
+        /// The error to report: a missing table means damage, unless another process has deleted the container.
         private func reason(of error: any Error) -> any Error {
             guard let failure = error as? SQLError, failure.cause == .noTable, (try? server.holds(key)) == false else {
                 return error
@@ -115,7 +115,7 @@
             guard writer.hasCommitted else { return }
             watch.note(mark: writer.known)
             server.news.tell(number)
-            // The mark of this commit hides the one before it.
+            // The mark of this commit replaces that of the other process's commit, which the watch would then miss.
             if writer.followsOthers { watch.hear() }
         }
         func closeInOrder() {}
@@ -138,42 +138,43 @@
 
     /// The connection that writes to a store in PostgreSQL.
     ///
-    /// Several processes write to a store in turns: a transaction begins with an advisory lock, which ends with it.
-    /// Each commit writes a mark, by which the next writer knows whether another process wrote meanwhile, and the notes
-    /// that it then needs. The process has a mark of its own, too. If the answer to a commit is lost, that one tells
-    /// through another connection whether it happened.
+    /// Several processes write to a store in turns: each transaction takes an advisory lock, which is released at its
+    /// end. Each commit stores a *mark* and the notes for the next writer. By the mark, the next writer recognizes
+    /// whether another process has written since, and then reads the notes. Each process also has a mark of its own.
+    /// If the answer to a commit is lost, a second connection reads this mark to find out whether the commit happened.
     ///
-    /// The store's writer uses it, one thread at a time.
+    /// Only the store's writer uses it, on one thread at a time.
     final class PostgreSQLWriter: @unchecked Sendable {
         private let number: Int64
         private let key: StoreKey
         private let server: PostgreSQLServer
-        /// The server that the store was opened on.
+        /// The server's history when the store was opened.
         private let incarnation: String
         private let logger: Logger
         private var connection: PostgreSQLConnection?
-        /// The mark of the last commit whose state is in memory; `nil` if that is not known.
+        /// The mark of the last commit whose state is in memory; `nil` if unknown.
         private(set) var known: Int64?
-        /// The mark and the notes that the transaction found.
+        /// The mark and the notes at the start of the transaction.
         private var found: (mark: Int64, notes: WriterState?)?
-        /// The notes that the transaction leaves.
+        /// The notes that the transaction stores.
         private var left: WriterState?
-        /// True if the connection has the lock for background work.
+        /// True if this connection holds the lock for background work.
         private var isKeeper = false
         /// True if the last transaction was committed.
         private(set) var hasCommitted = false
-        /// True if the last transaction came after one of another process.
+        /// True if another process committed before the last transaction of this one.
         private(set) var followsOthers = false
 
-        /// How long the outcome of a commit is looked for while the server is away.
+        /// Maximum time for finding out whether a commit happened, while the server can't be reached.
         private static let patience = Duration.seconds(60)
         private static let pause = 0.1
-        /// How long a process waits for its turn.
+        /// Maximum time that a process waits for its turn to write.
         private static let turnPatience = Duration.seconds(30)
-        /// A process that stops within a transaction must not keep the others waiting.
+        /// Limits, so that a process that hangs within a transaction does not block the others.
         private static let settings =
             "SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '5s'; \(keepalives)"
-        /// A machine that is gone without a word must not keep its locks for hours.
+        /// Limits, so that the server detects a failed machine within half a minute instead of hours, and releases its
+        /// locks.
         private static let keepalives =
             "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
 
@@ -196,7 +197,8 @@
 
         func write<Value>(_ body: (SQLConnection) throws -> Value) throws -> Value {
             let connection = if let connection, connection.isReady { connection } else { try connect() }
-            // The store is opened again first, with an epoch of its own for the positions after those that are lost.
+            // The store must be opened again first. Its positions then have a new epoch, because the latest ones may
+            // be lost.
             if connection.incarnation != incarnation {
                 throw SQLError(.busy, "taken over", "another server has taken over")
             }
@@ -211,7 +213,8 @@
 
         // MARK: Transactions
 
-        /// Also waits for a process that moves the containers, in case this one lost its lock with a connection.
+        /// Takes the lock for writing. Also waits for a process that moves containers, in case this process lost its
+        /// own lock with a connection.
         private var lock: String {
             let serving = server.isAlone ? "" : "pg_advisory_xact_lock_shared(\(PostgreSQLLocks.serving), 0), "
             return
@@ -239,7 +242,7 @@
                     return try begin()
                 } catch let error as SQLError where error.code == "55P03" && ContinuousClock.now < end {
                     try connection.execute("ROLLBACK")
-                    // Without the right to end connections of another role, its own limits end them.
+                    // If the role may not end connections of another role, that connection's own limits end it.
                     do { try connection.execute(Self.endingSilentWriter(of: number)) } catch let error as SQLError
                         where error.code == "42501"
                     {}
@@ -247,8 +250,8 @@
             }
         }
 
-        /// Ends the connection of a process that has the turn, and neither sends nor takes anything. The limit for idle
-        /// transactions does not hold between statements that are sent together.
+        /// Ends the connection of a process that holds the lock for writing but neither sends nor receives anything.
+        /// The limit for idle transactions does not apply between statements that are sent together.
         static func endingSilentWriter(of number: Int64, after seconds: Int = 5) -> String {
             """
             SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
@@ -258,7 +261,7 @@
             """
         }
 
-        /// What the last commit left, if its state is not in memory.
+        /// The notes of the last commit, if its state is not in memory.
         var notesOfOthers: WriterState? { found?.mark == known ? nil : foundNotes }
         var foundNotes: WriterState? { found?.notes }
 
@@ -286,16 +289,16 @@
             if left != nil || found?.mark == known { known = next }
         }
 
-        /// Connects again, and looks whether the commit with this mark happened.
+        /// Connects again and reads whether the commit with this mark happened.
         private func hasHappened(_ next: Int64, after error: SQLError) throws -> Bool {
             let end = ContinuousClock.now + Self.patience
             while true {
                 do {
                     let connection = try connect()
-                    // The lock waits for the end of the transaction, which the server may not have noticed yet.
+                    // Taking the lock waits for the end of the transaction, which the server may not have noticed yet.
                     let own = try connection.rows(
                         "\(lock); UPDATE writers SET moment = now() WHERE process = \(server.process) RETURNING mark")
-                    // If commits wait for a standby, this one waits until the standby has the earlier one, too.
+                    // If commits wait for a standby, this commit waits until the standby has the earlier one, too.
                     try connection.execute("COMMIT")
                     let hasHappened = own.first?.first == String(next)
                     logger.notice(
@@ -318,14 +321,15 @@
         // MARK: Background work
 
         /// Takes the lock for background work, which lasts as long as the connection.
+        /// - Returns: `false` if another process holds it.
         func keepsUp(_ db: SQLConnection) throws -> Bool {
             if isKeeper { return true }
             isKeeper =
                 try Bool.fetchOne(db, sql: "SELECT pg_try_advisory_lock(\(PostgreSQLLocks.upkeep), \(number))") ?? false
             guard isKeeper else { return false }
-            // Work of the process before it, after the last stored place, is lost and is done again.
+            // Index work of the previous process after the last stored place is lost, and is repeated.
             try db.run("UPDATE indexWork SET done = doneThere WHERE phase = \(IndexWork.Phase.building.rawValue)")
-            // Nobody asks any more about a commit of a process that ended.
+            // The process of such a mark has ended, so nobody asks for the outcome of its commit any more.
             try db.run("DELETE FROM writers WHERE moment < now() - INTERVAL '30 days'")
             return true
         }
@@ -336,15 +340,15 @@
         }
     }
 
-    /// First keys of the advisory locks. The second one is the number of a store, or 0.
+    /// The first keys of the advisory locks. The second key is the number of a store, or 0.
     enum PostgreSQLLocks {
-        /// For the table of stores, during the start of a server.
+        /// Protects the table of stores during the start of a server.
         static let stores: Int32 = 0x534b_594c
-        /// For one transaction that writes to a store.
+        /// Held during one transaction that writes to a store.
         static let writing = stores + 1
-        /// For the process that does a store's background work.
+        /// Held by the process that does a store's background work.
         static let upkeep = stores + 2
-        /// For processes that serve the database, together, or for one that moves its stores.
+        /// Shared by the processes that serve the database; exclusive for a process that moves its stores.
         static let serving = stores + 3
     }
 #endif

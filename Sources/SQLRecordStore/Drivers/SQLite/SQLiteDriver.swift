@@ -28,7 +28,7 @@ struct SQLiteDriver: SQLDriver {
 
     func end(isCommitted: Bool) throws {
         if isCommitted { return try run("COMMIT") }
-        // A cancellation can interrupt this statement, and GRDB ends the process for a transaction left open.
+        // A cancellation can interrupt ROLLBACK, and GRDB terminates the process if a transaction is left open.
         for _ in 0..<3 where db.isInsideTransaction { try? run("ROLLBACK") }
     }
 
@@ -41,7 +41,7 @@ struct SQLiteDriver: SQLDriver {
     func hasTable(_ name: String) throws -> Bool { try SQLError.catching { try db.tableExists(name) } }
 
     func lastNumber(in table: TableLayout) throws -> Int64? {
-        // The table is made with the first one that is numbered without gaps being filled.
+        // SQLite creates this table with the first table that uses AUTOINCREMENT.
         guard try hasTable("sqlite_sequence") else { return nil }
         return try Int64.fetchOne(
             SQLConnection(self), sql: "SELECT seq FROM sqlite_sequence WHERE name = ?", [table.name])
@@ -51,7 +51,7 @@ struct SQLiteDriver: SQLDriver {
         guard try hasTable("sqlite_sequence") else { return }
         let connection = SQLConnection(self)
         try connection.run("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", [number, table.name])
-        // A table without a row yet is not listed.
+        // The table of numbers has no row for a table that never had a row.
         if connection.changesCount == 0 {
             try connection.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", [table.name, number])
         }
@@ -62,9 +62,9 @@ struct SQLiteDriver: SQLDriver {
     var isInsideTransaction: Bool { db.isInsideTransaction }
     var changesCount: Int { db.changesCount }
 
-    // MARK: Watching
+    // MARK: Limits and counts
 
-    /// Steps of SQLite's virtual machine, some 30 to a record, between two questions.
+    /// Number of steps of SQLite's virtual machine between two calls of `isExceeded`. A record takes about 30 steps.
     private static let stepsPerQuestion: Int32 = 1000
 
     private final class Limit {
@@ -119,9 +119,9 @@ struct SQLiteDriver: SQLDriver {
 
     func list(of texts: [String]) -> (any Bindable)? { nil }
 
-    // MARK: Words
+    // MARK: Words of texts
 
-    // SQLite binds no lists, but reads those of JSON.
+    // SQLite can't bind lists, but can read JSON arrays.
     func insertWords(
         _ words: [(word: String, name: String)], of field: Int64, in zone: Int64, on connection: SQLConnection
     ) throws {
@@ -153,7 +153,7 @@ struct SQLiteDriver: SQLDriver {
 /// A statement of SQLite. Values are bound and read directly: through GRDB's values they would cost more than most of
 /// the store's statements.
 struct SQLiteStatement: SQLStatement {
-    /// The handle is valid only as long as this exists.
+    /// The handle is valid only while this object exists.
     private let compiled: Statement
     private let handle: GRDB.SQLiteStatement
     private unowned let db: Database
@@ -179,9 +179,9 @@ struct SQLiteStatement: SQLStatement {
 
     func bind(_ real: Double, at index: Int) throws { try check(sqlite3_bind_double(handle, Int32(index), real)) }
 
-    // With its length, so that NUL bytes are included.
+    // The length is passed, so that NUL bytes are included.
     func bind(text: UnsafeRawBufferPointer, at index: Int, isKept: Bool) throws {
-        // For no address SQLite would bind NULL.
+        // SQLite would bind NULL for a null address.
         guard let start = text.baseAddress?.assumingMemoryBound(to: CChar.self), !text.isEmpty else {
             return try check(sqlite3_bind_text(handle, Int32(index), "", 0, Self.transient))
         }
@@ -225,7 +225,7 @@ struct SQLiteStatement: SQLStatement {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_INTEGER: .integer(sqlite3_column_int64(handle, column))
         case SQLITE_FLOAT: .real(sqlite3_column_double(handle, column))
-        // The text must be asked for before its length.
+        // The text must be requested before its length.
         case SQLITE_TEXT:
             SQLCell(
                 kind: .text, number: 0, octets: octets(UnsafeRawPointer(sqlite3_column_text(handle, column)), column))
@@ -272,8 +272,8 @@ extension SQLError {
     }
 
     private static func cause(of error: DatabaseError) -> Cause {
-        // The log's index (`-shm`) holds no data. If it can't grow, the commit does not count even if it is in the log.
-        // The next commit overwrites it there. SQLite reports this as an I/O error.
+        // The log's index (`-shm`) contains no data. If it can't grow, the commit is invalid even if it is in the log,
+        // and the next commit overwrites it there. SQLite reports this as an I/O error.
         if isOfLogIndex(error.extendedResultCode) { return .full }
         if error.extendedResultCode == .SQLITE_IOERR_GETTEMPPATH { return .noTemporaryFolder }
         return switch error.resultCode {
@@ -339,7 +339,8 @@ enum SQLiteLayout {
                 try values("name"), try values("type"), try values("pk")
             )
             if place > 0 { key.append((place, column)) }
-            // Facts are numbers, too, whatever their column says.
+            // The values of facts are treated as untyped, because they include numbers, whatever their column
+            // declares.
             let isAny = name == "facts" && column == "value"
             columns.append(
                 TableLayout.Column(
@@ -364,7 +365,7 @@ enum SQLiteLayout {
             let columns = try String.fetchAll(db, sql: "SELECT name FROM pragma_index_info(?) ORDER BY seqno", [name])
             let definition = try String.fetchOne(db, sql: "SELECT sql FROM sqlite_master WHERE name = ?", [name])
             let condition = definition?.range(of: " WHERE ").flatMap { definition?[$0.upperBound...] }.map(String.init)
-            // Those that a table's definition implies have names that no other database takes.
+            // Indexes implied by a table's definition have names that other databases don't accept.
             let plainName = origin == "u" ? "\(table)_\(columns.joined(separator: "_"))" : name
             return TableLayout.Index(
                 name: plainName, isUnique: try values("isUnique"), columns: columns, condition: condition)

@@ -28,7 +28,7 @@ struct SQLiteFolder: StoreLocation {
     func close() { lock.release() }
 
     /// The file, its log, the log's index and the savepoint journal for the writer, and the first two for each reader.
-    /// A store keeps its readers once it has opened them.
+    /// Once opened, readers stay open as long as the store.
     var handlesPerStore: Int { 4 + 2 * SQLitePool.readerLimit }
 
     private func path(of key: StoreKey) -> String { key.file(in: folder).path(percentEncoded: false) }
@@ -77,7 +77,7 @@ struct SQLiteFolder: StoreLocation {
 
     func looksWritable(_ key: StoreKey) -> Bool { WritingProbe.succeeds(beside: key.file(in: folder)) }
 
-    // MARK: Making
+    // MARK: Creating
 
     /// Creates the file under a temporary name and renames it when it is complete. An empty or partial file under the
     /// final name therefore never comes from Skylight.
@@ -145,7 +145,7 @@ struct SQLiteFolder: StoreLocation {
 
 // MARK: - Inspection
 
-// Checks the files of a store without opening them.
+// Checks a store's files without opening the store.
 extension SQLiteFolder {
     func holds(_ key: StoreKey) throws -> Bool {
         switch try Self.kind(of: key.folder(in: folder)) {
@@ -236,7 +236,7 @@ enum WritingProbe {
     /// Bytes written: the 32 KiB of a new log index plus the same amount for the log.
     private static let size = 64 << 10
 
-    /// Blocks on the disk.
+    /// True if the files can be written. Blocks on the disk.
     static func succeeds(beside file: URL) -> Bool {
         guard access(file.path(percentEncoded: false), W_OK) == 0 else { return false }
         let path = file.deletingLastPathComponent().appending(path: ".probe-\(file.lastPathComponent)").path(

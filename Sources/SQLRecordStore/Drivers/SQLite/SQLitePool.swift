@@ -97,10 +97,10 @@ final class SQLitePool: WritableConnections {
         try SQLError.catching { try pool.writeWithoutTransaction { try body(SQLConnection(SQLiteDriver($0))) } }
     }
 
-    // MARK: The write-ahead log
+    // MARK: Checkpoints
 
-    /// Copies the write-ahead log into the database file. Its writes are durable already, so a full disk or active
-    /// readers only postpone the checkpoint.
+    /// Copies the write-ahead log into the database file. The writes in the log are already durable, so a full disk or
+    /// active readers only postpone the checkpoint.
     func tidy() throws {
         let pages = logLength.pages
         guard pages > logLimits.checkpoint else {
@@ -117,8 +117,8 @@ final class SQLitePool: WritableConnections {
         }
     }
 
-    /// Empties the log, so that the database file alone is the whole store. The last connection to close may be unable
-    /// to do this.
+    /// Copies the whole log into the database file and empties it. The last connection to close may be unable to do
+    /// this.
     func closeInOrder() throws {
         try SQLError.catching { _ = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } }
     }
@@ -171,14 +171,14 @@ final class WriteAheadLogLength: Sendable {
 
 // MARK: - Savepoint journals
 
-/// Configures the folder for the files in which SQLite keeps large savepoint journals (above 64 KiB).
+/// Sets the folder for the files in which SQLite keeps large savepoint journals (above 64 KiB).
 ///
-/// In memory SQLite would walk a list of the journal after each statement, which is quadratic for long batches. The
-/// files are in the data folder, so that saves don't depend on the system's temporary folder, which may be missing,
-/// small or full. SQLite unlinks the files right after opening them.
+/// In memory, SQLite would traverse a list of the journal after each statement, which takes quadratic time for long
+/// batches. The files are in the data folder, so that saves don't depend on the system's temporary folder, which may
+/// be missing, small or full. SQLite unlinks the files right after opening them.
 enum SavepointFiles {
-    /// SQLite has one such folder per process, and changing it is safe only while no store is open, so the first
-    /// choice stays. If the folder is removed, SQLite uses the system's.
+    /// SQLite has one such folder per process, which can be changed safely only while no store is open. Therefore the
+    /// first choice is kept. If the folder is removed, SQLite uses the system's.
     private static let isChosen = Mutex(false)
 
     /// Sets the folder, unless one was set before or `SQLITE_TMPDIR` is set. If it is not writable, SQLite uses the
@@ -204,7 +204,7 @@ enum SavepointFiles {
 
 // MARK: - Single connections
 
-/// One connection to a SQLite file, or to a database in memory, that reads.
+/// A single connection for reading a SQLite file or a database in memory.
 struct SQLiteReadingConnection: StoreConnections {
     let queue: DatabaseQueue
 
@@ -225,8 +225,8 @@ struct SQLiteReadingConnection: StoreConnections {
 
 // MARK: - Containers without data
 
-/// An in-memory database with the tables of a new store. Reads of all containers without saved data use it, whichever
-/// database has the others.
+/// An in-memory database with the tables of a new store. It serves reads of all containers without saved data,
+/// whichever database contains the others.
 final class EmptyContainer: Sendable {
     private let made = Mutex<SQLiteReadingConnection?>(nil)
 

@@ -215,7 +215,7 @@ enum StoreMigrations {
         CREATE INDEX counted_types ON typeCounts (type);
         """
 
-    // MARK: The sixth version
+    // MARK: SQL of versions 2 to 6
 
     private static let sixthVersion = """
         -- Bytes of the records' fields, and of the files that they refer to: a file counts for each field of a record.
@@ -336,7 +336,7 @@ enum StoreMigrations {
         """
 }
 
-// MARK: - Rows
+// MARK: - Migrations of rows
 
 // Migrations that read rows.
 
@@ -349,7 +349,7 @@ extension StoreMigrations {
         CROSS JOIN records r ON r.zone = u.zone AND r.name = u.name CROSS JOIN assets a ON a.checksum = u.checksum
         """
 
-    /// Cuts the words of earlier versions, which kept them whole.
+    /// Truncates the words of earlier versions, which stored them whole.
     static func cutWords(_ db: Database) throws {
         let connection = SQLConnection(SQLiteDriver(db))
         let sql =
