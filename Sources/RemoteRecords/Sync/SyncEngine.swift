@@ -57,7 +57,7 @@ public final class SyncEngine: Sendable {
             engine.kept.withLock { $0.pending.first(count) { scope.contains($0) } }
         }
 
-        /// The pending change of a record; `nil` if there is none.
+        /// The pending change of a record; `nil` if there is none, or if it is being sent.
         public func pendingChange(of recordID: RecordID) -> PendingRecordZoneChange? {
             engine.kept.withLock { $0.pending[recordID] }
         }

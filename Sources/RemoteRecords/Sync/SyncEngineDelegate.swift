@@ -55,7 +55,7 @@ public struct RecordZoneChangeBatch: Sendable {
     ///   - pendingChanges: the changes to choose from, in order.
     ///   - recordProvider: returns the record to save. If it returns `nil`, the change is removed from the pending
     ///     ones.
-    /// - Returns: `nil` if there is nothing to send.
+    /// - Returns: `nil` if there are no pending changes.
     public init?(pendingChanges: [PendingRecordZoneChange], recordProvider: (RecordID) async -> Record?) async {
         self.init()
         for change in pendingChanges.prefix(DatabaseClient.itemLimit) {
