@@ -162,7 +162,8 @@ public final class ContainersByEngine: RecordEngine {
     }
 }
 
-/// The same containers for programs: connected containers are read-only, and only for the owner of the credentials.
+/// The containers as programs see them: connected containers are read-only, and available only to the owner of the
+/// credentials.
 ///
 /// A program may use a wrong address by mistake, and its changes in iCloud would go unnoticed.
 public struct ReadOnlyConnections: ForwardingEngine {
@@ -194,7 +195,7 @@ public struct ReadOnlyConnections: ForwardingEngine {
     }
 }
 
-/// The same containers for people: connected containers are only changed after a confirmation.
+/// The containers as people see them: connected containers are only changed after a confirmation.
 public struct ConfirmingConnections: ForwardingEngine {
     private let containers: ContainersByEngine
     private let confirmed: String?

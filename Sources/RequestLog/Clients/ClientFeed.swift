@@ -34,7 +34,7 @@ public struct ClientFeed: Sendable {
         fileprivate let size: Int
     }
 
-    /// `nil` for the list of zones.
+    /// The zone; `nil` for the list of a database's zones.
     public let zoneID: ZoneID?
     public private(set) var pullCount = 0
     /// The number of changes delivered in all pulls.

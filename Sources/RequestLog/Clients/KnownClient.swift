@@ -5,7 +5,7 @@ public struct KnownClient: Sendable, Identifiable {
     public struct ID: Sendable, Hashable {
         /// ``ClientIdentity/id``.
         public var client: String
-        /// `nil` if the request was refused before authentication.
+        /// The acting user; `nil` if the request was refused before authentication.
         public var userRecordName: Name?
         public var address: DatabaseAddress
 

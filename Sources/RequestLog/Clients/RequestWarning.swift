@@ -18,7 +18,7 @@ public enum RequestWarning: String, Sendable, Hashable, CaseIterable {
     case tokenOfAnotherUser
     /// A token that was already refused as expired.
     case loopAfterExpiry
-    /// The same query from its start, although the last answer had a marker for the next page.
+    /// A query that starts again, although the last answer to it had a marker for the next page.
     case continuationNotFollowed
     /// A save with a change tag that was already refused for the same record.
     case staleTagAgain

@@ -216,7 +216,7 @@ public struct FoundToken: Sendable, Hashable {
     public let path: String
     /// The original text of the token; base64 for a token from an archive.
     public let text: String
-    /// `nil` if the text has no known encoding.
+    /// The bytes of the token; `nil` if the text has no known encoding.
     public let bytes: [UInt8]?
     /// The zone name beside the token, if there is one.
     public let zoneName: Name?

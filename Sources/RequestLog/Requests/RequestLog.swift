@@ -183,7 +183,7 @@ private final class Entry: Sendable {
 
 private struct Kept: Sendable {
     let entry: Entry
-    /// `nil` if there were none, or they were dropped.
+    /// The bodies of the request; `nil` if there were none, or they were dropped.
     var bodies: RequestBodies?
 
     var request: ServedRequest { entry.request }

@@ -25,7 +25,7 @@ public struct ServedRequest: Sendable, Identifiable {
 
     /// One pull of changes in the request.
     public struct Pull: Sendable, Hashable {
-        /// `nil` for a pull of the database's zone list.
+        /// The zone; `nil` for a pull of the database's zone list.
         public var zoneID: ZoneID?
         /// The token in the request; `nil` if the pull starts from the beginning. A client that only wants future
         /// changes starts with the current token.
@@ -133,7 +133,7 @@ public struct ServedRequest: Sendable, Identifiable {
     public var operation: String
     public var container: ContainerID?
     public var environment: Environment?
-    /// `nil` if the path names no database.
+    /// The scope of the database; `nil` if the path names no database.
     public var scope: DatabaseScope?
     /// The acting user; `nil` if the request was refused before authentication.
     public var userRecordName: Name?

@@ -30,7 +30,7 @@ extension RequestRecorder {
         var seconds: [Name] = []
         for (operation, outcome) in zip(operations, outcomes) {
             for (name, value) in operation.fields where value.mayBeSeconds {
-                // Without a type in the request, the field's own decides.
+                // If the request has no type, the type of the stored field decides.
                 if value.isLikeSeconds || outcome.hasTimestamp(name) { seconds.append(name) }
             }
             guard case .failure(let error) = outcome, refusals.count < ServedRequest.refusalLimit else { continue }

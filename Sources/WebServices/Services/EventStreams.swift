@@ -13,14 +13,14 @@ struct FeedRequest: Sendable {
     let database: any RecordDatabase
     let assets: RequestAssets
     let notifier: Notifier
-    /// `nil` if the request names no zone.
+    /// The zone; `nil` if the request names none.
     let zoneID: ZoneID?
     /// The start token. `nil` means the beginning, or the present for a live feed.
     let since: ChangeToken?
     /// The request's entry in the request log; `nil` if the request is not logged.
     let note: RequestRecorder?
     private let parameters: [String: String]
-    /// `nil` if the server does not limit memory.
+    /// The memory of the request; `nil` if the server does not limit memory.
     private let memory = RequestMemory.current
 
     /// Reads the query parameters `zone`, `owner` and `since`, and the header `Last-Event-ID` that an event source
