@@ -1,65 +1,65 @@
 internal import NIOHTTP1
 public import Records
 
-/// The reason why a request got no answer that can be used. Failures of single items are in the answers instead.
+/// The error of a request that failed as a whole. Errors of single items are part of the answers instead.
 public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
-    /// The reasons, and what they mean for a request that saves.
+    /// The reasons for a failure, and what each means for a request that saves.
     public enum Kind: Sendable, Hashable {
         /// CloudKit refused the request. Repeating it would not help.
         case refused(ServerError)
-        /// CloudKit still had no time for the request when the deadline was too near to try again. Nothing was done.
+        /// CloudKit was still too busy when the deadline was too near for another attempt. Nothing was done.
         case throttled(ServerError)
-        /// A user has to sign in, for the first time or again; see ``CloudKitFailure/signInURL``.
+        /// A user must sign in, for the first time or again; see ``CloudKitFailure/signInURL``.
         case signInRequired(ServerError)
-        /// No connection could be made, so that the request was never sent.
+        /// No connection could be established, so the request was never sent.
         case unreachable(String)
         /// The server's certificate is not trusted.
         case untrusted(String)
-        /// The connection broke before the whole answer of a read was there, or no answer came in time.
+        /// The connection of a read broke before the whole answer arrived, or no answer arrived in time.
         case connectionLost(String)
-        /// A save was sent, and its answer was lost or cannot be read. It may have been made: look before you make it
-        /// again.
+        /// A save was sent, and its answer was lost or is unreadable. The save may have been made: look up the records
+        /// before you send it again.
         case answerLost(String)
-        /// The answer has more bytes than the client takes. Ask for less, or raise ``ClientConfiguration/answerLimit``.
+        /// The answer is larger than the client's limit. Request less, or raise ``ClientConfiguration/answerLimit``.
         case answerTooLarge(limit: Int)
         /// The server answered, but not in CloudKit's format.
         case unexpectedAnswer(status: Int, String)
-        /// The server of asset files answered with this HTTP status. After 403, 404 and 410 the address has expired:
-        /// fetch the record again.
+        /// The asset server answered with this HTTP status. After 403, 404 or 410 the address has expired: fetch the
+        /// record again.
         case assetRefused(status: Int)
-        /// The request cannot be sent as it is.
+        /// The request cannot be sent in this form.
         case invalidRequest(String)
-        /// The task was cancelled between the parts of a request that saves. The part was not sent.
+        /// The task was cancelled between two parts of a request that saves. The next part was not sent.
         case cancelled
         /// The client was closed.
         case closed
     }
 
-    /// The reason. ``isPassing`` tells if another attempt makes sense.
+    /// The reason for the failure. ``isPassing`` returns whether another attempt makes sense.
     public var kind: Kind
-    /// Such as `records/modify`.
+    /// The service, such as `records/modify`.
     public var action: String
-    /// The client's id of the request, which its log has too. All attempts have the same one; `nil` if the request was
-    /// never made.
+    /// The client's ID of the request, which is also in its log. All attempts have the same one. `nil` if the request
+    /// was never created.
     public var requestID: String?
     /// The number of times the request was sent.
     public var attempts: Int
     /// The HTTP status of the answer; `nil` if there was none.
     public var status: Int?
-    /// The response header `X-Apple-Request-UUID`, by which Apple finds a request.
+    /// The response header `X-Apple-Request-UUID`, by which Apple can find the request.
     public var appleRequestUUID: String?
-    /// A likely cause that the answer itself does not tell.
+    /// A likely cause that the answer itself does not state.
     public var advice: String?
-    /// The text that was signed, if CloudKit refused the signature of a server-to-server key: it has one answer for all
-    /// mistakes.
+    /// The text that was signed, if CloudKit refused the signature of a server-to-server key. CloudKit has only one
+    /// answer for all mistakes in it.
     public var signed: SigningText?
-    /// The items of the part that failed, if the request was sent in parts. Items before it have answers, items after
-    /// it were not sent.
+    /// The items of the part that failed, if the request was sent in several parts. The items before it have answers;
+    /// those after it were not sent.
     public var part: Range<Int>?
-    /// Outcomes of the operations of `records/modify` before ``part``.
+    /// The outcomes of the operations of `records/modify` before ``part``.
     public var answered: [Result<ModifiedRecord, ServerError>] = []
 
-    /// A failure before the request was made.
+    /// Creates a failure of a request that was not sent.
     init(_ kind: Kind, action: String) {
         self.kind = kind
         self.action = action
@@ -82,14 +82,14 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The page on which the user signs in; `nil` if none is needed, or the answer does not have an address of the web.
+    /// The sign-in page for the user; `nil` if no sign-in is needed, or if the answer contains no web address.
     public var signInURL: String? {
         guard case .signInRequired(let error) = kind, let url = error.redirectURL else { return nil }
-        // Programs open it in a browser, which must not start something else.
+        // Programs open the address in a browser, so it must not start another program.
         return url.hasPrefix("https://") || url.hasPrefix("http://") ? url : nil
     }
 
-    /// True if a later attempt may succeed without anybody's help.
+    /// True if a later attempt may succeed without any change by a person.
     public var isPassing: Bool {
         switch kind {
         case .throttled, .unreachable, .connectionLost, .answerLost, .unexpectedAnswer: true
@@ -97,7 +97,7 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// True if the request was sent, and no answer came that can be used.
+    /// True if the request was sent and no usable answer arrived.
     var isOfLostAnswer: Bool {
         switch kind {
         case .connectionLost, .answerLost: true
@@ -105,12 +105,12 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// True if no answer came that can be used, because the request was not sent or its answer is missing.
+    /// True if there is no usable answer, because the request was not sent or its answer is missing.
     var isOfNoAnswer: Bool {
         if case .unreachable = kind { true } else { isOfLostAnswer }
     }
 
-    /// True if only this request failed: the server answers others.
+    /// True if only this request failed and the server answers other requests.
     package var isOfOneRequest: Bool {
         switch kind {
         case .refused, .answerTooLarge, .unexpectedAnswer, .assetRefused, .invalidRequest: true
@@ -173,22 +173,22 @@ extension Duration {
 
 // MARK: - CloudKit's errors
 
-/// An error that CloudKit states, for a whole request or for one item of an answer.
+/// An error from CloudKit, for a whole request or for one item of an answer.
 public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The `serverErrorCode` as CloudKit sent it.
+    /// The `serverErrorCode` exactly as CloudKit sent it.
     public var codeName: String
-    /// CloudKit's words, for developers.
+    /// CloudKit's description of the error, for developers.
     public var reason: String
-    /// The time to wait before repeating the request; `nil` if CloudKit does not tell. It was seen to be days.
+    /// The time to wait before repeating the request; `nil` if CloudKit does not state it. It can be days.
     public var retryAfter: Duration?
-    /// The id that CloudKit gave the failure.
+    /// CloudKit's ID of the failure.
     public var uuid: String?
     /// The address of the sign-in page.
     public var redirectURL: String?
-    /// The record that the error is about; `nil` for a request or a zone, and where CloudKit does not tell.
+    /// The record with the error; `nil` for the error of a request or a zone, or if CloudKit does not name the record.
     public var recordName: Name?
 
-    /// An error as a server may state it.
+    /// Creates an error as a server may send it.
     public init(
         codeName: String, reason: String, retryAfter: Duration? = nil, uuid: String? = nil, redirectURL: String? = nil,
         recordName: Name? = nil
@@ -201,13 +201,13 @@ public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
         self.recordName = recordName
     }
 
-    /// The code; `nil` for one that is not in the documentation.
+    /// The error code; `nil` if it is not documented.
     public var code: ServerErrorCode? { ServerErrorCode(rawValue: codeName) }
 
-    /// The row of the catalogue that tells the error apart from others; `nil` for a text or a code that is not in it.
+    /// The row of the catalogue of errors for this code and text; `nil` if there is none.
     public var known: KnownReason? { code.flatMap { KnownReason($0, reason) } }
 
-    /// True if CloudKit did nothing, and a later attempt may succeed: THROTTLED, TRY_AGAIN_LATER, ZONE_BUSY and an
+    /// True if CloudKit did nothing and a later attempt may succeed: THROTTLED, TRY_AGAIN_LATER, ZONE_BUSY, or an
     /// unavailable service.
     public var isTemporary: Bool {
         switch code {
@@ -216,15 +216,16 @@ public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The code for a service that is unavailable without CloudKit's JSON, as in CloudKit JS.
+    /// The code for a service that is unavailable and does not answer with CloudKit's JSON. CloudKit JS uses the same
+    /// code.
     static let unavailable = "SERVICE_UNAVAILABLE"
 
     public var description: String { "\(codeName): \(reason)" }
 }
 
 extension ServerError {
-    /// Reads an item of an answer, or the answer itself.
-    /// - Returns: `nil` if the object is no error.
+    /// Reads the error from an item of an answer, or from the answer itself.
+    /// - Returns: `nil` if the object is not an error.
     public init?(_ object: JSONObject) {
         guard let codeName = object.string("serverErrorCode") else { return nil }
         self.init(
@@ -234,7 +235,7 @@ extension ServerError {
             recordName: object.string("recordName").map { Name($0) })
     }
 
-    /// The error of a whole answer, without secrets that the server repeats.
+    /// Reads the error of a whole answer, and removes secrets that the server repeats.
     init?(_ object: JSONObject, hiding secrets: [Secret]) {
         self.init(object)
         codeName = codeName.hiding(secrets)
@@ -242,7 +243,8 @@ extension ServerError {
         uuid = uuid?.hiding(secrets)
     }
 
-    /// The error if the server has no time now. The unit of the header is certain, so it comes before the body.
+    /// The error if the server is temporarily unavailable. The waiting time in the header is preferred to that in the
+    /// body, because its unit is certain.
     static func temporary(_ stated: ServerError?, _ reply: Transport.Reply, at now: Timestamp) -> ServerError? {
         guard stated?.isTemporary == true || reply.status == 503 || reply.status == 429 else { return nil }
         var error =
@@ -256,7 +258,7 @@ extension ServerError {
 }
 
 extension Duration {
-    /// A stated number of seconds. Ten years stand for everything above, so that sums cannot overflow.
+    /// Reads a number of seconds. It is limited to ten years, so that sums cannot overflow.
     init?(stated json: JSONValue) {
         let seconds: Double? =
             switch json {

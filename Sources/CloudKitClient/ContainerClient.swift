@@ -3,23 +3,24 @@ public import Records
 
 /// A client of one environment of a CloudKit container, through CloudKit Web Services.
 ///
-/// Clients are for as long as the program needs the container: they keep connections. ``close()`` ends them.
+/// A client keeps connections open, so use one for as long as the program needs the container. ``close()`` closes the
+/// connections.
 public final class ContainerClient: Sendable {
-    /// The container that requests are about.
+    /// The container of the requests.
     public let container: ContainerID
-    /// Each environment has records and a schema of its own.
+    /// The environment. Each one has its own records and schema.
     public let environment: Environment
-    /// The credentials, which decide which databases can be reached.
+    /// The credentials, which determine the accessible databases.
     public let credentials: ContainerCredentials
     let exchanger: Exchanger
 
     /// - Parameters:
-    ///   - configuration: addresses and limits. The address is CloudKit's own where none is given.
-    ///   - logger: gets each answer at level debug and each repetition at notice; a warning where CloudKit asks for a
-    ///     longer pause than is made. Lines hold the client's id of the request and Apple's, but no credentials and no
-    ///     addresses.
-    /// - Throws: ``CloudKitFailure`` of kind `invalidRequest` for an address that is none, certificates that are not
-    ///   PEM, or a product with other characters.
+    ///   - configuration: the address and the limits. The default address is CloudKit's.
+    ///   - logger: receives each answer at level debug, each repetition at level notice, and a warning if CloudKit
+    ///     requests a longer pause than the client makes. The lines contain the client's and Apple's ID of the request,
+    ///     but no credentials and no addresses.
+    /// - Throws: ``CloudKitFailure`` of kind `invalidRequest` for an invalid address, certificates that are not in PEM
+    ///   format, or a product with characters that are not allowed.
     public convenience init(
         container: ContainerID, environment: Environment, credentials: ContainerCredentials,
         configuration: ClientConfiguration = ClientConfiguration(),
@@ -44,8 +45,9 @@ public final class ContainerClient: Sendable {
     }
 
     package var pacing: Pacing { exchanger.pacing }
-    /// How long a service may keep back its answer: less than a connection without a byte lasts. Zero while requests
-    /// wait for each other, because one that waits would hold up all others.
+    /// The maximum time for which a service may delay its answer. It is less than the time after which a silent
+    /// connection counts as broken. It is zero while requests take turns, because a delayed request would block all
+    /// others.
     package var waitingTime: Duration {
         if case .webAuth(_, let user) = credentials.kind, user.takesTurns { return .zero }
         return max(.zero, min(exchanger.configuration.patience, exchanger.configuration.idleTimeout) - .seconds(5))
@@ -53,18 +55,18 @@ public final class ContainerClient: Sendable {
     /// Scheme, host and port of the server.
     package var address: String { exchanger.configuration.address }
 
-    /// Ends the connections. Requests under way fail.
+    /// Closes the connections. Requests in progress fail.
     public func close() async {
         await exchanger.transport.close()
     }
 
-    /// A database of the container. A server-to-server key reaches the public one only.
+    /// Returns a database of the container. A server-to-server key only reaches the public database.
     public func database(_ scope: DatabaseScope) -> DatabaseClient {
         DatabaseClient(self, scope)
     }
 
     /// Calls a service for a device: `tokens/create` or `tokens/register`, which are outside the databases.
-    /// - Parameter body: the request's object.
+    /// - Parameter body: the JSON object of the request.
     /// - Throws: ``CloudKitFailure``; `CancellationError`.
     public func callDevice(_ action: String, body: JSONObject) async throws -> JSONObject {
         try await perform(
@@ -72,11 +74,11 @@ public final class ContainerClient: Sendable {
             .saves)
     }
 
-    /// Calls a service that is not CloudKit's, with the same credentials.
+    /// Calls a service that CloudKit does not have, with the same credentials.
     /// - Parameters:
-    ///   - root: a path that ends with a slash.
-    ///   - body: the JSON of the request's object.
-    ///   - saves: true if the service saves, and the second time changes nothing more than the first.
+    ///   - root: the path of the services, with a slash at its end.
+    ///   - body: the JSON object of the request, encoded.
+    ///   - saves: true if the service saves. Sending the request twice must have the same effect as sending it once.
     /// - Throws: ``CloudKitFailure``; `CancellationError`.
     package func call(_ action: String, under root: String, body: [UInt8], saves: Bool) async throws -> JSONObject {
         try await perform(action, under: root, body, saves ? .savesRepeatably : .reads)
@@ -89,36 +91,34 @@ public final class ContainerClient: Sendable {
     }
 }
 
-/// Addresses and limits of a client.
+/// The address and the limits of a client.
 public struct ClientConfiguration: Sendable {
     /// CloudKit's address for the containers of all developers.
     public static let cloudKit = "https://api.apple-cloudkit.com"
 
     /// Scheme, host and port of the server, without a path.
     public var address = Self.cloudKit
-    /// The `Origin` of requests, for an API token that is limited to pages of one site; `nil` for none, as of a
-    /// program.
+    /// The value of the header `Origin`, for an API token that is limited to pages of one site; `nil` for none.
     public var origin: String?
-    /// The name and version of the program, such as `Notes/2.1`: the beginning of `User-Agent`, by which a Skylight's
-    /// log tells apps apart that send no id of their own. Visible ASCII characters and spaces; `nil` for none.
+    /// The name and version of the program, such as `Notes/2.1`. `User-Agent` begins with it. Skylight's request log
+    /// uses it to distinguish apps that send no client ID. Visible ASCII characters and spaces; `nil` for none.
     public var product: String?
-    /// The content of a PEM file with certificates that are trusted in addition to the system's; for servers of one's
-    /// own.
+    /// The content of a PEM file with certificates to trust in addition to the system's, for private servers.
     public var trustedCertificates: [UInt8]?
-    /// The time for a request with all its repetitions, where the caller sets no deadline.
+    /// The time limit for a request including its repetitions, if the caller sets no deadline.
     public var patience: Duration = .seconds(120)
-    /// The number of times that a request is sent whose answers break off. No attempt begins after half a minute
-    /// without an answer.
+    /// The maximum number of attempts for a request whose answers break off. No attempt begins after 30 seconds without
+    /// an answer.
     public var attempts = 5
-    /// The longest pause before a repetition, even if CloudKit asks for more.
+    /// The maximum pause before a repetition, even if CloudKit requests a longer one.
     public var longestPause: Duration = .seconds(300)
-    /// The size limit of an answer in bytes; asset files have none. A page of 200 records of a megabyte each is the
-    /// largest that CloudKit documents.
+    /// The maximum size of an answer in bytes; asset files have no limit. The largest answer that CloudKit documents is
+    /// a page of 200 records of one megabyte each.
     public var answerLimit = 256 << 20
-    /// The time without a byte after which a connection counts as broken. An answer has to begin in this time, and a
-    /// little more for a long request.
+    /// The time without a byte after which a connection counts as broken. An answer must begin within this time, plus
+    /// one second for each 1,024 bytes of the request.
     public var idleTimeout: Duration = .seconds(60)
-    /// The number of connections to the server, and to the server of asset files.
+    /// The maximum number of connections to the server, and also to the asset server.
     public var connections = 8
 
     var userAgent: String { [product, SkylightVersion.userAgent].compactMap(\.self).joined(separator: " ") }
@@ -131,35 +131,38 @@ public struct ClientConfiguration: Sendable {
 
 // MARK: - Steps of a request
 
-/// A step of a request, for logs, progress and timings.
+/// A step of a request, for logs, progress and timing.
 public enum RequestEvent: Sendable {
-    /// One sending of a request.
+    /// One attempt to send a request.
     public struct Attempt: Sendable, Hashable {
-        /// The client's id of the request. All attempts have the same one.
+        /// The client's ID of the request. All attempts have the same one.
         public let requestID: String
-        /// Such as `records/query`.
+        /// The service, such as `records/query`.
         public let action: String
-        /// Counts from 1.
+        /// The number of the attempt, from 1.
         public let number: Int
     }
 
+    /// An attempt begins.
     /// - Parameter signed: the exact text that the signature covers; `nil` without a server-to-server key.
     case sending(Attempt, signed: SigningText?)
-    /// The whole answer is there, or the file of an asset begins.
+    /// The whole answer arrived, or the answer with an asset file began.
     /// - Parameters:
-    ///   - bytes: size of its body; 0 for the file of an asset, which is read afterwards.
-    ///   - duration: from the sending to the last byte. This is CloudKit's part and the network's.
+    ///   - bytes: the size of the body; 0 for an asset file, which is read afterwards.
+    ///   - duration: the time from sending the request to the last byte of the answer, spent by CloudKit and the
+    ///     network.
     case answered(Attempt, status: Int, bytes: Int, duration: Duration, appleRequestUUID: String?)
     /// The request will be sent again after a pause.
     case waiting(Attempt, Pause, because: CloudKitFailure.Kind)
 
     /// The pause before another attempt.
     public struct Pause: Sendable, Hashable {
-        /// The time that is waited.
+        /// The time that the client waits.
         public let length: Duration
-        /// The time that CloudKit asked for; `nil` if it did not.
+        /// The time that CloudKit requested; `nil` if it did not request any.
         public let stated: Duration?
-        /// True if CloudKit asked for more than ``ClientConfiguration/longestPause``, which is waited instead.
+        /// True if CloudKit requested more than ``ClientConfiguration/longestPause``. The client then waits that time
+        /// instead.
         public let isCapped: Bool
     }
 }

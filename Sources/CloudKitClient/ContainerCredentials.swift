@@ -3,8 +3,9 @@ public import Records
 
 /// The credentials of a client. Their descriptions contain no secret.
 ///
-/// A server-to-server key reaches the public database, an API token alone what anyone may read there. An API token with
-/// a user's web auth token reaches the public database and the user's private and shared ones.
+/// A server-to-server key gives access to the public database. An API token alone gives access to what everyone may
+/// read there. An API token with a user's web auth token gives access to the public database and to the user's private
+/// and shared databases.
 public struct ContainerCredentials: Sendable, CustomStringConvertible {
     enum Kind: Sendable {
         case key(ServerToServerKey)
@@ -14,20 +15,22 @@ public struct ContainerCredentials: Sendable, CustomStringConvertible {
 
     let kind: Kind
 
-    /// A server's key. Saves in the public database are those of the key's own user.
+    /// The credentials of a server. Records that it saves in the public database belong to the key's own user.
     public static func serverToServer(_ key: ServerToServerKey) -> ContainerCredentials {
         ContainerCredentials(kind: .key(key))
     }
 
-    /// - Parameter token: from the page Tokens & Keys of CloudKit's console.
+    /// The credentials of an app without a user.
+    /// - Parameter token: the API token from the page Tokens & Keys of CloudKit Console.
     public static func apiToken(_ token: String) -> ContainerCredentials {
         ContainerCredentials(kind: .apiToken(Secret(token)))
     }
 
+    /// The credentials of an app with a signed-in user.
     /// - Parameters:
-    ///   - apiToken: from the page Tokens & Keys of CloudKit's console.
-    ///   - user: the web auth token of the sign-in that ``CloudKitFailure/signInURL`` begins. Clients of one user share
-    ///     it.
+    ///   - apiToken: the API token from the page Tokens & Keys of CloudKit Console.
+    ///   - user: the web auth token from the sign-in at ``CloudKitFailure/signInURL``. All clients of one user share
+    ///     this object.
     public static func webAuth(apiToken: String, user: WebAuthCredential) -> ContainerCredentials {
         ContainerCredentials(kind: .webAuth(apiToken: Secret(apiToken), user))
     }
@@ -41,7 +44,7 @@ public struct ContainerCredentials: Sendable, CustomStringConvertible {
     }
 }
 
-/// A text that nobody may see by accident. Neither its description nor its reflection contains it.
+/// A text that must not be shown by accident. Neither its description nor its mirror contains it.
 struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     let text: String
 
@@ -55,10 +58,10 @@ struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringCon
 }
 
 extension String {
-    /// A text of the server without these secrets, should it repeat them.
+    /// Removes secrets from a text of the server, in case it repeats them.
     func hiding(_ secrets: [Secret]) -> String {
-        // Bytes, because a character may go on after a secret. A short secret is no real credential, and its letters
-        // occur in any text.
+        // Compares bytes, because a character may extend beyond the secret. A short secret is not a real credential,
+        // and its letters occur in many texts.
         let shown = secrets.filter { $0.text.utf8.count >= 8 }.reduce(Array(utf8)) { bytes, secret in
             [secret.text, PercentEncoding.encoded(secret.text)].reduce(bytes) {
                 $0.replacing(Array($1.utf8), with: secret.description.utf8)
@@ -70,11 +73,12 @@ extension String {
 
 // MARK: - Server-to-server keys
 
-/// A server-to-server key: a private ECDSA key on the curve P-256, and the id that CloudKit gave its public half.
+/// A server-to-server key: a private ECDSA key on the curve P-256, with the ID that CloudKit assigned to the public
+/// key.
 ///
-/// Such a key reaches the public database of one container and environment.
+/// It gives access to the public database of one container and environment.
 public struct ServerToServerKey: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The id that CloudKit's console shows for the public half.
+    /// The ID of the key, as CloudKit Console shows it.
     public let keyID: String
     private let key: P256.Signing.PrivateKey
 
@@ -82,9 +86,9 @@ public struct ServerToServerKey: Sendable, CustomStringConvertible, CustomReflec
     public var customMirror: Mirror { Mirror(self, children: ["keyID": keyID]) }
 
     /// - Parameters:
-    ///   - keyID: as the page Tokens & Keys of CloudKit's console shows it.
-    ///   - pem: the key in PEM, as `openssl ecparam -name prime256v1 -genkey` and PKCS#8 tools write it. Other blocks
-    ///     before and after it are skipped.
+    ///   - keyID: the ID of the key from the page Tokens & Keys of CloudKit Console.
+    ///   - pem: the private key in PEM format, as `openssl ecparam -name prime256v1 -genkey` and PKCS#8 tools write it.
+    ///     Other blocks before and after it are skipped.
     /// - Throws: ``UnusableKey``, which does not contain the text.
     public init(keyID: String, pem: String) throws(UnusableKey) {
         let keyID = keyID.trimmingWhiteSpace
@@ -118,9 +122,9 @@ public struct ServerToServerKey: Sendable, CustomStringConvertible, CustomReflec
 
     /// Signs a request.
     /// - Parameters:
-    ///   - target: path and query exactly as they are sent.
-    ///   - body: empty for a request without a body.
-    ///   - time: the time of the request. CloudKit accepts ten minutes more or less.
+    ///   - target: the path and query, exactly as they are sent.
+    ///   - body: the body; empty for a request without one.
+    ///   - time: the time of the request. CloudKit accepts a difference of up to ten minutes.
     /// - Throws: an error of the cryptography library.
     public func sign(target: String, body: [UInt8], at time: Timestamp) throws -> RequestSigning {
         let text = SigningText(date: UTCTime(milliseconds: time.milliseconds).isoText, body: body, target: target)
@@ -129,7 +133,7 @@ public struct ServerToServerKey: Sendable, CustomStringConvertible, CustomReflec
     }
 }
 
-/// The reason why a text is no server-to-server key.
+/// The reason why a text is not a server-to-server key.
 public struct UnusableKey: Error, Sendable, Hashable, CustomStringConvertible {
     public let description: String
 
@@ -140,14 +144,14 @@ public struct UnusableKey: Error, Sendable, Hashable, CustomStringConvertible {
 
 /// The text that a signature covers: `{date}:{base64 of the SHA-256 of the body}:{path with its query}`.
 ///
-/// Every mistake in it gets the same answer from CloudKit, AUTHENTICATION_FAILED. ``RequestEvent/sending(_:signed:)``
-/// shows it for each attempt, and ``CloudKitFailure/signed`` for the one that was refused. It contains no secret.
+/// CloudKit answers AUTHENTICATION_FAILED to every mistake in this text. ``RequestEvent/sending(_:signed:)`` contains
+/// it for each attempt, and ``CloudKitFailure/signed`` for the refused one. It contains no secret.
 public struct SigningText: Sendable, Hashable, CustomStringConvertible {
-    /// `yyyy-MM-ddTHH:mm:ssZ`
+    /// The date, in the format `yyyy-MM-ddTHH:mm:ssZ`.
     public let date: String
-    /// The SHA-256 of the body in base64. A request without a body has that of no bytes.
+    /// The SHA-256 of the body in base64. For a request without a body, it is the SHA-256 of zero bytes.
     public let bodyHash: String
-    /// Path and query, exactly as they are sent.
+    /// The path and query, exactly as they are sent.
     public let target: String
 
     init(date: String, body: [UInt8], target: String) {
@@ -156,20 +160,20 @@ public struct SigningText: Sendable, Hashable, CustomStringConvertible {
         self.target = target
     }
 
-    /// Exactly the signed text.
+    /// The signed text.
     public var description: String { "\(date):\(bodyHash):\(target)" }
 }
 
-/// A signature and its request headers.
+/// A signature, with the headers of the signed request.
 public struct RequestSigning: Sendable, Hashable {
-    /// The id of the key that signed.
+    /// The ID of the key that signed.
     public let keyID: String
-    /// The text that was signed. Its date and target must be those of the request.
+    /// The text that was signed. The request must have the same date and target.
     public let text: SigningText
-    /// ASN.1 DER in base64.
+    /// The signature: ASN.1 DER in base64.
     public let signature: String
 
-    /// The headers that a signed request needs: key id, date and signature.
+    /// The headers of a signed request: key ID, date and signature.
     public var headers: [(name: String, value: String)] {
         [
             ("X-Apple-CloudKit-Request-KeyID", keyID), ("X-Apple-CloudKit-Request-ISO8601Date", text.date),

@@ -1,23 +1,24 @@
 public import Records
 
-// These services are at the public database's address, whichever database asks, and need a web auth token.
+// These services are called at the address of the public database, whatever the client's database is. They require a
+// web auth token.
 
 extension DatabaseClient {
-    /// Tells the shares that links lead to, any number of them (`records/resolve`).
+    /// Fetches the metadata of any number of shares by their links (`records/resolve`).
     /// - Parameters:
-    ///   - shortGUIDs: the last parts of the links' paths.
-    ///   - fetchesRoots: true to get the records at the top too.
-    /// - Returns: a share or an error per link, in their order.
+    ///   - shortGUIDs: the identifiers in the links, which are the last parts of their paths.
+    ///   - fetchesRoots: true to fetch the root records too.
+    /// - Returns: a share or an error for each link, in the order of the links.
     public func resolveShares(_ shortGUIDs: [String], fetchesRoots: Bool = true) async throws -> [Result<
         ReceivedShareMetadata, ServerError
     >] {
         try await follow(shortGUIDs, fetchesRoots, "records/resolve", .reads)
     }
 
-    /// Lets the user take part in the shares that links lead to, any number of them (`records/accept`). Their zones are
-    /// in the shared database then. A second acceptance changes nothing, so a lost answer is asked for again.
+    /// Accepts any number of shares for the user, by their links (`records/accept`). Afterwards their zones are in the
+    /// shared database. Accepting a share again has no effect, so the request is repeated if its answer is lost.
     /// - Parameters: as for ``resolveShares(_:fetchesRoots:)``.
-    /// - Returns: a share or an error per link, in their order.
+    /// - Returns: a share or an error for each link, in the order of the links.
     public func acceptShares(_ shortGUIDs: [String], fetchesRoots: Bool = true) async throws -> [Result<
         ReceivedShareMetadata, ServerError
     >] {
@@ -46,13 +47,13 @@ extension DatabaseClient {
 
 // MARK: - Shares in answers
 
-/// A participant of a share as CloudKit's answer has it.
+/// A participant of a share in an answer of CloudKit.
 public struct ReceivedParticipant: Sendable, Hashable {
-    /// A type, a status or a permission that this client does not know counts as USER, INVITED or NONE.
+    /// The participant. An unknown type counts as USER, an unknown status as INVITED, an unknown permission as NONE.
     public var participant: ShareParticipant
-    /// The user, with the names that CloudKit tells.
+    /// The user, with the names that CloudKit reports.
     public var user: ReceivedUser
-    /// The answer itself, with the members that this type has no property for.
+    /// The JSON of the participant, including members without a property here.
     public var json: JSONObject
 
     init(_ object: JSONObject) {
@@ -69,19 +70,19 @@ public struct ReceivedParticipant: Sendable, Hashable {
             role: object.string("type").flatMap { ShareParticipant.Role(rawValue: $0) } ?? .user,
             status: object.string("acceptanceStatus").flatMap { ShareParticipant.Status(rawValue: $0) } ?? .invited,
             permission: object.string("permission").flatMap { SharePermission(rawValue: $0) } ?? .none,
-            // Only Skylight tells it.
+            // Only Skylight sends this time.
             accepted: object.integer("acceptedTimestamp").map { Timestamp(milliseconds: $0) })
     }
 }
 
 extension ReceivedRecord {
-    /// Sharing's part of the record; `nil` if it is neither shared nor a share. CloudKit does not tell the root of a
-    /// share.
+    /// The sharing information of the record; `nil` if it is neither shared nor a share. CloudKit does not report the
+    /// root of a share.
     public var sharing: RecordSharing? {
         if shortGUID == nil, share == nil, participants == nil { return nil }
         let top = participants.map { participants in
             let all = participants.map(\.participant)
-            // The owner comes first, also where the list begins with another one.
+            // The owner comes first, even if the answer lists another participant first.
             let sorted = all.filter { $0.role == .owner } + all.filter { $0.role != .owner }
             return Share(
                 rootName: others.name("rootRecordName"), shortGUID: shortGUID ?? "",
@@ -91,32 +92,32 @@ extension ReceivedRecord {
     }
 }
 
-/// A share that a link leads to, as CloudKit's answer has it. Members that were not in the answer are `nil`.
+/// A share in CloudKit's answer to a link. Members that the answer lacks are `nil`.
 public struct ReceivedShareMetadata: Sendable, Hashable {
     /// The identifier in the link.
     public var shortGUID: String
-    /// The container of the share, such as `iCloud.com.example.App`.
+    /// The identifier of the share's container, such as `iCloud.com.example.App`.
     public var containerIdentifier: String?
-    /// The user's database with the share: private for the owner, else shared.
+    /// The user's database that contains the share: private for the owner, shared for others.
     public var databaseScope: DatabaseScope?
-    /// The share's own record, with its title and, if the user may see them, its participants.
+    /// The record of the share, with its title and the participants that the user may see.
     public var share: ReceivedRecord
-    /// `nil` for the share of a whole zone.
+    /// The name of the root record; `nil` if the share is of a whole zone.
     public var rootRecordName: Name?
-    /// The record at the top, if it was asked for.
+    /// The root record, if it was requested.
     public var rootRecord: ReceivedRecord?
-    /// The user whose share it is.
+    /// The owner of the share.
     public var owner: ReceivedUser?
-    /// The part that the user who asks has in the share.
+    /// The role of the requesting user in the share.
     public var participantType: ShareParticipant.Role?
-    /// If the user who asks was invited, has accepted, or has left.
+    /// Whether the requesting user is invited, has accepted, or has left.
     public var participantStatus: ShareParticipant.Status?
-    /// The right of the user who asks.
+    /// The permission of the requesting user.
     public var participantPermission: SharePermission?
-    /// The answer itself, with the members that this type has no property for.
+    /// The JSON of the share, including members without a property here.
     public var json: JSONObject
 
-    /// - Throws: ``UnexpectedShape`` if the answer has no share.
+    /// - Throws: ``UnexpectedShape`` if the answer does not contain a share.
     init(_ object: JSONObject, of shortGUID: String) throws {
         guard let record = object.object("share") else { throw UnexpectedShape(expected: "an object 'share'") }
         json = object
@@ -124,7 +125,7 @@ public struct ReceivedShareMetadata: Sendable, Hashable {
         containerIdentifier = object.string("containerIdentifier")
         databaseScope = object.string("databaseScope").flatMap { DatabaseScope(rawValue: $0.lowercased()) }
         owner = object.object("ownerIdentity").map { ReceivedUser($0) }
-        // The owner is sometimes missing from the zone.
+        // CloudKit sometimes omits the owner in the zone.
         var zoneID = object.zoneID ?? .default
         if zoneID.ownerRecordName == nil { zoneID.ownerRecordName = owner?.userRecordName }
         share = try ReceivedRecord(record, in: zoneID)
@@ -144,18 +145,19 @@ public struct ReceivedShareMetadata: Sendable, Hashable {
 
 // MARK: - Users
 
-/// A user as CloudKit's answer has it: name, and the address by which the user was looked up or invited. A user shows
-/// others no more than permitted, so that every property may be missing.
+/// A user in an answer of CloudKit: the name, and the address by which the user was looked up or invited. Users decide
+/// what others see, so every property may be missing.
 public struct ReceivedUser: Sendable, Hashable {
     public var userRecordName: Name?
     public var givenName: String?
     public var familyName: String?
     public var emailAddress: String?
     public var phoneNumber: String?
-    /// The answer itself.
+    /// The JSON of the user.
     public var json: JSONObject
 
-    /// Reads both forms: with `nameComponents` and `lookupInfo`, and the older one without nested objects.
+    /// Reads both formats: with the objects `nameComponents` and `lookupInfo`, and the older one without nested
+    /// objects.
     init(_ object: JSONObject) {
         json = object
         let names = object.object("nameComponents")
@@ -168,7 +170,7 @@ public struct ReceivedUser: Sendable, Hashable {
     }
 }
 
-/// The key by which a user is looked up.
+/// A key to look up a user.
 public enum UserKey: Sendable, Hashable {
     case emailAddress(String)
     case phoneNumber(String)
@@ -183,13 +185,14 @@ public enum UserKey: Sendable, Hashable {
     }
 }
 
-// These services are at the public database's address, whichever database asks, and need a web auth token.
+// These services are called at the address of the public database, whatever the client's database is. They require a
+// web auth token.
 
 extension DatabaseClient {
-    /// The user of the web auth token (`users/caller`).
+    /// Fetches the user of the web auth token (`users/caller`).
     public func caller() async throws -> ReceivedUser {
         try await send(ServiceCall("users/caller", under: usersRoot)) { answer in
-            // Two forms were seen: a list of one, and the user itself.
+            // The service was seen to answer in two formats: a list with one user, and the user itself.
             guard answer["users"] != nil else { return try Self.named(answer) }
             guard let user = try answer.objects("users").first else {
                 throw UnexpectedShape(expected: "a user in 'users'")
@@ -198,31 +201,31 @@ extension DatabaseClient {
         }
     }
 
-    /// The user of the web auth token, by the older service (`users/current`).
+    /// Fetches the user of the web auth token with the older service (`users/current`).
     public func currentUser() async throws -> ReceivedUser {
         try await send(ServiceCall("users/current", under: usersRoot)) { try Self.named($0) }
     }
 
-    /// Looks users up by e-mail address, any number of them, by the older service (`users/lookup/email`).
-    /// - Returns: a user or an error per address, in their order.
+    /// Looks up any number of users by e-mail address, with the older service (`users/lookup/email`).
+    /// - Returns: a user or an error for each address, in the order of the addresses.
     public func lookupUsers(emailAddresses: [String]) async throws -> [Result<ReceivedUser, ServerError>] {
         try await lookup("users/lookup/email", in: "users", emailAddresses.map { .emailAddress($0) })
     }
 
-    /// Looks users up by record name, any number of them, by the older service (`users/lookup/id`).
-    /// - Returns: a user or an error per name, in their order.
+    /// Looks up any number of users by record name, with the older service (`users/lookup/id`).
+    /// - Returns: a user or an error for each name, in the order of the names.
     public func lookupUsers(_ userRecordNames: [Name]) async throws -> [Result<ReceivedUser, ServerError>] {
         try await lookup("users/lookup/id", in: "users", userRecordNames.map { .userRecordName($0) })
     }
 
-    /// Looks users up by any key, any number of them (`users/discover`).
-    /// - Returns: a user or an error per key, in their order.
+    /// Looks up any number of users by any key (`users/discover`).
+    /// - Returns: a user or an error for each key, in the order of the keys.
     public func discoverUsers(_ keys: [UserKey]) async throws -> [Result<ReceivedUser, ServerError>] {
         try await lookup("users/discover", in: "lookupInfos", keys)
     }
 
-    /// All contacts of the user who have signed in to the app (`users/discover`). CloudKit's own answer was
-    /// INTERNAL_ERROR since 2026.
+    /// Fetches all contacts of the user who use the app (`users/discover`). Since 2026, CloudKit was seen to answer
+    /// INTERNAL_ERROR.
     public func discoverUsers() async throws -> [ReceivedUser] {
         try await send(ServiceCall("users/discover", under: usersRoot)) {
             try $0.objects("users").map { ReceivedUser($0) }

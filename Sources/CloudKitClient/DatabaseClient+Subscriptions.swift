@@ -2,15 +2,15 @@ internal import NIOHTTP1
 public import Records
 
 extension DatabaseClient {
-    /// The user's subscriptions in the database.
+    /// Fetches the user's subscriptions in the database.
     public func subscriptions() async throws -> [Subscription] {
         try await send(ServiceCall("subscriptions/list", under: root)) { answer in
             try answer.objects("subscriptions").map { try Subscription(received: $0) }
         }
     }
 
-    /// Looks subscriptions up, any number of them.
-    /// - Returns: a subscription or an error per id, in their order.
+    /// Looks up any number of subscriptions by ID.
+    /// - Returns: a subscription or an error for each ID, in the order of the IDs.
     public func lookupSubscriptions(_ subscriptionIDs: [Name]) async throws -> [Result<Subscription, ServerError>] {
         try await inParts(subscriptionIDs) { part in
             let call = try ServiceCall("subscriptions/lookup", under: root, items: "subscriptions") {
@@ -27,9 +27,9 @@ extension DatabaseClient {
         }
     }
 
-    /// Saves and deletes subscriptions, any number of them. Every operation is attempted, in order. CloudKit keeps one
-    /// subscription to the same query and events; a second one under another id is refused with INTERNAL_ERROR.
-    /// - Returns: the id or an error per operation, in their order.
+    /// Saves and deletes any number of subscriptions. Every operation is attempted, in order. CloudKit allows only one
+    /// subscription for the same query and events, and answers INTERNAL_ERROR to a second one with another ID.
+    /// - Returns: the ID or an error for each operation, in the order of the operations.
     public func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<Name, ServerError>] {
         try await inParts(operations) { part in
             let call = try ServiceCall("subscriptions/modify", under: root, .saves, items: "subscriptions") {
@@ -38,7 +38,7 @@ extension DatabaseClient {
                     (writer: inout JSONWriter, operation: SubscriptionOperation) throws(CloudKitFailure) in
                     switch operation {
                     case .save(let subscription):
-                        // Under an id that exists, this replaces the subscription.
+                        // If the ID already exists, `create` replaces the subscription.
                         writer.member("operationType", "create")
                         writer.name("subscription")
                         writer.value(try subscription.asCloudKitHasIt())
@@ -59,7 +59,7 @@ extension DatabaseClient {
 }
 
 extension Subscription {
-    /// - Throws: ``UnexpectedShape`` if it is of a kind that is not documented, or lacks a member.
+    /// - Throws: ``UnexpectedShape`` if the kind is not documented, or a member is missing.
     fileprivate init(received object: JSONObject) throws {
         do {
             try self.init(RequestObject(object))
@@ -79,19 +79,19 @@ extension Subscription {
 
 // MARK: - Notifications
 
-/// A device's token for notifications, and the address at which it waits for them. Whoever has the address gets the
-/// notifications.
+/// A device's token for notifications, with the address from which the device fetches them. Anyone who has the address
+/// receives the notifications.
 public struct CourierToken: Sendable, Hashable {
-    /// Names the device for `tokens/register`.
+    /// The token that identifies the device to `tokens/register`.
     public let apnsToken: String
-    /// The address to ask for notifications, with the token in it.
+    /// The address to fetch notifications from. It contains the token.
     public let webcourierURL: String
 }
 
 extension ContainerClient {
-    /// Makes a token, and registers it for the container and user of the credentials (`tokens/create`,
-    /// `tokens/register`). It lasts twelve hours.
-    /// - Parameter clientID: identifies the device among those of the user.
+    /// Creates a token, and registers it for the container and user of the credentials (`tokens/create`,
+    /// `tokens/register`). The token is valid for twelve hours.
+    /// - Parameter clientID: distinguishes the device from the user's other devices.
     public func makeCourierToken(clientID: String) async throws -> CourierToken {
         var body = JSONObject()
         body["apnsEnvironment"] = .string(environment.rawValue)
@@ -107,10 +107,10 @@ extension ContainerClient {
         return CourierToken(apnsToken: apnsToken, webcourierURL: url)
     }
 
-    /// Waits for the next notification, as long as the courier holds the request. It is taken with that: nobody gets it
-    /// again.
-    /// - Returns: `nil` if none came in that time; ask again.
-    /// - Throws: ``CloudKitFailure``, of kind `assetRefused` or `refused` for a token that is no longer valid;
+    /// Waits for the next notification, until the web courier ends the request. The notification is delivered only
+    /// once.
+    /// - Returns: `nil` if no notification arrived during the request. Call it again.
+    /// - Throws: ``CloudKitFailure``, of kind `assetRefused` or `refused` if the token is no longer valid;
     ///   `CancellationError`.
     public func nextNotification(at token: CourierToken) async throws -> JSONObject? {
         var attempts = try FileAttempts("web courier", of: token.webcourierURL, named: "", exchanger, CallOptions())
@@ -121,7 +121,7 @@ extension ContainerClient {
                     of: attempts.transport.file(attempts.next(.GET), within: attempts.transport.timeToNotify).get()
                 ).get()
             } catch Transport.Trouble.lost {
-                // Nothing came for longer than the connection may be silent.
+                // The connection was silent for longer than the idle timeout.
                 try await exchanger.pacing.pause(.seconds(1))
                 return nil
             } catch let trouble as Transport.Trouble {

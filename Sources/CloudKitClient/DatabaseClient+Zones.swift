@@ -1,18 +1,18 @@
 public import Records
 
-/// A zone as CloudKit's answer has it.
+/// A zone in an answer of CloudKit.
 public struct ReceivedZone: Sendable, Hashable {
-    /// The zone's name, with its owner if CloudKit tells it.
+    /// The zone's name, with its owner if CloudKit reports it.
     public var zoneID: ZoneID
-    /// The token of the zone's latest change; `nil` if it has no feed, as in the public database, and if CloudKit does
-    /// not tell.
+    /// The change token of the zone's latest change; `nil` if CloudKit does not report it, or if the zone has no feed,
+    /// as in the public database.
     public var syncToken: SyncToken?
-    /// True if batches in the zone can be atomic; `nil` if CloudKit does not tell.
+    /// True if batches in the zone can be atomic; `nil` if CloudKit does not report it.
     public var atomic: Bool?
-    /// True in the answer to its deletion, and in the feed of a database after it.
+    /// True in the answer to the zone's deletion, and afterwards in the feed of the database.
     public var isDeleted: Bool
 
-    /// A zone of which nothing else is known.
+    /// Creates a zone with only an ID.
     public init(zoneID: ZoneID) {
         self.zoneID = zoneID
         isDeleted = false
@@ -27,12 +27,12 @@ public struct ReceivedZone: Sendable, Hashable {
     }
 }
 
-/// A client's position in a feed, exactly as CloudKit sent it.
+/// A change token: a client's position in a feed, exactly as CloudKit sent it.
 public struct SyncToken: Sendable, Hashable, CustomStringConvertible {
-    /// Opaque: keep it, and send it as it is.
+    /// The token as text. It is opaque: store it, and send it unchanged.
     public let text: String
 
-    /// A token that was kept as its text.
+    /// Creates a token from its stored text.
     public init(_ text: String) {
         self.text = text
     }
@@ -41,20 +41,21 @@ public struct SyncToken: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension DatabaseClient {
-    /// All zones of the database.
+    /// Fetches all zones of the database.
     public func zones() async throws -> [ReceivedZone] {
         try await send(ServiceCall("zones/list", under: root)) { answer in
             try answer.objects("zones").map { try ReceivedZone($0) }
         }
     }
 
-    /// Looks zones up, any number of them.
-    /// - Returns: a zone or an error per zone ID, in their order. A missing zone is ZONE_NOT_FOUND.
+    /// Looks up any number of zones by ID.
+    /// - Returns: a zone or an error for each zone ID, in the order of the IDs. The error for a missing zone is
+    ///   ZONE_NOT_FOUND.
     public func lookupZones(_ zoneIDs: [ZoneID]) async throws -> [Result<ReceivedZone, ServerError>] {
         try await inParts(zoneIDs) { part in
             let call = try ServiceCall("zones/lookup", under: root, items: "zones") {
                 (writer) throws(CloudKitFailure) in
-                // The reference has the zone's name and owner in the item itself.
+                // According to the reference, the item itself contains the zone's name and owner.
                 try writer.member("zones", part) { writer, zoneID in writer.members(of: zoneID) }
             }
             return try await send(call) { answer in
@@ -63,8 +64,8 @@ extension DatabaseClient {
         }
     }
 
-    /// Creates and deletes custom zones, any number of them. Every operation is attempted, in order.
-    /// - Returns: a zone or an error per operation, in their order.
+    /// Creates and deletes any number of custom zones. Every operation is attempted, in order.
+    /// - Returns: a zone or an error for each operation, in the order of the operations.
     public func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<ReceivedZone, ServerError>] {
         try await inParts(operations) { part in
             let call = try ServiceCall("zones/modify", under: root, .saves, items: "zones") {
@@ -87,52 +88,52 @@ extension DatabaseClient {
 
 /// A page of the zones that changed in a database.
 public struct DatabaseFeedPage: Sendable, Hashable {
-    /// The zones that changed or were deleted. CloudKit does not tell whether a user or an app deleted one.
+    /// The zones that changed or were deleted. CloudKit does not report whether a user or an app deleted a zone.
     public var zones: [ReceivedZone]
-    /// The position after the page: for the next page, or for later changes.
+    /// The token for the next page, or for a later fetch.
     public var syncToken: SyncToken
-    /// True if the feed goes on after the token, even if the page is empty.
+    /// True if there are more changes after the token. The page may be empty nevertheless.
     public var moreComing: Bool
 }
 
 /// A page of the records that changed in a zone.
 public struct ZoneFeedPage: Sendable, Hashable {
-    /// One entry of the feed. CloudKit does not tell whether a record was created or modified.
+    /// One entry of the feed. CloudKit does not report whether a record was created or modified.
     public enum Change: Sendable, Hashable {
         /// A record in its latest version.
         case saved(ReceivedRecord)
-        /// A record that is gone.
+        /// A deleted record.
         case deleted(ReceivedDeletion)
         /// A record that could not be read.
         case failed(ServerError)
     }
 
-    /// The zone of the answer; the one that was asked for if the answer does not repeat it.
+    /// The zone of the page: from the answer, or from the request if the answer does not name it.
     public var zoneID: ZoneID
-    /// Each record once, at its latest version.
+    /// The changes. Each record occurs once, in its latest version.
     public var changes: [Change]
-    /// The position after the page: for the next page, or for later changes.
+    /// The token for the next page, or for a later fetch.
     public var syncToken: SyncToken
-    /// True if the feed goes on after the token, even if the page is empty.
+    /// True if there are more changes after the token. The page may be empty nevertheless.
     public var moreComing: Bool
 }
 
 /// A request for the changes of one zone.
 public struct ZonePull: Sendable, Hashable {
-    /// The zone to pull. In the shared database it has its owner's name.
+    /// The zone to fetch. In the shared database, its ID must include the owner.
     public var zoneID: ZoneID
-    /// The token of the page before, or the one of the last pull; `nil` for what exists now, without deletions.
+    /// The token of the previous page or of the last fetch; `nil` for all records that exist now, without deletions.
     public var since: SyncToken?
-    /// The number of records, at most 200; `nil` for CloudKit's choice.
+    /// The maximum number of records, at most 200; `nil` for CloudKit's choice.
     public var limit: Int?
-    /// The fields to get; `nil` for all, empty for none.
+    /// The fields to fetch; `nil` for all, empty for none.
     public var desiredKeys: Set<Name>?
-    /// `nil` for all types.
+    /// The record types to fetch; `nil` for all types.
     public var desiredRecordTypes: Set<Name>?
-    /// True for the newest changes first. The shared database refuses it.
+    /// True for the newest changes first. The shared database refuses this.
     public var reverse: Bool
 
-    /// A pull of one zone; of all that is there now, unless a token says since when.
+    /// Creates a request for the changes of one zone; for all its records if there is no token.
     public init(
         _ zoneID: ZoneID, since: SyncToken? = nil, limit: Int? = nil, desiredKeys: Set<Name>? = nil,
         desiredRecordTypes: Set<Name>? = nil,
@@ -148,10 +149,10 @@ public struct ZonePull: Sendable, Hashable {
 }
 
 extension DatabaseClient {
-    /// Gets one page of the zones that changed. The public database and default zones have no feed.
+    /// Fetches one page of the zones that changed. The public database and default zones have no feed.
     /// - Parameters:
-    ///   - token: of the page before, or of the last pull; `nil` for all zones.
-    ///   - limit: the number of zones; `nil` for CloudKit's choice.
+    ///   - token: the token of the previous page or of the last fetch; `nil` for all zones.
+    ///   - limit: the maximum number of zones; `nil` for CloudKit's choice.
     public func databaseChanges(since token: SyncToken? = nil, limit: Int? = nil) async throws -> DatabaseFeedPage {
         let call = try ServiceCall("changes/database", under: root) { (writer) throws(CloudKitFailure) in
             if let token { writer.member("syncToken", token.text) }
@@ -165,7 +166,7 @@ extension DatabaseClient {
         }
     }
 
-    /// All pages of the zones that changed.
+    /// Returns all pages of the zones that changed.
     public func databaseChangesPages(since token: SyncToken? = nil, limit: Int? = nil) -> Pages<DatabaseFeedPage> {
         Pages(of: "changes/database", after: token?.text, container.pacing) { marker in
             let page = try await databaseChanges(since: marker.map { SyncToken($0) }, limit: limit)
@@ -173,9 +174,9 @@ extension DatabaseClient {
         }
     }
 
-    /// Gets one page of changes of each of several zones, any number of them.
-    /// - Returns: a page or an error per zone, in their order. An expired token is BAD_REQUEST, a deleted zone
-    ///   ZONE_NOT_FOUND.
+    /// Fetches one page of changes from each of any number of zones.
+    /// - Returns: a page or an error for each zone, in the order of the zones. The error for an expired token is
+    ///   BAD_REQUEST, for a deleted zone ZONE_NOT_FOUND.
     public func zoneChanges(_ pulls: [ZonePull]) async throws -> [Result<ZoneFeedPage, ServerError>] {
         try await inParts(pulls) { part in
             let call = try ServiceCall("changes/zone", under: root, items: "zones") {
@@ -190,8 +191,8 @@ extension DatabaseClient {
         }
     }
 
-    /// All pages of one zone's changes. An error of the zone ends the sequence with a ``CloudKitFailure``. Tokens of
-    /// the pages before stay good.
+    /// Returns all pages of the changes in one zone. If the zone has an error, the sequence throws it as
+    /// ``CloudKitFailure``. The tokens of earlier pages remain valid.
     public func zoneChangesPages(_ pull: ZonePull) -> Pages<ZoneFeedPage> {
         Pages(of: "changes/zone", after: pull.since?.text, container.pacing) { marker in
             var pull = pull

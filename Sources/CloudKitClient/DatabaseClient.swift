@@ -1,17 +1,17 @@
 public import Records
 
-/// A database of a container. A value: copies with other deadlines and observers share the connections.
+/// A database of a container. A struct: copies with other deadlines and observers share the connections.
 ///
 /// Methods throw ``CloudKitFailure`` if a request fails as a whole, and `CancellationError` if the task is cancelled
-/// while it reads. A save that was under way throws ``CloudKitFailure/Kind/answerLost(_:)`` then. Items that fail alone
-/// are in the answers.
+/// during a read. If it is cancelled during a save, they throw ``CloudKitFailure/Kind/answerLost(_:)``. Errors of
+/// single items are part of the results.
 public struct DatabaseClient: Sendable {
-    /// The maximum number of items in a request, and of records in an answer.
+    /// The maximum number of items in a request and of records in an answer.
     public static let itemLimit = 200
 
-    /// The client whose connections and credentials the database uses.
+    /// The client that provides the connections and credentials.
     public let container: ContainerClient
-    /// Public, private or shared. Credentials may not reach all three.
+    /// The scope: public, private or shared. The credentials may not give access to all of them.
     public let scope: DatabaseScope
     var options = CallOptions()
 
@@ -20,23 +20,23 @@ public struct DatabaseClient: Sendable {
         self.scope = scope
     }
 
-    /// The same database, with a time by which each answer must be there, repetitions included.
+    /// Returns the same database with a deadline. Each answer must arrive by then, including repetitions.
     public func until(_ deadline: ContinuousClock.Instant) -> DatabaseClient {
         var client = self
         client.options.deadline = deadline
         return client
     }
 
-    /// The same database, with a time after which a file is given up that does not move, repetitions included. A
-    /// deadline may end it earlier.
+    /// Returns the same database with a time limit for stalled file transfers: a transfer fails if no bytes flow for
+    /// this time, including repetitions. A deadline may end it earlier.
     public func withFilePatience(_ patience: Duration) -> DatabaseClient {
         var client = self
         client.options.filePatience = patience
         return client
     }
 
-    /// The same database, with an observer of its requests. Earlier observers are told too.
-    /// - Parameter observer: is called where the request runs, so it must be quick.
+    /// Returns the same database with an additional observer of its requests. Earlier observers are called too.
+    /// - Parameter observer: is called synchronously by the request, so it must return quickly.
     public func observing(_ observer: @escaping @Sendable (RequestEvent) -> Void) -> DatabaseClient {
         var client = self
         let earlier = options.observer
@@ -47,13 +47,13 @@ public struct DatabaseClient: Sendable {
         return client
     }
 
-    /// Calls any service of the database: for those without a method here, such as `assets/rereference`.
+    /// Calls any service of the database, for services that have no method here.
     /// - Parameters:
-    ///   - action: such as `assets/rereference`.
-    ///   - body: the request's object; `nil` sends a GET.
-    ///   - saves: false if the service only reads, so that a lost answer may be asked for again.
-    ///   - parameters: of the query, not encoded.
-    /// - Returns: the answer's object. Its items may be errors.
+    ///   - action: the service, such as `assets/rereference`.
+    ///   - body: the JSON object of the request; `nil` to send a GET request.
+    ///   - saves: false if the service only reads, so that the request may be repeated if its answer is lost.
+    ///   - parameters: the query parameters, not percent-encoded.
+    /// - Returns: the JSON object of the answer. Its items may be errors.
     public func call(
         _ action: String, body: JSONObject?, saves: Bool, parameters: [(name: String, value: String)] = []
     ) async throws -> JSONObject {
@@ -62,7 +62,7 @@ public struct DatabaseClient: Sendable {
         return try await container.exchanger.perform(call, options).object
     }
 
-    // MARK: For the families of services
+    // MARK: Used by the services
 
     var root: String { "/database/1/\(container.container)/\(container.environment.rawValue)/\(scope.rawValue)/" }
 
@@ -77,10 +77,10 @@ public struct DatabaseClient: Sendable {
         }
     }
 
-    /// Sends the items of a request in parts of ``itemLimit``, one after the other.
-    /// - Parameter outcomes: the place of a failure for the outcomes of saves, which must not be lost with the parts
-    ///   after them.
-    /// - Returns: the answers of all items, in their order.
+    /// Sends the items of a request in consecutive parts of at most ``itemLimit``.
+    /// - Parameter outcomes: the property of the failure that receives the outcomes of earlier parts, if the request
+    ///   saves.
+    /// - Returns: the answers of all items, in the order of the items.
     /// - Throws: ``CloudKitFailure`` with the part that failed, if there are several.
     func inParts<Item, Answer>(
         _ items: [Item], keeping outcomes: WritableKeyPath<CloudKitFailure, [Result<Answer, ServerError>]>? = nil,
@@ -114,48 +114,48 @@ public struct DatabaseClient: Sendable {
 
 /// The outcome of one operation.
 public enum ModifiedRecord: Sendable, Hashable {
-    /// The record after the save, with the fields that were asked for.
+    /// The record after the save, with the requested fields.
     case saved(ReceivedRecord)
-    /// The record is gone.
+    /// The record was deleted.
     case deleted(RecordID)
 }
 
 /// A page of a query's records.
 public struct RecordsPage: Sendable {
-    /// The records in order. A record that could not be read is an error with its name.
+    /// The records, in the order of the query. A record that could not be read is an error with its name.
     public var records: [Result<ReceivedRecord, ServerError>]
-    /// The way to the next page; `nil` after the last one. A page may have fewer records than the limit, or none, and
-    /// yet not be the last.
+    /// The marker for the next page; `nil` after the last page. Any page may have fewer records than the limit, or
+    /// none, without being the last.
     public var continuationMarker: String?
 }
 
 extension DatabaseClient {
-    /// The place of a query.
+    /// The zones that a query searches.
     public enum QueryArea: Sendable, Hashable {
-        /// One zone. The shared database has no other queries.
+        /// One zone. Queries of the shared database require one.
         case zone(ZoneID)
         /// All zones of the database (`zoneWide`).
         case allZones
     }
 
-    /// The reaction to the lost answer of a save.
+    /// What to do if the answer to a save is lost.
     public enum LostAnswer: Sendable, Hashable {
-        /// Fail with ``CloudKitFailure/Kind/answerLost(_:)``.
+        /// Throw ``CloudKitFailure/Kind/answerLost(_:)``.
         case report
-        /// Send the request again, if every operation has the same effect the second time: `forceUpdate`,
-        /// `forceReplace` and `forceDelete` of a record whose name is given. A change that another client made in
-        /// between is overwritten. Otherwise fail, as with ``report``.
+        /// Send the request again if every operation has the same effect when it is sent twice: `forceUpdate`,
+        /// `forceReplace` and `forceDelete` of records with given names. This may overwrite a change that another
+        /// client made in between. Otherwise the same as ``report``.
         case repeatIfHarmless
     }
 
-    /// Gets one page of the records that match a query.
+    /// Fetches one page of the records that match a query.
     ///
-    /// Name system fields as the schema does, such as `___modTime`. CloudKit refuses what has no index, with its own
-    /// words.
+    /// System fields have the names of the schema, such as `___modTime`. CloudKit refuses a query without the indexes
+    /// it needs.
     /// - Parameters:
-    ///   - limit: the number of records, at most 200; `nil` for CloudKit's choice.
-    ///   - desiredKeys: the fields to get; `nil` for all, empty for none.
-    ///   - continuationMarker: of the page before, with the same query and area.
+    ///   - limit: the maximum number of records, at most 200; `nil` for CloudKit's choice.
+    ///   - desiredKeys: the fields to fetch; `nil` for all, empty for none.
+    ///   - continuationMarker: the marker of the previous page. The query and area must be the same.
     public func query(
         _ query: Query, in area: QueryArea = .zone(.default), limit: Int? = nil, desiredKeys: Set<Name>? = nil,
         after continuationMarker: String? = nil
@@ -179,7 +179,7 @@ extension DatabaseClient {
         }
     }
 
-    /// All pages of a query, each asked for when it is needed.
+    /// Returns all pages of a query. Each page is fetched when it is needed.
     public func queryPages(
         _ query: Query, in area: QueryArea = .zone(.default), limit: Int? = nil, desiredKeys: Set<Name>? = nil
     ) -> Pages<RecordsPage> {
@@ -189,9 +189,11 @@ extension DatabaseClient {
         }
     }
 
-    /// Looks records of one zone up by name, any number of them. Lookups see every save at once, unlike queries.
-    /// - Parameter desiredKeys: the fields to get; `nil` for all, empty for none.
-    /// - Returns: a record or an error per name, in their order. A missing record is NOT_FOUND.
+    /// Looks up any number of records of one zone by name. Unlike a query, a lookup always returns the latest saved
+    /// version.
+    /// - Parameter desiredKeys: the fields to fetch; `nil` for all, empty for none.
+    /// - Returns: a record or an error for each name, in the order of the names. The error for a missing record is
+    ///   NOT_FOUND.
     public func lookup(
         _ recordNames: [Name], in zoneID: ZoneID = .default, desiredKeys: Set<Name>? = nil
     ) async throws -> [Result<ReceivedRecord, ServerError>] {
@@ -210,15 +212,17 @@ extension DatabaseClient {
         }
     }
 
-    /// Saves and deletes records of one zone. More than 200 operations are sent in parts, one after the other.
+    /// Saves and deletes records of one zone. More than 200 operations are sent in several requests, one after the
+    /// other.
     /// - Parameters:
     ///   - zoneID: the zone of all operations.
-    ///   - atomic: true for all or nothing. CloudKit has this in custom zones only, and only within one request.
-    ///   - desiredKeys: the fields to get back; `nil` for all, empty for none.
-    ///   - lostAnswer: the reaction to a connection that breaks before the answer is there.
-    /// - Returns: an outcome or an error per operation, in their order.
-    /// - Throws: ``CloudKitFailure``. If several parts were needed it says which one failed, and has the answers of
-    ///   those before.
+    ///   - atomic: true to make all changes or none. CloudKit supports this only in custom zones, and only within one
+    ///     request.
+    ///   - desiredKeys: the fields to return; `nil` for all, empty for none.
+    ///   - lostAnswer: what to do if the connection breaks before the answer arrives.
+    /// - Returns: an outcome or an error for each operation, in the order of the operations.
+    /// - Throws: ``CloudKitFailure``. If there were several requests, it contains the range of the failed one and the
+    ///   outcomes of those before.
     public func modify(
         _ operations: [RecordOperation], in zoneID: ZoneID = .default, atomic: Bool, desiredKeys: Set<Name>? = nil,
         ifAnswerIsLost lostAnswer: LostAnswer = .report
@@ -263,7 +267,8 @@ extension DatabaseClient {
 }
 
 extension RecordOperation {
-    /// True if sending the operation again changes nothing more, unless another client saved the record in between.
+    /// True if sending the operation twice has the same effect as sending it once, unless another client saves the
+    /// record in between.
     fileprivate var hasSameEffectTwice: Bool {
         recordName != nil && (kind == .forceUpdate || kind == .forceReplace || kind == .forceDelete)
     }
@@ -271,9 +276,9 @@ extension RecordOperation {
 
 // MARK: - Pages
 
-/// The pages of a query or a feed, asked for one after the other as they are needed.
+/// The pages of a query or a feed. Each page is fetched when it is needed.
 public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
-    /// One page. It may be empty and yet not the last.
+    /// One page. It may be empty without being the last.
     public typealias Element = Page
     typealias Fetch = @Sendable (String?) async throws -> (page: Page, isEmpty: Bool, next: String?)
 
@@ -283,22 +288,22 @@ public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
 
     /// - Parameters:
     ///   - start: the marker or token of the first page.
-    ///   - fetch: gets a page and the marker of the next one, `nil` after the last.
+    ///   - fetch: fetches a page, and returns it with the marker of the next page, or `nil` after the last page.
     init(of action: String, after start: String?, _ pacing: Pacing, _ fetch: @escaping Fetch) {
         trail = PageTrail(of: action, after: start, pacing)
         self.start = start
         self.fetch = fetch
     }
 
-    /// Asks for one page at each call, from the first one on.
+    /// The iterator, which fetches one page for each call.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let fetch: Fetch
         var trail: PageTrail
         var cursor: String?
         var isAtEnd = false
 
-        /// - Throws: as the method that gets one page; ``CloudKitFailure`` too if the server sends a client in a
-        ///   circle, or gives empty pages without end.
+        /// - Throws: the errors of the method that fetches one page; ``CloudKitFailure`` if the server repeats a marker
+        ///   or returns too many empty pages.
         public mutating func next() async throws -> Page? {
             if isAtEnd { return nil }
             let (page, isEmpty, next) = try await fetch(cursor)
@@ -312,10 +317,10 @@ public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(fetch: fetch, trail: trail, cursor: start) }
 }
 
-/// The way of a client through pages that only the server ends. It finds circles of any length, waits after empty
-/// pages, and ends after too many of them.
+/// Follows a sequence of pages that only the server ends. It detects repeated markers, waits after empty pages, and
+/// fails after too many of them.
 package struct PageTrail: Sendable {
-    /// The number of empty pages in a row that are followed. A query may look at many records before it finds one.
+    /// The maximum number of consecutive empty pages. A query may search many records before it finds one.
     package static let emptyLimit = 1000
 
     private let action: String
@@ -330,11 +335,11 @@ package struct PageTrail: Sendable {
         cycle = CycleDetector(from: start)
     }
 
-    /// To be called between two pages.
+    /// Moves to the next page. Call it between two pages.
     /// - Parameters:
     ///   - next: the marker or token of the next page.
-    ///   - isEmpty: true if the page before it had nothing.
-    /// - Throws: ``CloudKitFailure``; `CancellationError` while it waits.
+    ///   - isEmpty: true if the previous page was empty.
+    /// - Throws: ``CloudKitFailure`` if the pages do not end; `CancellationError`.
     package mutating func follow(_ next: String, isEmpty: Bool) async throws {
         guard !cycle.isClosed(by: next) else {
             throw failure("more is coming, but the way to it leads back to the same page")
@@ -357,17 +362,17 @@ package struct PageTrail: Sendable {
 }
 
 extension ContainerClient {
-    /// The way through the pages of a service.
+    /// Returns a guard that follows the pages of a service.
     /// - Parameters:
-    ///   - action: such as `changes/zone`, for errors.
+    ///   - action: the service, such as `changes/zone`, for error messages.
     ///   - start: the marker or token of the first page.
     package func trail(of action: String, after start: String?) -> PageTrail {
         PageTrail(of: action, after: start, pacing)
     }
 }
 
-/// The pauses after answers without content, so that a server that answers at once is not asked thousands of times a
-/// second. They double from 10 milliseconds to a quarter of a second.
+/// The pauses after empty answers, so that a server that answers at once is not asked thousands of times a second. They
+/// double from 10 milliseconds to a quarter of a second.
 package struct EmptyAnswerPause: Sendable {
     private static let (first, longest) = (Duration.milliseconds(10), Duration.milliseconds(250))
     private var next = first
@@ -379,6 +384,6 @@ package struct EmptyAnswerPause: Sendable {
         try await pacing.pause(next)
     }
 
-    /// Something came.
+    /// Resets the pauses after an answer with content.
     package mutating func end() { next = Self.first }
 }

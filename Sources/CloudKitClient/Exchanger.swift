@@ -5,16 +5,16 @@ internal import NIOCore
 internal import NIOHTTP1
 package import Records
 
-/// The options of a caller for its requests.
+/// The caller's options for requests.
 struct CallOptions: Sendable {
-    /// `nil` for the patience of the configuration.
+    /// The deadline; `nil` for the configuration's patience.
     var deadline: ContinuousClock.Instant?
-    /// The time that a file may take without a byte; `nil` for the patience of the configuration.
+    /// The maximum time for which a file transfer may stall; `nil` for the configuration's patience.
     var filePatience: Duration?
     var observer: (@Sendable (RequestEvent) -> Void)?
 }
 
-/// The object of an answer, and the ids by which the request is found.
+/// The object of an answer, and the IDs of the request.
 struct Answered: Sendable {
     let object: JSONObject
     let attempt: RequestEvent.Attempt
@@ -25,7 +25,7 @@ struct Answered: Sendable {
     }
 }
 
-/// Sends requests with their credentials, repeats them where that is safe, and decodes their answers.
+/// Sends requests with credentials, repeats them if that is safe, and decodes the answers.
 struct Exchanger: Sendable {
     let transport: Transport
     let credentials: ContainerCredentials
@@ -36,15 +36,15 @@ struct Exchanger: Sendable {
     /// The outcome of one attempt.
     private enum Outcome {
         case answered(Answered)
-        /// An answer in which every item failed for the moment. It stands if there is no time to repeat the request.
+        /// An answer in which every item failed temporarily. It is returned if there is no time to repeat the request.
         case busy(Answered, ServerError)
-        /// A web auth token was refused that has been replaced meanwhile, or may have been.
+        /// The web auth token was refused, and has been replaced meanwhile, or may have been.
         case outdatedToken
         case failed(CloudKitFailure, mayRepeat: Bool = false)
-        /// The attempt was under way when it was cancelled.
+        /// The task was cancelled during the attempt.
         case cancelled
 
-        /// True if the web auth token may be the reason. Nobody has written down which error a replaced one gets.
+        /// True if the web auth token may be the reason. It is not documented which error a replaced token causes.
         var isRefusal: Bool {
             guard case .failed(let failure, _) = self else { return false }
             if case .signInRequired = failure.kind { return true }
@@ -54,15 +54,15 @@ struct Exchanger: Sendable {
 
     // MARK: Repetitions
 
-    /// Sends a request until it has an answer, or the deadline is too near.
-    /// - Throws: ``CloudKitFailure``; `CancellationError` if the task was cancelled and no save was under way.
+    /// Sends a request until it has an answer, or until the deadline is too near for another attempt.
+    /// - Throws: ``CloudKitFailure``; `CancellationError` if the task was cancelled and no save was in progress.
     func perform(_ call: ServiceCall, _ options: CallOptions) async throws -> Answered {
         var lost: CloudKitFailure?
         do {
             return try await perform(call, options, &lost)
         } catch {
             guard var lost else { throw error }
-            // An attempt without an answer may have been carried out, whatever later ones were told.
+            // An attempt without an answer may have been carried out, whatever the answers to later attempts were.
             if let last = error as? CloudKitFailure, last.attempts > lost.attempts {
                 lost.attempts = last.attempts
                 lost.advice = "The last attempt: \(last.kind.words)"
@@ -71,7 +71,7 @@ struct Exchanger: Sendable {
         }
     }
 
-    /// - Parameter lost: set to the failure of the first attempt whose answer is missing, if it may have saved
+    /// - Parameter lost: set to the failure of the first attempt without an answer, if that attempt may have saved
     ///   something.
     private func perform(_ call: ServiceCall, _ options: CallOptions, _ lost: inout CloudKitFailure?) async throws
         -> Answered
@@ -80,7 +80,7 @@ struct Exchanger: Sendable {
         let deadline = options.deadline ?? pacing.now() + configuration.patience
         var retries = Retries(longestPause: configuration.longestPause)
         var (number, losses) = (0, 0)
-        /// The time since which no attempt had an answer.
+        /// The time of the first of the latest attempts that had no answer.
         var silentSince: ContinuousClock.Instant?
         while true {
             try Task.checkCancellation()
@@ -115,11 +115,12 @@ struct Exchanger: Sendable {
                 try await wait(pause, attempt, because: failure.kind, options)
             case .success(.cancelled):
                 if isOutOfTime { throw Self.lost("no complete answer came within \(left.inWords)", call, attempt) }
-                // A save that is under way may arrive: that outweighs the custom of throwing a CancellationError.
+                // The save may still arrive at the server. Reporting this is more important than throwing
+                // CancellationError.
                 if call.effect == .reads { throw CancellationError() }
                 throw Self.lost("the task was cancelled", call, attempt)
             case .failure(let error):
-                // It was still waiting for its turn.
+                // The request was still waiting for its turn.
                 if isOutOfTime, error is CancellationError { throw late(attempt) }
                 throw error
             }
@@ -132,7 +133,7 @@ struct Exchanger: Sendable {
         return failure
     }
 
-    /// Runs work, and cancels it when its time is over.
+    /// Runs work, and cancels it when the time limit is over.
     private func limiting<Value: Sendable>(
         _ time: Duration, _ work: @escaping @Sendable () async throws -> Value
     ) async -> (result: Result<Value, any Error>, isOutOfTime: Bool) {
@@ -151,7 +152,7 @@ struct Exchanger: Sendable {
         return (result, await timer.value)
     }
 
-    /// Waits before another attempt, and says so.
+    /// Waits before the next attempt, and reports that to the log and the observer.
     func wait(
         _ pause: RequestEvent.Pause, _ attempt: RequestEvent.Attempt, because kind: CloudKitFailure.Kind,
         _ options: CallOptions
@@ -182,7 +183,7 @@ struct Exchanger: Sendable {
                 let target = call.target(adding: [("ckAPIToken", apiToken), ("ckWebAuthToken", token.secret)])
                 let outcome = await send(call, to: target, hiding: [apiToken, token.secret], attempt, options) {
                     headers in
-                    // The rest of the answer may never come, and this token may be the only one that is good.
+                    // The rest of the answer may never arrive, and this token may be the only valid one.
                     if let next = Self.nextToken(headers) { await user.replace(token, with: next) }
                 }
                 return (outcome, outcome.isRefusal)
@@ -191,13 +192,13 @@ struct Exchanger: Sendable {
         }
     }
 
-    /// The token that replaces the one of the request, under either of its names.
+    /// The token that replaces the request's token, from either of its two headers.
     private static func nextToken(_ headers: HTTPHeaders) -> WebAuthToken? {
         ["X-Apple-CloudKit-Web-Auth-Token", "X-Apple-CloudKit-Session"].lazy.compactMap { headers.first(name: $0) }
             .compactMap(WebAuthToken.init).first
     }
 
-    /// - Parameter begun: gets the headers of the answer before its body is read.
+    /// - Parameter begun: receives the headers of the answer before its body is read.
     private func send(
         _ call: ServiceCall, to target: String, signedBy signing: RequestSigning? = nil, hiding secrets: [Secret] = [],
         _ attempt: RequestEvent.Attempt, _ options: CallOptions, begun: (HTTPHeaders) async -> Void = { _ in }
@@ -225,7 +226,7 @@ struct Exchanger: Sendable {
         }
     }
 
-    /// Tells of an answer that is there, whatever it says.
+    /// Reports a complete answer to the log and the observer.
     func answered(
         _ attempt: RequestEvent.Attempt, _ reply: Transport.Reply, since start: ContinuousClock.Instant,
         _ options: CallOptions
@@ -259,7 +260,7 @@ struct Exchanger: Sendable {
             return .failed(failure, mayRepeat: mayRepeat)
         }
         let isSuccess = (200..<300).contains(reply.status)
-        // Services that answer nothing have no object.
+        // Some services answer with an empty body instead of an object.
         let object = isSuccess && reply.body.readableBytes == 0 ? JSONObject() : reply.object
         let signIn =
             reply.status == 421
@@ -273,7 +274,7 @@ struct Exchanger: Sendable {
                 error.code == .authenticationRequired || reply.status == 421 ? .signInRequired(error) : .refused(error))
         }
         guard isSuccess else {
-            // A gateway gave up waiting for CloudKit, which may have done the work.
+            // A gateway stopped waiting for CloudKit, which may have carried out the request.
             guard reply.status >= 500 else {
                 return failed(.unexpectedAnswer(status: reply.status, "without CloudKit's JSON"))
             }
@@ -290,8 +291,8 @@ struct Exchanger: Sendable {
         return .answered(answered)
     }
 
-    /// The error if nothing of the request was done and all of it may be later: every item failed for the moment, or
-    /// with one that did.
+    /// The error if every item failed temporarily, so that nothing was done and the whole request can be repeated.
+    /// Items may also have failed because another item failed.
     private static func temporary(_ answer: JSONObject, _ items: Name) -> ServerError? {
         guard case .array(let elements)? = answer[items], !elements.isEmpty else { return nil }
         var found: ServerError?
@@ -304,7 +305,8 @@ struct Exchanger: Sendable {
         return found
     }
 
-    /// CloudKit has one answer for all mistakes in a signature. Its clock is the one that the answer shows.
+    /// Advice after a refused signature. CloudKit has one answer for all mistakes in a signature. The answer's date
+    /// shows CloudKit's clock.
     private func advice(on reply: Transport.Reply) -> String {
         if let seconds = reply.headers.first(name: "Date").flatMap(HTTPDate.seconds) {
             let skew = seconds - pacing.time().milliseconds / 1000
@@ -346,13 +348,13 @@ struct Exchanger: Sendable {
 
 // MARK: - Pauses
 
-/// The clocks and the chance that a client goes by. Tests have their own.
+/// The clocks, pauses and random numbers of a client. Tests replace them.
 package struct Pacing: Sendable {
     package var now: @Sendable () -> ContinuousClock.Instant
-    /// The time of day, for signatures and dates of answers.
+    /// The current time of day, for signatures and for dates in answers.
     package var time: @Sendable () -> Timestamp
     package var pause: @Sendable (Duration) async throws -> Void
-    /// From 0 to below 1.
+    /// Returns a random number from 0 to below 1.
     package var chance: @Sendable () -> Double
 
     package init(
@@ -367,18 +369,18 @@ package struct Pacing: Sendable {
 
 /// The pauses between the attempts of one request.
 ///
-/// Without a stated time they double from half a second to half a minute, and half of each is by chance, so that
-/// clients do not come back together. A stated time is never shortened, except to the longest pause, and a quarter is
-/// added by chance.
+/// If the server states no time, the pauses double from half a second to half a minute. Half of each is random, so that
+/// clients do not all return at the same moment. If the server states a time, the pause is at least that long, but not
+/// longer than the longest pause. Up to a quarter is added at random.
 struct Retries {
-    /// The time without an answer after which no other attempt begins. Repetitions are for connections that broke, and
-    /// for a server that starts again: one that keeps silent, or gives a byte now and then, would take this time of
-    /// each attempt.
+    /// The time without an answer after which no other attempt begins. Repetitions help against broken connections and
+    /// restarting servers. A server that stays silent, or sends a byte now and then, would take this long for each
+    /// attempt.
     static let longestSilence: Duration = .seconds(30)
 
     private static let shortest: Duration = .milliseconds(500)
     private static let longest: Duration = .seconds(30)
-    /// The time that must be left for an attempt.
+    /// The minimum time that must be left for an attempt.
     private static let attempt: Duration = .seconds(1)
 
     private let longestPause: Duration
@@ -390,8 +392,8 @@ struct Retries {
     }
 
     /// - Parameters:
-    ///   - stated: the time that CloudKit asks to wait.
-    ///   - left: the time until the deadline.
+    ///   - stated: the waiting time that CloudKit requests.
+    ///   - left: the time left until the deadline.
     /// - Returns: `nil` if another attempt does not fit before the deadline.
     mutating func pause(stated: Duration?, left: Duration, chance: Double) -> RequestEvent.Pause? {
         let asked = stated.map { min($0, longestPause) } ?? .zero

@@ -5,9 +5,9 @@ internal import NIOHTTP1
 internal import Records
 internal import Synchronization
 
-/// The attempts to transfer one asset file: its address, its deadline, and the pauses after failures.
+/// The attempts to transfer one asset file, with its address, its deadline, and the pauses after failures.
 ///
-/// Addresses of files are complete. Requests for them carry no credentials.
+/// The address of a file is sufficient: requests for it carry no credentials.
 struct FileAttempts: Sendable {
     private let action: String
     private let url: String
@@ -16,19 +16,19 @@ struct FileAttempts: Sendable {
     private let requestID = UUID().uuidString
     private var number = 0
     private var retries: Retries
-    /// The time from a failed attempt until bytes flow again.
+    /// The state from a failed attempt until bytes flow again.
     private struct Standstill {
         let began: ContinuousClock.Instant
-        /// The time by which bytes must flow again.
+        /// The deadline by which bytes must flow again.
         let ends: ContinuousClock.Instant
         var received: Int64 = 0
     }
 
-    /// `nil` while bytes flow.
+    /// The current standstill; `nil` while bytes flow.
     private var standstill: Standstill?
     private var sent: ContinuousClock.Instant
 
-    /// - Parameter fileName: replaces the placeholder `${f}`, also where it is percent-encoded.
+    /// - Parameter fileName: replaces the placeholder `${f}` in the address, even if it is percent-encoded.
     init(_ action: String, of url: String, named fileName: String, _ exchanger: Exchanger, _ options: CallOptions)
         throws(CloudKitFailure)
     {
@@ -41,7 +41,7 @@ struct FileAttempts: Sendable {
             url.replacingOccurrences(
                 of: placeholder, with: PercentEncoding.encoded(fileName), options: .caseInsensitive)
         }
-        // A secure service names secure addresses. A file in the clear would be a mistake, or an attack.
+        // A service with TLS has file addresses with TLS. An unencrypted address would be a mistake or an attack.
         let schemes = exchanger.transport.isSecure ? ["https"] : ["https", "http"]
         guard let parts = URL(string: self.url), let scheme = parts.scheme?.lowercased(), schemes.contains(scheme),
             parts.host()?.isEmpty == false
@@ -52,7 +52,7 @@ struct FileAttempts: Sendable {
         }
     }
 
-    /// The request of the next attempt.
+    /// Returns the request for the next attempt.
     /// - Throws: ``CloudKitFailure`` if the caller's deadline has passed; `CancellationError`.
     mutating func next(_ method: HTTPMethod) throws -> HTTPClientRequest {
         try Task.checkCancellation()
@@ -66,7 +66,7 @@ struct FileAttempts: Sendable {
         return request
     }
 
-    /// The time left until the caller's deadline; `nil` without one.
+    /// The time left until the caller's deadline; `nil` if there is none.
     var timeLeft: Duration? { options.deadline.map { $0 - exchanger.pacing.now() } }
 
     /// - Throws: ``CloudKitFailure`` if the caller's deadline has passed.
@@ -83,16 +83,16 @@ struct FileAttempts: Sendable {
     var transport: Transport { exchanger.transport }
     var now: ContinuousClock.Instant { exchanger.pacing.now() }
     private var patience: Duration { options.filePatience ?? exchanger.configuration.patience }
-    /// The time in which a download has to begin.
+    /// The time limit for the beginning of a download.
     var timeToBegin: Duration { options.filePatience.map { min($0, timeLeft ?? $0) } ?? timeLeft ?? patience }
-    /// The time in which the answer to an upload has to begin.
+    /// The time limit for the beginning of the answer to an upload.
     func timeToAnswer(_ size: Int64) -> Duration {
         let time = transport.timeToAnswer(size)
         return timeLeft.map { min($0, time) } ?? time
     }
 
-    /// Bytes came. If they flow, patience begins anew; connections that break after a few bytes each do not count as
-    /// that.
+    /// Notes received bytes. Once enough bytes flow, the standstill is over. Connections that each break after a few
+    /// bytes do not end it.
     mutating func received(_ bytes: Int) {
         guard var standstill else { return }
         standstill.received += Int64(bytes)
@@ -107,8 +107,8 @@ struct FileAttempts: Sendable {
     }
 
     /// Waits after a broken connection.
-    /// - Parameter silence: the time in which it gave nothing before it broke.
-    /// - Throws: ``CloudKitFailure`` if it must not be tried again; `CancellationError`.
+    /// - Parameter silence: the time for which the connection was silent before it broke.
+    /// - Throws: ``CloudKitFailure`` if there must be no other attempt; `CancellationError`.
     mutating func failed(_ trouble: Transport.Trouble, after silence: Duration = .zero) async throws {
         switch trouble {
         case .cancelled: throw CancellationError()
@@ -122,13 +122,13 @@ struct FileAttempts: Sendable {
         }
     }
 
-    /// Waits after a status that is no success.
+    /// Waits after an answer with an error status.
     ///
-    /// A 421 of this server is Misdirected Request, a matter of connections. It has nothing to do with signing in.
-    /// - Throws: ``CloudKitFailure`` if it must not be tried again; `CancellationError`.
+    /// From this server, 421 means Misdirected Request, a problem of the connection. It does not ask for a sign-in.
+    /// - Throws: ``CloudKitFailure`` if there must be no other attempt; `CancellationError`.
     mutating func refused(_ reply: Transport.Reply) async throws {
         answered(reply)
-        // The address gives the file to everybody, so it is a secret too.
+        // Anyone who has the address can get the file, so the address is also a secret.
         let stated = reply.object.flatMap { ServerError($0, hiding: [Secret(url)]) }
         if let error = ServerError.temporary(stated, reply, at: exchanger.pacing.time()) {
             return try await wait(.throttled(error), stated: error.retryAfter)
@@ -155,13 +155,13 @@ struct FileAttempts: Sendable {
 
 // MARK: - Speed
 
-/// The floor of speed of a body that comes from another machine, or goes there. Only the time of waiting for the other
-/// side counts, not the work of this one.
+/// The minimum speed of a body that is sent to another machine or received from it. Only the time of waiting for the
+/// other machine counts.
 package struct TransferPace: Sendable {
-    /// Bytes per second. Slower bodies are given up.
+    /// The minimum speed in bytes per second. Slower transfers fail.
     package static let slowest = 1024
 
-    /// The body came or went slower than ``slowest``.
+    /// The error of a transfer that was slower than ``slowest``.
     package struct TooSlow: Error, CustomStringConvertible {
         /// The time in which less was transferred.
         let waited: Duration
@@ -169,7 +169,7 @@ package struct TransferPace: Sendable {
         package var description: String { "the transfer was slower than \(slowest) bytes a second" }
     }
 
-    /// The time of waiting after which the speed is looked at.
+    /// The waiting time after which the speed is checked.
     fileprivate static let interval: Duration = .seconds(30)
 
     private var waited = Duration.zero
@@ -177,7 +177,7 @@ package struct TransferPace: Sendable {
 
     package init() {}
 
-    /// Notes bytes and the time that they were waited for.
+    /// Adds bytes and the time spent waiting for them.
     package mutating func note(_ bytes: Int, after wait: Duration) throws(TooSlow) {
         waited += wait
         arrived += bytes
@@ -186,11 +186,11 @@ package struct TransferPace: Sendable {
         (waited, arrived) = (.zero, 0)
     }
 
-    /// The time for a body at the slowest speed.
+    /// The time that a body takes at the minimum speed.
     package static func time(for bytes: Int64) -> Duration { .seconds(Double(bytes) / Double(slowest)) }
 }
 
-/// The body of an answer, which ends if it comes too slowly.
+/// The body of an answer. Reading fails if it arrives too slowly.
 package struct PacedBody: AsyncSequence, Sendable {
     package typealias Element = ByteBuffer
 
@@ -222,8 +222,8 @@ package struct PacedBody: AsyncSequence, Sendable {
 
     package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-    /// The whole body.
-    /// - Throws: `NIOTooManyBytesError` if it has more bytes than the limit.
+    /// Reads the whole body.
+    /// - Throws: `NIOTooManyBytesError` if it has more bytes than the limit; the errors of reading.
     package func collect(upTo limit: Int) async throws -> ByteBuffer {
         var collected = ByteBuffer()
         for try await part in self {

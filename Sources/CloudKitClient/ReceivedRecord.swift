@@ -1,34 +1,35 @@
 public import Records
 
-/// A record as CloudKit's answer has it. Members that were not in the answer are `nil`.
+/// A record in an answer of CloudKit. Members that the answer lacks are `nil`.
 public struct ReceivedRecord: Sendable, Hashable {
-    /// The name of the record, with the zone of the answer or else of the request.
+    /// The name of the record, with the zone from the answer, or else from the request.
     public var recordID: RecordID
-    /// Such as `Item`.
+    /// The record type, such as `Item`.
     public var recordType: Name?
-    /// Changes with each save. Send it with an update, which fails if somebody else saved the record since.
+    /// The record's version, which changes with each save. Send it with an update, which then fails if another client
+    /// saved the record since.
     public var recordChangeTag: String?
-    /// The fields of the answer: those that are set, and among them the desired ones.
+    /// The fields in the answer: those of the requested fields that have a value.
     public var fields: [Name: ReceivedField]
     /// The user who created the record, and the time.
     public var created: ReceivedSignature?
-    /// The user who saved it last, and the time.
+    /// The user who last saved the record, and the time.
     public var modified: ReceivedSignature?
-    /// The record in the same zone with which this one is shared.
+    /// The name of the parent, a record in the same zone. A share of the parent includes this record.
     public var parent: Name?
-    /// The share of the record, if it is shared.
+    /// The ID of the record's share, if it is shared.
     public var share: RecordID?
-    /// The identifier in the link of the record's share, or of the share itself.
+    /// The identifier in the link of the record's share, or of this record if it is a share.
     public var shortGUID: String?
-    /// The rights of everybody with the link of a share.
+    /// The permission of everyone who has the link of the share.
     public var publicPermission: SharePermission?
-    /// The participants of a share that the user may see; `nil` for a record that is no share.
+    /// The participants of the share that the user may see; `nil` if the record is not a share.
     public var participants: [ReceivedParticipant]?
-    /// The participant whose share it is; `nil` for a record that is no share.
+    /// The owner of the share; `nil` if the record is not a share.
     public var owner: ReceivedParticipant?
-    /// The user's own part in a share.
+    /// The user's own participant in the share.
     public var currentUserParticipant: ReceivedParticipant?
-    /// The members that this type has no property for.
+    /// The members of the record that have no property here.
     public var others: JSONObject
 
     private static let known: Set<Name> = [
@@ -37,7 +38,7 @@ public struct ReceivedRecord: Sendable, Hashable {
         "pluginFields", "publicPermission", "participants", "owner", "currentUserParticipant",
     ]
 
-    /// - Parameter zoneID: the zone of the request, for answers that do not repeat it.
+    /// - Parameter zoneID: the zone of the request, for answers without a zone.
     package init(_ object: JSONObject, in zoneID: ZoneID) throws {
         recordID = RecordID(recordName: try object.required("recordName"), zoneID: object.zoneID ?? zoneID)
         recordType = object.name("recordType")
@@ -63,13 +64,13 @@ public struct ReceivedRecord: Sendable, Hashable {
     }
 }
 
-/// The user, time and device of a change, as far as CloudKit tells them.
+/// The user, time and device of a change, if CloudKit reports them.
 public struct ReceivedSignature: Sendable, Hashable {
-    /// The server's time of the change.
+    /// The time of the change, by the server's clock.
     public var timestamp: Timestamp?
-    /// The name of the user's own record.
+    /// The record name of the user.
     public var userRecordName: Name?
-    /// Tells devices apart, and says nothing else.
+    /// The ID of the device. It only distinguishes devices.
     public var deviceID: String?
 
     init(_ object: JSONObject) {
@@ -79,12 +80,12 @@ public struct ReceivedSignature: Sendable, Hashable {
     }
 }
 
-/// A deleted record in a zone's feed. CloudKit does not tell who deleted it, and usually not its type.
+/// A deleted record in a zone's feed. CloudKit does not report who deleted it, and usually not its type.
 public struct ReceivedDeletion: Sendable, Hashable {
-    /// The record that is gone.
+    /// The ID of the deleted record.
     public var recordID: RecordID
     public var recordType: Name?
-    /// The record's last change tag, if CloudKit tells it.
+    /// The record's last change tag, if CloudKit reports it.
     public var recordChangeTag: String?
 
     init(_ object: JSONObject, in zoneID: ZoneID) throws {
@@ -96,29 +97,28 @@ public struct ReceivedDeletion: Sendable, Hashable {
 
 // MARK: - Fields
 
-/// A field as CloudKit's answer has it. The JSON is kept, and decoded on demand, so that nothing is lost that this
-/// client does not know.
+/// A field in an answer of CloudKit. It stores the JSON and decodes it on demand, so that unknown types are not lost.
 public struct ReceivedField: Sendable, Hashable {
-    /// Such as `{"value":"Milk","type":"STRING"}`.
+    /// The JSON of the field, such as `{"value":"Milk","type":"STRING"}`.
     public let json: JSONObject
 
-    /// A field from the JSON of an answer, such as one that was kept.
+    /// Creates a field from the JSON of an answer, for example from stored JSON.
     public init(_ json: JSONObject) {
         self.json = json
     }
 
-    /// The type as CloudKit wrote it, such as `STRING`, `ASSETID` or `ENCRYPTED_BYTES`; `nil` if it did not.
+    /// The type as CloudKit sent it, such as `STRING`, `ASSETID` or `ENCRYPTED_BYTES`; `nil` if the answer has none.
     public var typeName: String? { json.string("type") }
 
-    /// True if the value is stored encrypted. No query can compare it.
+    /// True if the value is stored encrypted. Queries cannot compare it.
     public var isEncrypted: Bool {
         json.bool("isEncrypted") == true || typeName?.hasPrefix("ENCRYPTED_") == true
     }
 
-    /// The value; `nil` for none, and for a value or a type that this client does not know.
+    /// The value; `nil` if there is none, or if this client does not know the value or its type.
     public var value: FieldValue? { Self.value(json["value"], type: typeName) }
 
-    /// The assets of the field with their download addresses: one, those of a list, or none.
+    /// The assets of the field with their download addresses: one asset, the assets of a list, or none.
     public var assets: [ReceivedAsset] {
         let elements: [JSONValue] =
             switch (typeName, json["value"]) {
@@ -135,7 +135,7 @@ public struct ReceivedField: Sendable, Hashable {
 
     private static func value(_ json: JSONValue?, type: String?) -> FieldValue? {
         guard let json, let type else { return nil }
-        // A list without elements has no type of its own.
+        // An empty list has no type of its own.
         if type == "UNKNOWN_LIST" { return json == .array([]) ? .list([], of: nil) : nil }
         guard case .tagged(let value, _, _)? = try? FieldInput(["value": json, "type": .string(type)], field: "field")
         else { return nil }
@@ -143,15 +143,15 @@ public struct ReceivedField: Sendable, Hashable {
     }
 }
 
-/// An asset of a record, and the address of its file.
+/// An asset of a record, with the download address of its file.
 public struct ReceivedAsset: Sendable, Hashable {
-    /// The file's checksum and size. Save it in the field as it is, and the file stays.
+    /// The checksum and size of the file. Save it unchanged in the field to keep the file.
     public let asset: Asset
-    /// Valid for a limited time, for whoever has it. It may hold the placeholder `${f}` for a file name. `nil` if
-    /// CloudKit did not tell one.
+    /// The download address. It is valid for a limited time, for anyone who has it. It may contain the placeholder
+    /// `${f}` for a file name. `nil` if CloudKit did not send one.
     public let downloadURL: String?
 
-    /// An asset that did not come with a record just now.
+    /// Creates an asset from its parts.
     public init(asset: Asset, downloadURL: String?) {
         self.asset = asset
         self.downloadURL = downloadURL
@@ -160,12 +160,12 @@ public struct ReceivedAsset: Sendable, Hashable {
 
 // MARK: - JSON of answers
 
-/// The part of an answer that is missing or of another type than CloudKit documents.
+/// The error for a part of an answer that is missing or has another type than CloudKit documents.
 struct UnexpectedShape: Error {
     let expected: String
 }
 
-// Members of another type than expected count as missing, because Apple's answers are only partly documented. Necessary
+// A member with an unexpected type counts as missing, because Apple's answers are only partly documented. Required
 // members throw.
 
 extension JSONObject {
@@ -181,7 +181,7 @@ extension JSONObject {
         if case .bool(let bool)? = self[name] { bool } else { nil }
     }
 
-    /// A whole number, or one in quotes.
+    /// An integer, given as a number or as a string.
     func integer(_ name: Name) -> Int64? {
         switch self[name] {
         case .integer(let integer)?: integer
@@ -195,7 +195,7 @@ extension JSONObject {
         if case .object(let object)? = self[name] { object } else { nil }
     }
 
-    /// - Throws: ``UnexpectedShape`` if the member is no array of objects.
+    /// - Throws: ``UnexpectedShape`` if the member is not an array of objects.
     func objects(_ name: Name) throws -> [JSONObject] {
         guard case .array(let elements)? = self[name] else { throw UnexpectedShape(expected: "an array '\(name)'") }
         return try elements.map { element in
@@ -204,8 +204,8 @@ extension JSONObject {
         }
     }
 
-    /// An array with one item per item of the request, in its order.
-    /// - Throws: ``UnexpectedShape`` if there are more or fewer.
+    /// An array with one item for each item of the request, in the same order.
+    /// - Throws: ``UnexpectedShape`` if the array has another number of items.
     func objects(_ name: Name, count: Int) throws -> [JSONObject] {
         let objects = try objects(name)
         guard objects.count == count else {
@@ -214,7 +214,7 @@ extension JSONObject {
         return objects
     }
 
-    /// - Returns: the item as a value, or the error in its place.
+    /// - Returns: the value of the item, or the error that is in its place.
     func result<Value>(_ read: (JSONObject) throws -> Value) rethrows -> Result<Value, ServerError> {
         if let error = ServerError(self) { return .failure(error) }
         return .success(try read(self))

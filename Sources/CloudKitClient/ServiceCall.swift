@@ -1,34 +1,34 @@
 internal import NIOHTTP1
 internal import Records
 
-/// A request to one of CloudKit's services, before it has credentials.
+/// A request to one of CloudKit's services, before credentials are added.
 struct ServiceCall: Sendable {
     /// The effect of sending a request twice.
     enum Effect: Sendable, Hashable {
-        /// None: the request only reads.
+        /// No effect: the request only reads.
         case reads
-        /// The request may only be sent again if it certainly did not arrive.
+        /// The request saves. It may only be repeated if it certainly did not arrive.
         case saves
-        /// The request saves, but the second time changes nothing more than the first.
+        /// The request saves, but sending it twice has the same effect as sending it once.
         case savesRepeatably
     }
 
-    /// Such as `records/query`.
+    /// The service, such as `records/query`.
     let action: String
-    /// Path and query without credentials.
+    /// The path and query without credentials.
     let target: String
     let method: HTTPMethod
-    /// Empty for GET.
+    /// The body; empty for GET.
     let body: [UInt8]
     let effect: Effect
-    /// The member of the answer with one item per item of the request. If all of them failed for the moment, the
+    /// The member of the answer that has one item for each item of the request. If all of them failed temporarily, the
     /// request is repeated.
     let items: Name?
 
     /// - Parameters:
-    ///   - root: a path that ends with a slash.
-    ///   - parameters: of the query, not encoded.
-    ///   - body: the JSON of the request's object; `nil` for GET.
+    ///   - root: the path of the services, with a slash at its end.
+    ///   - parameters: the query parameters, not percent-encoded.
+    ///   - body: the JSON object of the request, encoded; `nil` for GET.
     init(
         _ action: String, under root: String, _ effect: Effect = .reads, items: Name? = nil,
         parameters: [(name: String, value: String)] = [],
@@ -46,7 +46,7 @@ struct ServiceCall: Sendable {
         target = Self.adding(parameters, to: path)
     }
 
-    /// - Parameter members: writes the members of the request's object.
+    /// - Parameter members: writes the members of the request's JSON object.
     init(
         _ action: String, under root: String, _ effect: Effect = .reads, items: Name? = nil,
         _ members: (inout JSONWriter) throws(CloudKitFailure) -> Void
@@ -56,12 +56,13 @@ struct ServiceCall: Sendable {
         self.init(action, under: root, effect, items: items, body: writer.bytes)
     }
 
-    /// The target with more parameters.
+    /// The target with additional query parameters.
     func target(adding secrets: [(name: String, value: Secret)]) -> String {
         Self.adding(secrets.map { ($0.name, $0.value.text) }, to: target)
     }
 
-    /// Encodes names and values once, however they look.
+    /// Adds percent-encoded parameters to a target. Names and values are always encoded, even if they already look
+    /// encoded.
     private static func adding(_ parameters: [(name: String, value: String)], to target: String) -> String {
         parameters.reduce(target) { target, parameter in
             let separator = target.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
@@ -73,11 +74,11 @@ struct ServiceCall: Sendable {
 
 // MARK: - JSON of requests
 
-// Requests as CloudKit documents them (Apple's reference page "Types and Dictionaries"). Members of this package's own
-// server are left out.
+// Requests as CloudKit documents them (Apple's reference page "Types and Dictionaries"), without the additional members
+// of Skylight.
 
 extension JSONWriter {
-    /// Writes the zone of a request. The stand-ins for the caller's name are not sent.
+    /// Writes the zone of a request, without an owner that only stands for the caller.
     mutating func member(zoneID: ZoneID) {
         name("zoneID")
         object { $0.members(of: zoneID) }
@@ -90,7 +91,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes a set of names. An empty one is written: it asks for none, while a missing one asks for all.
+    /// Writes a set of names. An empty set is written too: it requests none, while a missing member requests all.
     mutating func member(_ name: Name, _ names: Set<Name>?) {
         guard let names else { return }
         self.name(name)
@@ -103,7 +104,7 @@ extension JSONWriter {
         if let resultsLimit { member("resultsLimit", Int64(resultsLimit)) }
     }
 
-    /// Writes a member with one object per item.
+    /// Writes an array with one object for each item.
     mutating func member<Item>(
         _ name: Name, _ items: some Sequence<Item>, _ members: (inout JSONWriter, Item) throws(CloudKitFailure) -> Void
     ) throws(CloudKitFailure) {
@@ -170,7 +171,7 @@ extension CloudKitFailure {
 }
 
 extension Query {
-    /// - Throws: ``CloudKitFailure`` if a filter has a number that JSON does not have.
+    /// - Throws: ``CloudKitFailure`` if a filter contains a number that JSON cannot represent.
     func asCloudKitHasIt(for action: String) throws(CloudKitFailure) -> Query {
         var query = self
         for (index, filter) in filters.enumerated() {
@@ -184,7 +185,7 @@ extension Query {
 }
 
 extension ZoneID {
-    /// The zone without stand-ins for the caller's name.
+    /// The zone ID, without an owner that only stands for the caller.
     var asCloudKitHasIt: ZoneID {
         ZoneID(
             zoneName: zoneName,
@@ -193,7 +194,7 @@ extension ZoneID {
 }
 
 extension ShareInput {
-    /// Without the times at which users accepted.
+    /// The share, without the times at which users accepted.
     fileprivate var asCloudKitHasIt: ShareInput {
         var input = self
         for index in input.participants?.indices ?? 0..<0 { input.participants?[index].accepted = nil }
@@ -202,7 +203,7 @@ extension ShareInput {
 }
 
 extension FieldInput {
-    /// The value without members that CloudKit does not have, and without stand-ins for the caller's name.
+    /// The value without members that CloudKit does not have, and without zone owners that only stand for the caller.
     fileprivate var asCloudKitHasIt: FieldInput {
         switch self {
         case .cleared: .cleared

@@ -7,27 +7,27 @@ internal import NIOSSL
 internal import Records
 internal import Synchronization
 
-/// The connections of a client, and what goes wrong with them.
+/// The HTTP connections of a client, with the errors that they cause.
 ///
-/// Asset files have connections of their own. CloudKit answers 421 Misdirected Request where one HTTP/2 connection
-/// serves both hosts, which is why all of them speak HTTP/1.1.
+/// Asset files use separate connections. All connections use HTTP/1.1, because CloudKit answers 421 Misdirected Request
+/// if one HTTP/2 connection serves both hosts.
 final class Transport: Sendable {
     struct Reply: Sendable {
         let status: Int
         let headers: HTTPHeaders
-        /// Empty for a file, whose body is read later.
+        /// The body; empty for a file, whose body is read later.
         var body = ByteBuffer()
 
-        /// The id by which Apple finds the request.
+        /// The ID by which Apple can find the request.
         var appleRequestUUID: String? { headers.first(name: "X-Apple-Request-UUID") }
 
-        /// The object in the body; `nil` if it is another value, or no JSON.
+        /// The JSON object in the body; `nil` if the body is not a JSON object.
         var object: JSONObject? {
             if case .object(let object)? = try? JSONReader.value(of: body.readableBytesView) { object } else { nil }
         }
     }
 
-    /// A reason why there is no complete reply.
+    /// The reason why there is no complete answer.
     enum Trouble: Error {
         case neverSent(String)
         case untrusted(String)
@@ -40,10 +40,10 @@ final class Transport: Sendable {
     }
 
     private static let connectTime = Duration.seconds(10)
-    /// The size limit of an answer of the server of asset files, in bytes.
+    /// The maximum size in bytes of an answer from the asset server that is not a file.
     private static let fileAnswerLimit = 1 << 20
 
-    /// Scheme, host and port, without a slash.
+    /// Scheme, host and port, without a slash at the end.
     let address: String
     let isSecure: Bool
     private let services: HTTPClient
@@ -53,9 +53,9 @@ final class Transport: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let isClosed = Mutex(false)
 
-    /// - Parameter now: the clock by which bodies may be too slow.
-    /// - Throws: ``CloudKitFailure`` for an address that is none, certificates that are not PEM, or a product with
-    ///   other characters than visible ASCII.
+    /// - Parameter now: the clock for measuring the speed of bodies.
+    /// - Throws: ``CloudKitFailure`` for an invalid address, certificates that are not in PEM format, or a product with
+    ///   other characters than visible ASCII and spaces.
     init(_ configuration: ClientConfiguration, now: @escaping @Sendable () -> ContinuousClock.Instant)
         throws(CloudKitFailure)
     {
@@ -88,15 +88,15 @@ final class Transport: Sendable {
         client.tlsConfiguration = tls
         client.httpVersion = .http1Only
         client.redirectConfiguration = .disallow
-        // Spans would hold addresses, and addresses hold credentials.
+        // Trace spans would contain addresses, and addresses contain credentials.
         client.tracing.tracer = nil
         client.timeout.connect = .nanoseconds(Self.connectTime.nanoseconds)
         client.timeout.read = .nanoseconds(configuration.idleTimeout.nanoseconds)
-        // For a body that gives nothing. A server that takes nothing is seen by `PacedUpload`.
+        // This timeout is for a body that yields no bytes. `PacedUpload` detects a server that accepts none.
         client.timeout.write = .nanoseconds(configuration.idleTimeout.nanoseconds)
-        // A connection that the server is about to close would lose the answer of a save.
+        // If the server closes an idle connection at the moment of a save, the answer would be lost.
         client.connectionPool.idleTimeout = .seconds(15)
-        // Each failure is seen here, where it is known which requests may be repeated.
+        // Failures are handled here, where it is known which requests may be repeated.
         client.connectionPool.retryConnectionEstablishment = false
         client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.connections
         services = HTTPClient(eventLoopGroupProvider: .singleton, configuration: client)
@@ -126,8 +126,8 @@ final class Transport: Sendable {
 
     /// Sends a request to CloudKit, and reads the whole answer.
     /// - Parameters:
-    ///   - bytes: the length of the request's body.
-    ///   - begun: gets the headers before the rest of the answer is read.
+    ///   - bytes: the length of the request's body in bytes.
+    ///   - begun: receives the headers before the rest of the answer is read.
     func reply(to request: HTTPClientRequest, of bytes: Int, begun: (HTTPHeaders) async -> Void) async -> Result<
         Reply, Trouble
     > {
@@ -141,19 +141,19 @@ final class Transport: Sendable {
         }
     }
 
-    /// The time in which the answer to a request has to begin.
-    /// - Parameter bytes: the length of the request's body.
+    /// The time limit for the beginning of an answer.
+    /// - Parameter bytes: the length of the request's body in bytes.
     func timeToAnswer(_ bytes: Int64) -> Duration { idleTimeout + TransferPace.time(for: bytes) }
 
-    /// The time in which an answer that the server keeps back has to begin. Its silence is limited by the idle timeout
-    /// already, and a head that comes in many small parts is not.
+    /// The time limit for the beginning of an answer that the server may delay. The idle timeout already limits
+    /// silence, but not a head that arrives in many small parts.
     var timeToNotify: Duration { Self.connectTime + idleTimeout }
 
-    /// The body of an answer, which ends if it comes too slowly.
+    /// The body of an answer. Reading it fails if it arrives too slowly.
     func body(of response: HTTPClientResponse) -> PacedBody { PacedBody(response.body, now: now) }
 
-    /// Sends a request to the server of asset files.
-    /// - Parameter time: limits the time until the answer begins.
+    /// Sends a request to the asset server.
+    /// - Parameter time: the time limit for the beginning of the answer.
     func file(_ request: HTTPClientRequest, within time: Duration) async -> Result<HTTPClientResponse, Trouble> {
         do {
             return .success(try await files.execute(request, timeout: .nanoseconds(time.nanoseconds)))
@@ -162,7 +162,7 @@ final class Transport: Sendable {
         }
     }
 
-    /// The whole of a small answer of that server.
+    /// Reads a whole small answer of the asset server.
     func reply(of response: HTTPClientResponse) async -> Result<Reply, Trouble> {
         do {
             return .success(try await reply(of: response, limit: Self.fileAnswerLimit))
@@ -234,7 +234,7 @@ extension CloudKitFailure {
 }
 
 extension Duration {
-    /// At most some 200 years.
+    /// The duration in nanoseconds, limited to about 200 years.
     var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         return min(max(seconds, 0), 6_000_000_000) * 1_000_000_000 + max(attoseconds, 0) / 1_000_000_000

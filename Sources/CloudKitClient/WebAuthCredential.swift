@@ -1,35 +1,34 @@
 internal import Records
 internal import Synchronization
 
-/// The web auth token of one user through its replacements.
+/// The web auth token of one user, which CloudKit replaces with each answer.
 ///
-/// Each token that replaces it is handed to `keep` before the next request is sent, so that a process that ends at any
-/// moment has stored a token that was good. Apple's reference says that a replaced token ends at once; the live service
-/// was seen to take it for a day. Requests therefore run side by side until a replaced token is refused: that request
-/// is repeated with the newest token, and from then on they take turns.
+/// Each new token is passed to `keep` before the next request is sent, so that a valid token is stored whenever the
+/// process ends. According to Apple's reference, a replaced token is invalid at once; the live service was seen to
+/// accept it for a day. Therefore requests run concurrently until a replaced token is refused. That request is repeated
+/// with the newest token, and from then on requests run one at a time.
 public final class WebAuthCredential: Sendable, CustomReflectable {
     private struct State {
         var token: WebAuthToken
         var takesTurns = false
-        /// The number of requests under way.
+        /// The number of requests in progress.
         var running = 0
-        /// The request whose turn it is, while others are still under way.
+        /// The request whose turn it is, while earlier requests are still in progress.
         var waiting: CheckedContinuation<Void, Never>?
-        /// Hands the newest token over, after the ones before it.
+        /// The task that passes on the newest token, after the earlier ones.
         var keeping: Task<Void, Never>?
         var replacements = 0
     }
 
     private let keep: @Sendable (WebAuthToken) async -> Void
     private let state: Mutex<State>
-    // The caller's tasks wait, until their deadlines.
+    // Unlimited, because the callers' deadlines end their waiting.
     private let turn = AsyncSemaphore(
         limit: 1, waiting: .max, refusal: RecordError(.tryAgainLater, "Too many requests wait"))
 
     /// - Parameters:
-    ///   - token: from the sign-in, or the one stored last.
-    ///   - keep: stores a token that replaces this one. The next request waits until it returns, so it must not send
-    ///     one itself.
+    ///   - token: the token from the sign-in, or the last stored one.
+    ///   - keep: stores a new token. The next request waits until it returns, so it must not send requests itself.
     public init(_ token: WebAuthToken, keep: @escaping @Sendable (WebAuthToken) async -> Void) {
         state = Mutex(State(token: token))
         self.keep = keep
@@ -40,14 +39,14 @@ public final class WebAuthCredential: Sendable, CustomReflectable {
 
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// True if requests wait for each other, because a replaced token was refused.
+    /// True if requests run one at a time, because a replaced token was refused.
     public var takesTurns: Bool { state.withLock { $0.takesTurns } }
 
     /// Runs one request with the newest token.
-    /// - Parameter send: returns the answer; true if it asks for a sign-in. It calls ``replace(_:with:)`` as soon as a
-    ///   token comes.
-    /// - Returns: the answer; true if its token was refused, but was replaced or may have been, so that the request is
-    ///   worth repeating.
+    /// - Parameter send: sends the request. It returns the answer, and true if the answer requires a sign-in. It calls
+    ///   ``replace(_:with:)`` as soon as a new token arrives.
+    /// - Returns: the answer, and true if the request should be repeated: its token was refused, and was replaced or
+    ///   may have been.
     func exchange<Answer: Sendable>(
         _ send: (WebAuthToken) async throws -> (answer: Answer, isRefused: Bool)
     ) async throws -> (answer: Answer, isOutdated: Bool) {
@@ -59,7 +58,7 @@ public final class WebAuthCredential: Sendable, CustomReflectable {
         return try await turn.run {
             try await othersEnd()
             state.withLock { $0.running += 1 }
-            // Nobody else can have replaced the token of a request that is alone: its refusal is final.
+            // No other request can have replaced the token of a request that runs alone, so its refusal is final.
             return (try await exchangeNow(send).answer, false)
         }
     }
@@ -77,7 +76,8 @@ public final class WebAuthCredential: Sendable, CustomReflectable {
         }
     }
 
-    /// - Returns: true if the refused token is not the newest one, or another request is under way that may replace it.
+    /// - Returns: true if the refused token is not the newest one, or if another request that may replace it is in
+    ///   progress.
     @discardableResult
     private func end(refused: WebAuthToken? = nil) -> Bool {
         let (isOutdated, waiting) = state.withLock { state in
@@ -92,12 +92,12 @@ public final class WebAuthCredential: Sendable, CustomReflectable {
         return isOutdated
     }
 
-    /// Waits for the requests that began before they took turns.
+    /// Waits for the requests that began before requests ran one at a time.
     private func othersEnd() async throws {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let goesOn = state.withLock { state in
-                    // A task that is cancelled after this look is found by the handler.
+                    // If the task is cancelled after this check, the cancellation handler resumes it.
                     let goesOn = state.running == 0 || Task.isCancelled
                     if !goesOn { state.waiting = continuation }
                     return goesOn
@@ -116,7 +116,7 @@ public final class WebAuthCredential: Sendable, CustomReflectable {
 
     // MARK: Replacements
 
-    /// The newest token, once it was handed over.
+    /// The newest token, after it was passed to `keep`.
     private func keptToken() async -> WebAuthToken {
         while true {
             let (token, keeping) = state.withLock { ($0.token, $0.keeping) }
@@ -125,15 +125,15 @@ public final class WebAuthCredential: Sendable, CustomReflectable {
         }
     }
 
-    /// Takes over the token that came with the answer to another, and waits until it was handed over.
+    /// Stores the token from an answer, and waits until it was passed to `keep`.
     func replace(_ sent: WebAuthToken, with next: WebAuthToken) async {
         let keeping: Task<Void, Never>? = state.withLock { state in
-            // An answer that repeats the token of its request must not bring that one back after a newer one.
+            // An answer may repeat the token of its request, which must not replace a newer one.
             guard next != sent, next != state.token else { return nil }
             state.token = next
             state.replacements += 1
             let (number, earlier) = (state.replacements, state.keeping)
-            // A task of its own, because the caller's may be cancelled.
+            // A separate task, because the caller's may be cancelled.
             let keeping = Task {
                 await earlier?.value
                 await keep(next)
@@ -146,25 +146,25 @@ public final class WebAuthCredential: Sendable, CustomReflectable {
     }
 }
 
-/// A user's web auth token, which CloudKit replaces with every answer. Opaque, and a secret.
+/// A user's web auth token, which CloudKit replaces with every answer. It is opaque and secret.
 public struct WebAuthToken: Sendable, Hashable, CustomStringConvertible {
     let secret: Secret
 
-    /// The token itself, to store it where only its owner can read it.
+    /// The token as text. Store it where only its owner can read it.
     public var text: String { secret.text }
 
     public var description: String { "a web auth token" }
 
-    /// Reads a token as callbacks, headers, cookies and people hand it over: as it is, or percent-encoded.
+    /// Reads a token from a callback, header, cookie or user input, whether or not it is percent-encoded.
     ///
-    /// A token has no percent sign of its own, so an encoded one can be told apart and is decoded. A space was a plus
-    /// sign before a form decoded it.
-    /// - Returns: `nil` if this is no token: empty, `null` or `undefined` as scripts write a missing one, or text that
-    ///   cannot stand in a header.
+    /// A token never contains a percent sign, so an encoded one is recognized and decoded. A space is read as a plus
+    /// sign, which form decoding turns into a space.
+    /// - Returns: `nil` if the text is not a token: if it is empty, `null` or `undefined`, which scripts write for a
+    ///   missing value, or if it cannot be part of a header.
     public init?(_ text: String) {
         var text = text.trimmingWhiteSpace
         while text.utf8.contains(UInt8(ascii: "%")) {
-            // Each round is shorter than the one before.
+            // Each round shortens the text, so the loop ends.
             guard let decoded = PercentEncoding.decoded(text) else { return nil }
             text = decoded
         }
@@ -178,22 +178,22 @@ public struct WebAuthToken: Sendable, Hashable, CustomStringConvertible {
 
 // MARK: - Sign-in
 
-/// The end of a sign-in, as the sign-in page tells it: in the query of the API token's callback, or in a message to the
-/// window that opened it.
+/// The result of a sign-in. The sign-in page passes it in the query of the API token's callback, or in a message to the
+/// window that opened the page.
 public enum SignInAnswer: Sendable, Hashable {
-    /// The user has signed in. Give the token to a ``WebAuthCredential``.
+    /// The user signed in. Create a ``WebAuthCredential`` with the token.
     case token(WebAuthToken)
-    /// No token was given. The code is CloudKit's own, such as `accessError`.
+    /// The sign-in failed. The code is CloudKit's own, such as `accessError`.
     case refused(code: String)
 
     /// - Parameters:
-    ///   - query: as in an address, without the question mark.
-    /// - Returns: `nil` if the query tells neither a token nor an error.
+    ///   - query: the query of the callback's address, without the question mark.
+    /// - Returns: `nil` if the query contains neither a token nor an error.
     public init?(query: some StringProtocol) {
         var parameters: [String: String] = [:]
         for part in query.split(separator: "&") {
             let (name, value) = (part.prefix { $0 != "=" }, part.drop { $0 != "=" }.dropFirst())
-            // The token decodes itself, because some senders encode it twice.
+            // `WebAuthToken` decodes the value itself, because some senders encode it twice.
             if parameters[String(name)] == nil { parameters[String(name)] = String(value) }
         }
         if let token = ["ckWebAuthToken", "ckSession"].lazy.compactMap({ parameters[$0] }).compactMap({

@@ -5,11 +5,12 @@ public import Hummingbird
 internal import Logging
 internal import Records
 
-/// Access control: the need for credentials, and the proofs of administrator access (docs/security.md).
+/// Access control: whether credentials are required, and how a client proves to be the administrator
+/// (docs/security.md).
 ///
 /// The web services check the protocol's own credentials.
 public struct AccessControl: Sendable {
-    /// The need for credentials.
+    /// Whether a server requires credentials.
     public enum Mode: String, Sendable, CaseIterable {
         /// No credentials are required. For a server that only listens on the local machine.
         case open
@@ -18,7 +19,7 @@ public struct AccessControl: Sendable {
         case required
     }
 
-    /// The user name of the administrator in `Authorization: Basic`.
+    /// The user name of the administrator in the header `Authorization: Basic`.
     public static let administratorName = "admin"
 
     public let mode: Mode
@@ -38,11 +39,11 @@ public struct AccessControl: Sendable {
         AccessControl(.open, accounts: accounts)
     }
 
-    /// The administrator who sent the request; `nil` without a valid proof.
+    /// Returns the administrator who sent the request; `nil` if the request contains no valid proof.
     ///
-    /// Browsers send the cookie and a remembered password on their own, and pages on other ports of the machine belong
-    /// to the same site. So both count only for requests of the server's own pages. A change with the cookie also needs
-    /// the session's secret in ``forgeryHeader``.
+    /// Browsers send the session cookie and a remembered password automatically, and pages on other ports of the
+    /// machine belong to the same site. So both are accepted only in requests from the server's own pages. A change
+    /// that uses the cookie also needs the session's secret in ``forgeryHeader``.
     /// - Parameter peer: the address of the client, ``ServingRequestContext/peer``. It limits the rate of password
     ///   attempts.
     /// - Throws: `RecordError` THROTTLED with the time to wait after too many wrong passwords.
@@ -85,13 +86,13 @@ public struct AccessControl: Sendable {
         }
     }
 
-    /// True if the request, as far as its headers tell, comes from no browser, from one of the server's own pages, or
-    /// from the address bar.
+    /// True if the headers show that the request comes from one of the server's own pages, from the address bar, or not
+    /// from a browser.
     private func isOwnPage(_ request: Request) -> Bool {
         if let site = request.headers[.secFetchSite] {
             guard site == "same-origin" || site == "none" else { return false }
         } else if let page = request.headers[.referer] {
-            // Browsers send Sec-Fetch-Site only over https and on localhost. Otherwise only the Referer tells the page.
+            // Browsers send Sec-Fetch-Site only over https and on localhost. Otherwise only the Referer names the page.
             guard let site = page.firstRange(of: "://").map({ page[$0.upperBound...].prefix { !"/?#".contains($0) } })
             else { return false }
             guard site.lowercased() == request.head.authority?.lowercased() else { return false }
@@ -134,7 +135,7 @@ extension AccessControl {
         cookies(cookieName(for: request), of: request).lazy.compactMap { accounts.consoleSession(token: $0) }.first
     }
 
-    /// There may be several cookies of a name. A page on another port may have set one of them.
+    /// There may be several cookies with this name, because a page on another port may have set one.
     private func cookies(_ name: String, of request: Request) -> [String] {
         request.headers[values: .cookie].flatMap { $0.split(separator: ";") }.compactMap { pair in
             let parts = pair.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
@@ -142,13 +143,13 @@ extension AccessControl {
         }
     }
 
-    /// The `Set-Cookie` value by which a browser is known when the sign-in at another site leads back here. The
-    /// session's cookie does not come then.
+    /// The `Set-Cookie` value that identifies a browser when it returns from the sign-in at another site. Browsers do
+    /// not send the session's cookie then.
     public func returnCookie(_ secret: String, for request: Request, seconds: Int) -> String {
         "\(cookieName(for: request))-return=\(secret); Path=/; HttpOnly; SameSite=Lax; Max-Age=\(seconds)\(request.isSecure ? "; Secure" : "")"
     }
 
-    /// The values of ``returnCookie(_:for:seconds:)`` that the request has.
+    /// The values of ``returnCookie(_:for:seconds:)`` in the request.
     public func returnSecrets(of request: Request) -> [String] {
         cookies("\(cookieName(for: request))-return", of: request)
     }
@@ -164,12 +165,12 @@ extension AccessControl {
         cookie("", for: request, "; Max-Age=0")
     }
 
-    /// True if the request has the secret of its session in the header.
+    /// Returns whether the request contains the secret of its session in the header.
     public func bringsSecret(of session: ConsoleSession, _ request: Request) -> Bool {
         request.headers[.skylightForm].map { isSecret($0, of: session) } ?? false
     }
 
-    /// True if the text is the secret of the session.
+    /// Returns whether the text is the secret of the session.
     public func isSecret(_ text: String, of session: ConsoleSession) -> Bool {
         Self.isEqual(text, session.csrf)
     }
@@ -193,9 +194,9 @@ extension AccessControl {
 extension AccessControl {
     /// The ways in which a request can fail to prove that it is the administrator's.
     public enum FailedProof: String, Sendable, Hashable, CaseIterable {
-        /// `Authorization: Basic` does not have the administrator's name and password.
+        /// `Authorization: Basic` contains a wrong name or password.
         case wrongPassword
-        /// `Authorization: Bearer` does not have the secret of the data folder.
+        /// `Authorization: Bearer` does not contain the secret of the data folder.
         case wrongSecret
         /// The password was not checked, because of too many wrong ones before.
         case tooManyPasswords
@@ -225,8 +226,8 @@ extension AccessControl {
     }
 
     /// Logs a failed attempt to act as the administrator, without the credentials.
-    /// - Parameter wasLookedAt: false if the password was not checked because of too many wrong ones.
-    /// - Returns: the failed proof; `nil` if the request had none. Nothing is logged then.
+    /// - Parameter wasLookedAt: false if the password was not checked because there were too many wrong ones before.
+    /// - Returns: the failed proof; `nil` if the request contains none, so that nothing is logged.
     @discardableResult
     public static func noteFailedProof(of request: Request, _ context: ServingRequestContext, wasLookedAt: Bool = true)
         -> FailedProof?

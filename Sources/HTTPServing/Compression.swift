@@ -137,8 +137,8 @@ struct GzipWriter: ResponseBodyWriter {
 
 // MARK: - Streamed answers
 
-/// Compresses a streamed answer so that the client sees its progress: output is written when
-/// enough has gathered, or a tenth of a second after the input if nothing else follows.
+/// Compresses a streamed answer so that the client sees its progress: output is written when enough has gathered, or a
+/// tenth of a second after the last input.
 ///
 /// The answer is made in its own task, which hands over one piece at a time and waits until it is written. It never
 /// runs ahead of the client.

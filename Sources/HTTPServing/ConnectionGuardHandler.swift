@@ -3,10 +3,10 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOTLS
 
-/// Sits between the HTTP/1 parser and Hummingbird, for tasks that are impossible later in the pipeline.
+/// The handler between the HTTP/1 parser and Hummingbird, for tasks that are impossible later in the pipeline.
 ///
-/// - Marks targets in absolute form (`GET http://host/path`) with a prefix. The next handler would
-///   remove scheme and host without a trace. ``HostGuard`` refuses targets that do not begin with a slash.
+/// - Marks targets in absolute form (`GET http://host/path`) with a prefix. The next handler would remove scheme and
+///   host without a trace. ``HostGuard`` refuses targets that do not begin with a slash.
 /// - Answers `Expect: 100-continue`, which curl sends before large bodies, unless the body would be refused for its
 ///   size.
 /// - Sends files, see ``SentFileRegion``.
@@ -21,7 +21,7 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
-    /// An outbound event before the last answer on a connection.
+    /// The outbound event that announces the last answer on a connection.
     struct EndWithAnswer: Sendable {}
 
     /// An outbound event that registers a callback for when the client disconnects. It is called once, immediately if
@@ -46,7 +46,7 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
         var isComplete = true
         var isAnswerBegun = false
         var isAnswered = false
-        /// True if a second answer was dropped, so that its other parts are, too.
+        /// True if a second answer was dropped, so that its other parts must be dropped too.
         var isSecondAnswer = false
         /// The number of bytes received after the answer.
         var remainder = 0
@@ -127,7 +127,7 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
         context.fireChannelInactive()
     }
 
-    /// A half-closed connection looks the same as a client that is gone. The request is still answered, but long work
+    /// A half-closed connection looks the same as a disconnected client. The request is still answered, but long work
     /// for it is cancelled.
     private func clientLeft() {
         hasClientLeft = true
@@ -237,17 +237,17 @@ final class ConnectionGuardInstaller: ChannelInboundHandler, RemovableChannelHan
 
 // MARK: - Stalled clients
 
-/// Closes a connection whose client has taken nothing for a long time although output is waiting.
+/// Closes a connection if output is waiting and the client has accepted none of it for a long time.
 ///
-/// Clients that take a little now and then are never cut off, however long an answer takes. So the measure
-/// is progress, not the completion of a write: the pending output shrinks, or the peer acknowledges bytes.
+/// A client that accepts a little now and then is never disconnected, however long an answer takes. So the measure is
+/// progress, not the completion of a write: either the pending output shrinks, or the peer acknowledges bytes.
 final class StalledPeerHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
     typealias OutboundIn = NIOAny
 
     private struct Progress: Equatable {
         let waiting: Int
-        /// The number of bytes that the peer has acknowledged; 0 if the system does not tell.
+        /// The number of bytes that the peer has acknowledged; 0 if the system does not report it.
         var acknowledged: UInt64 = 0
     }
 

@@ -4,7 +4,7 @@ internal import Hummingbird
 internal import NIOCore
 internal import Records
 
-/// The work around all handlers: guards of host and origin, CORS, error answers, memory limits, compression, security
+/// The middleware of all routes: guards of host and origin, CORS, error answers, memory limits, compression, security
 /// headers and timing.
 struct Guards: Sendable {
     let hosts: HostGuard
@@ -13,7 +13,7 @@ struct Guards: Sendable {
     /// True if connections are encrypted.
     let isSecure: Bool
     let budget: MemoryBudget
-    /// True to serve CloudKit's protocol alone.
+    /// True to serve only CloudKit's protocol.
     let protocolOnly: Bool
 
     func answer(_ sent: Request, _ context: ServingRequestContext, _ handler: Routes.Handler) async throws -> Response {
@@ -28,7 +28,7 @@ struct Guards: Sendable {
                 return try await ProtocolOnly.answer(request, context) { try await handle($0, $1, handler) }
             }
         } catch {
-            // Errors become answers here, so that those get the headers too.
+            // Errors become answers here, so that error answers get the headers too.
             response = try FailureReport.answer(to: error, of: request, context)
         }
         crossOrigin.add(to: &response.headers, for: request)
@@ -74,7 +74,7 @@ extension Routes {
     ///   - accounts: the accounts whose API tokens list accepted origins; `nil` to accept none from tokens.
     ///   - isSecure: true if connections are encrypted.
     ///   - memory: the memory limit of all requests and answers together.
-    ///   - protocolOnly: true to serve CloudKit's protocol alone, as a stand-in for iCloud.
+    ///   - protocolOnly: true to serve only CloudKit's protocol, as a stand-in for iCloud.
     public func addGuards(
         trusting trusted: TrustedSites, tokensOf accounts: Accounts? = nil, isSecure: Bool = false,
         memory: MemoryBudget = MemoryBudget(),
@@ -89,15 +89,15 @@ extension Routes {
     }
 }
 
-// MARK: - CloudKit's protocol alone
+// MARK: - CloudKit's protocol only
 
-/// Leaves nothing but CloudKit's protocol on a server, which then stands in for iCloud in tests of clients.
+/// Restricts a server to CloudKit's protocol, so that it can stand in for iCloud in tests of clients.
 ///
-/// Only CloudKit's services, its web courier, the files of assets, and the page where users sign in are there. Every
-/// other path is not found. Answers have no members and headers that CloudKit does not have, and headers of Skylight's
-/// own have no effect.
+/// It only serves CloudKit's services, its web courier, asset files, and the page where users sign in. Every other path
+/// is not found. Answers contain no members and headers that CloudKit does not have, and Skylight's own request headers
+/// have no effect.
 enum ProtocolOnly {
-    /// First parts of paths. The sign-in page has a style sheet and scripts.
+    /// The first parts of the served paths. The sign-in page needs a style sheet and scripts.
     private static let roots: Set<Substring> = ["database", "device", "aps", "assets", "sign-in", "static"]
     private static let prefix = "x-skylight-"
 
@@ -108,7 +108,7 @@ enum ProtocolOnly {
             return Response(status: .notFound)
         }
         var head = sent.head
-        // Fault injection stays, for a proxy between the client and this server to ask for.
+        // Fault injection is kept, so that a proxy between the client and this server can request it.
         for field in head.headerFields where isOwn(field.name) && field.name != .skylightRehearse {
             head.headerFields[field.name] = nil
         }
@@ -143,7 +143,7 @@ public enum SecurityHeaders {
         .crossOriginOpenerPolicy: "same-origin",
     ]
 
-    /// Adds the headers. Those that a handler set stay unchanged.
+    /// Adds the headers. Headers that a handler set do not change.
     static func add(to headers: inout HTTPFields) {
         for field in fields where !headers.contains(field.name) { headers.append(field) }
     }

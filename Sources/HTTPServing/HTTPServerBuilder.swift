@@ -6,8 +6,8 @@ internal import NIOSSL
 
 extension HTTPServerBuilder {
     /// An HTTP/1.1 server with guarded connections. Targets are passed on unchanged, and heads are limited to 64 KiB.
-    /// By default a connection is closed after one minute without input, or after two minutes in which the client took
-    /// nothing of its answer.
+    /// By default a connection is closed after one minute without input, or after two minutes in which the client
+    /// accepted no bytes of its answer.
     ///
     /// For use with ``Routes/addGuards(trusting:tokensOf:isSecure:memory:)``.
     /// - Parameters:
@@ -15,7 +15,7 @@ extension HTTPServerBuilder {
     ///   - idleTimeout: the maximum time without input.
     public static func guardedHTTP1(uploadLimit: Int64 = 0, idleTimeout: TimeAmount = .seconds(60)) -> HTTPServerBuilder
     {
-        // Slow but steady readers open the TCP window in steps, so progress can be invisible for some time.
+        // A slow but steady reader opens the TCP window in steps, so its progress can be invisible for some time.
         let patience = TimeAmount.nanoseconds(2 * idleTimeout.nanoseconds)
         return .http1(
             configuration: HTTP1Channel.Configuration(
@@ -38,10 +38,10 @@ extension HTTPServerBuilder {
 
 /// The server's certificate and private key for TLS.
 public struct ServerCertificate: Sendable {
-    /// The reason why the files are unusable.
+    /// The error for certificate files that cannot be used.
     public struct Problem: Error {
         public let reason: String
-        /// Advice to the user.
+        /// Advice on how to solve the problem.
         public let remedy: String
         /// True if a file is missing or unreadable, false if its content is invalid.
         public let isMissingFile: Bool

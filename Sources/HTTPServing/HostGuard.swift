@@ -17,7 +17,7 @@ final class HostGuard: Sendable {
     private static let knownLimit = 64
 
     private let trusted: TrustedSites
-    /// Trusted hosts of earlier requests. Most requests have the same one.
+    /// The trusted hosts of earlier requests. Most requests name the same host.
     private let known = Mutex<Set<String>>([])
 
     init(trusting trusted: TrustedSites) {
@@ -67,7 +67,7 @@ final class HostGuard: Sendable {
 
     private func checkHost(of request: Request) throws {
         guard let host = request.head.authority else { throw malformed("The Host header is missing") }
-        // The first Host header became the authority. Any other one is still among the headers.
+        // The first `Host` header became the authority. Any further one is still among the headers.
         if request.headers.contains(.hostHeader) { throw malformed("There is more than one Host header") }
         if known.withLock({ $0.contains(host) }) { return }
         guard trusted.trusts(authority: host) else {
@@ -141,7 +141,7 @@ private struct Authority: Sendable {
     let host: String
     let port: Int?
 
-    /// - Returns: `nil` if the text is no name or address, or has an invalid port.
+    /// - Returns: `nil` if the text is neither a name nor an address, or has an invalid port.
     init?(_ text: String) {
         let text = text.lowercased()
         let portText: Substring?

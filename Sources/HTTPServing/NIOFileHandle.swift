@@ -64,8 +64,8 @@ extension NIOFileHandle {
 // writes.
 
 extension NIOFileHandle {
-    /// The number of bytes to pass to the event loop at a time. Sending them takes as long as
-    /// the client needs; cancelled tasks and stalled clients end it by closing the connection.
+    /// The number of bytes to pass to the event loop at a time. Sending them takes as long as the client needs to
+    /// receive them. If the task is cancelled or the client stalls, the connection is closed.
     private static let regionSize = 4 << 20
     /// The number of bytes per connection to hold in memory if the file must be copied.
     private static let chunkSize = 64 << 10
@@ -89,8 +89,8 @@ extension NIOFileHandle {
     /// Returns only when no region is pending, even after a failure: the owner may then close the file, and sending
     /// from a closed file is fatal.
     private func sendRegions(_ bytes: Range<Int64>, over channel: any Channel) async throws {
-        // The event loop uses the handle meanwhile, and a handle must not be used twice at a time. The file size only
-        // needs the descriptor.
+        // The event loop uses the handle at the same time, and a handle must not be used twice concurrently. The file
+        // size only needs the descriptor.
         let descriptor = try withUnsafeFileDescriptor { $0 }
         var underWay: EventLoopFuture<Void>?
         var result = Result<Void, any Error>.success(())

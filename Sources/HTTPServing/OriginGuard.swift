@@ -13,8 +13,8 @@ internal import Records
 /// which create a container on first use with any method. Assets may be linked to, and trusted pages may embed them.
 /// ``PageOrigins`` decides which origins are accepted.
 ///
-/// A page may read why the web services refuse it. That tells it nothing of the data, and a developer at once what to
-/// do.
+/// A page may read why the web services refuse it. The reason reveals nothing about the data, and shows a developer the
+/// remedy.
 struct OriginGuard: Sendable {
     private let origins: PageOrigins
 
@@ -37,8 +37,8 @@ struct OriginGuard: Sendable {
         if origins.admits(origin, for: request) { return }
         let isCovered = CrossOrigin.covers(request)
         if origin == "null" {
-            // Files and sandboxed frames. Without CORS headers they cannot see the answers, and their preflights fail,
-            // so that they send no headers.
+            // Files and sandboxed frames have this origin. Without CORS headers they cannot read the answers, and their
+            // preflights fail, so they cannot set headers.
             if request.method == .get, request.headers[.secFetchSite] != "cross-site" { return }
         } else if request.method == .options, isCovered {
             // The request after a preflight is refused.
@@ -103,8 +103,8 @@ struct PageOrigins: Sendable {
     private func isListed(_ origin: String, for request: Request) -> Bool {
         guard let accounts else { return false }
         let path = request.path
-        // The address of a file carries a ticket, and that of the web courier a token, which are credentials of their
-        // own.
+        // The address of a file contains a ticket, and that of the web courier a token. Both are credentials
+        // themselves.
         if path.hasPrefix("/assets/") || path == "/aps" { return accounts.isOriginOfToken(origin) }
         // The parts of the path are decoded as in `WebServicePath`.
         guard let parts = request.pathParts, parts.count > 3, Self.isOfApps(parts), !Self.asksAsOwner(request) else {
@@ -141,8 +141,8 @@ struct PageOrigins: Sendable {
 
 /// The headers that let pages in browsers read answers of the web services (Fetch standard, "CORS protocol").
 ///
-/// Pages of accepted origins read all answers. Others read that they are refused, and nothing else: ``OriginGuard``
-/// refuses their requests before anything reads or changes data.
+/// Pages of accepted origins can read all answers. Other pages can only read the refusal: ``OriginGuard`` refuses their
+/// requests before any data is read or changed.
 struct CrossOrigin: Sendable {
     let origins: PageOrigins
 
@@ -151,14 +151,14 @@ struct CrossOrigin: Sendable {
         + "X-Apple-CloudKit-Session, X-Apple-CloudKit-Web-Auth-Token, X-Skylight-Rehearsal, X-Skylight-Request, X-Skylight-Size"
     /// The maximum time that a browser caches a preflight, in seconds.
     private static let maximumAge = "600"
-    /// The web courier, and the description of the services.
+    /// The paths of the web courier and of the description of the services.
     private static let otherPaths: Set<Substring> = ["/aps", "/openapi.json"]
 
     /// True for paths that pages of other origins may call.
     static func covers(_ request: Request) -> Bool { request.isWebServiceRequest || otherPaths.contains(request.path) }
 
-    /// Answers a CORS preflight request. The browser sends the request after it even if that will be refused, since the
-    /// page could not read why otherwise.
+    /// Answers a CORS preflight request. It permits the request even if that will be refused, because otherwise the
+    /// page could not read the reason.
     func preflight(_ request: Request) -> Response {
         var response = Response(status: .noContent)
         guard let origin = request.headers[.origin] else { return response }
@@ -173,8 +173,7 @@ struct CrossOrigin: Sendable {
         return response
     }
 
-    /// Adds the CORS headers to the answer to a request of the web services, also if a guard refused the request before
-    /// they saw it.
+    /// Adds the CORS headers to an answer of the web services, even if a guard refused the request.
     func add(to headers: inout HTTPFields, for request: Request) {
         guard Self.covers(request) else { return }
         headers.vary(on: "Origin")

@@ -17,7 +17,7 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
     public let headers: HTTPFields
     /// The time in seconds after which the same request can succeed; `nil` if it cannot, or if the time is unknown.
     public let retryAfter: Int?
-    /// True if the connection ends with the answer, because its further input is untrusted or unwanted.
+    /// True if the connection ends with the answer, because its further input is untrusted or not needed.
     public let endsConnection: Bool
 
     public init(
@@ -90,10 +90,10 @@ extension Response {
 
 /// Converts errors of handlers to answers.
 ///
-/// Errors that are answers themselves are used as such. All others are logged, and the client only learns that the
-/// server failed.
+/// Errors that define an answer are converted to it. All others are logged, and the answer only states that the server
+/// failed.
 enum FailureReport {
-    /// - Throws: the error if the connection is gone. Hummingbird handles it.
+    /// - Throws: the error if the connection has ended. Hummingbird handles it.
     static func answer(to error: any Error, of request: Request, _ context: ServingRequestContext) throws -> Response {
         switch error {
         case let error as HTTPError:
@@ -127,8 +127,8 @@ extension ServerErrorCode {
         case .notFound, .zoneNotFound: .notFound
         case .quotaExceeded: .contentTooLarge
         case .throttled: .tooManyRequests
-        // No page lists the status of ZONE_BUSY. With this one, clients that do not know the code still know that they
-        // may try again.
+        // Apple's reference does not list the status of ZONE_BUSY. This status tells clients that do not know the code
+        // that they may try again.
         case .tryAgainLater, .zoneBusy: .serviceUnavailable
         case .validatingReferenceError: .preconditionFailed
         }

@@ -21,7 +21,7 @@ extension Request {
     }
 
     /// The whole body as sent, before content decoding. It can be read again.
-    /// - Throws: ``Refusal`` as ``bodyBytes(limit:)``.
+    /// - Throws: the same ``Refusal`` as ``bodyBytes(limit:)``.
     public mutating func readSentBody(limit: Int = bodyLimit) async throws -> [UInt8] {
         if let kept = RequestMemory.current?.keptBody, kept.count <= limit { return kept }
         var incoming = IncomingBody(body, headers: headers, limit: Int64(limit))
@@ -46,8 +46,9 @@ extension Request {
     /// Collects the bytes as they arrive.
     ///
     /// Memory for the declared size is reserved at once, but only after more than the uncounted size has arrived. So a
-    /// head alone reserves nothing, and a body never waits for memory halfway, where several could block each other.
-    /// - Parameter look: receives each part.
+    /// head alone reserves nothing. A body never waits for memory halfway, because several waiting bodies could block
+    /// each other.
+    /// - Parameter look: receives each part as it arrives.
     private static func collectedBytes(
         _ incoming: inout IncomingBody, _ look: ((ByteBuffer) async throws -> Void)? = nil
     ) async throws -> [UInt8] {
@@ -198,7 +199,7 @@ struct IncomingBody {
     private var waited = Duration.zero
     private var arrived: Int64 = 0
     private var isBegun = false
-    /// The declared size in bytes, at most the largest number.
+    /// The declared size in bytes, limited to the largest integer.
     let declared: Int64?
     private(set) var received: Int64 = 0
 

@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// The share of one request in the server's ``MemoryBudget``.
 public final class RequestMemory: Sendable {
-    /// There is no room for an answer to the data that was read. The request can drop the data, wait for room, and read
-    /// again.
+    /// The error if there is no memory for an answer to the data that was read. The request can drop the data, wait for
+    /// memory, and read again.
     public struct Shortage: Error {
         let count: Int
     }
@@ -19,8 +19,8 @@ public final class RequestMemory: Sendable {
     static let uncounted = 64 << 10
     /// The maximum time that a request waits for memory before it is refused.
     private static let patience = Duration.seconds(3)
-    /// The polling interval of waiting requests. Waking them instead would need a list of waiting requests, for a rare
-    /// case.
+    /// The polling interval of waiting requests. Polling is simpler than a list of waiting requests to wake, and
+    /// waiting is rare.
     private static let interval = Duration.milliseconds(20)
     /// The time after which clients may try again, in seconds.
     private static let retryAfter = 2
@@ -60,9 +60,10 @@ public final class RequestMemory: Sendable {
 
     // MARK: Bodies
 
-    /// Makes room for a body before it is read. For a body that is read again, only the additional size counts.
-    /// - Parameter count: the total size in bytes of everything that is held for the body.
-    /// - Throws: ``Refusal`` 503 if there is no room for some seconds, which ends the connection; `CancellationError`.
+    /// Reserves memory for a body before it is read. For a body that is read again, only the additional size counts.
+    /// - Parameter count: the total size of the memory for the body, in bytes.
+    /// - Throws: ``Refusal`` 503 if there is not enough memory for some seconds, which ends the connection;
+    ///   `CancellationError`.
     func makeRoom(forBodyOf count: Int) async throws {
         let more = count - held.withLock { $0.body }
         guard more > 0 else { return }
@@ -73,7 +74,7 @@ public final class RequestMemory: Sendable {
         held.withLock { $0.body += more }
     }
 
-    /// A body with these bytes, which can be read again.
+    /// Creates a body from these bytes, which can be read again.
     static func keep(_ bytes: [UInt8]) -> RequestBody {
         let kept = BufferedBody(bytes)
         current?.held.withLock { $0.kept = kept }
@@ -84,7 +85,7 @@ public final class RequestMemory: Sendable {
     var keptBody: [UInt8]? { held.withLock { $0.kept }?.all }
 
     /// Releases the memory of the body, which cannot be read again after that. For handlers that no longer need the
-    /// body and take long to answer.
+    /// body and answer slowly.
     public func dropBody() {
         let (kept, count) = held.withLock { held in
             defer { (held.kept, held.body) = (nil, 0) }
@@ -96,9 +97,9 @@ public final class RequestMemory: Sendable {
 
     // MARK: Answers
 
-    /// Makes room for an answer when its size is known, before it is made.
+    /// Reserves memory for an answer when its size is known, before the answer is created.
     /// - Parameter count: the size in bytes of the answer and of the data for it.
-    /// - Throws: ``Shortage`` if there is no room.
+    /// - Throws: ``Shortage`` if there is not enough memory.
     public func prepareAnswer(of count: Int) throws(Shortage) {
         let more = count - held.withLock { $0.answer }
         guard count > Self.uncounted, more > 0 else { return }
@@ -106,8 +107,8 @@ public final class RequestMemory: Sendable {
         held.withLock { $0.answer += more }
     }
 
-    /// Waits for room after a ``Shortage``. The data for the answer must have been dropped.
-    /// - Throws: `RecordError` TRY_AGAIN_LATER if there is no room for some seconds; `CancellationError`.
+    /// Waits for memory after a ``Shortage``. The data for the answer must have been released.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if there is not enough memory for some seconds; `CancellationError`.
     public func waitForRoom(after shortage: Shortage) async throws {
         let more = shortage.count - held.withLock { $0.answer }
         guard more > 0 else { return }
@@ -117,16 +118,18 @@ public final class RequestMemory: Sendable {
         held.withLock { $0.answer += more }
     }
 
-    /// Makes room for an answer before its data is read.
-    /// - Throws: `RecordError` TRY_AGAIN_LATER if there is no room for some seconds; `CancellationError`.
+    /// Reserves memory for an answer before its data is read.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if there is not enough memory for some seconds; `CancellationError`.
     public func makeRoom(forAnswerOf count: Int) async throws {
         do { try prepareAnswer(of: count) } catch { try await waitForRoom(after: error) }
     }
 
-    /// Makes an answer. If there is no room for it, drops the data, waits for room, and makes it again.
-    /// - Parameter make: must have no side effects, and calls ``prepareAnswer(of:)`` after it has read its data.
-    /// - Throws: the errors of `make`; `RecordError` TRY_AGAIN_LATER if there is no room
-    ///   for some seconds, or too little for the data at that time; `CancellationError`.
+    /// Creates an answer. If there is not enough memory for it, drops the data, waits for memory, and creates the
+    /// answer again.
+    /// - Parameter make: creates the answer. It must have no side effects, and must call ``prepareAnswer(of:)`` after
+    ///   it has read its data.
+    /// - Throws: the errors of `make`; `RecordError` TRY_AGAIN_LATER if there is not enough memory for some seconds, or
+    ///   again not enough for the data read after waiting; `CancellationError`.
     public static func makeAnswer<Value>(_ make: () async throws -> Value) async throws -> Value {
         do {
             return try await make()
@@ -141,7 +144,7 @@ public final class RequestMemory: Sendable {
         }
     }
 
-    /// Releases the memory of an answer that was sent, or of the sent part of a stream.
+    /// Releases the memory of an answer that was sent, or of the part of a stream that was sent.
     public func giveBackAnswer() {
         budget.giveBack(
             held.withLock { held in
@@ -150,8 +153,7 @@ public final class RequestMemory: Sendable {
             })
     }
 
-    /// The answer, with its actual size counted until it is sent or dropped. The memory of the request body is
-    /// released.
+    /// Counts the actual size of an answer until it is sent or dropped, and releases the memory of the request body.
     /// - Parameter loop: the event loop of the connection.
     func hold(_ response: Response, on loop: any EventLoop) -> Response {
         let isFile = response.headers.contains(.acceptRanges)
@@ -178,17 +180,17 @@ public final class RequestMemory: Sendable {
 
 /// The memory limit of a server for request bodies and answers together.
 ///
-/// Collected bodies count until they are answered. Answers count until the client has taken them or is
-/// gone. Small bodies and answers do not count, nor do asset downloads and uploads, which are streamed.
+/// A request body counts until the request is answered. An answer counts until the client has received it or has
+/// disconnected. Small bodies and answers do not count, nor do asset downloads and uploads, which are streamed.
 public final class MemoryBudget: Sendable {
     /// 128 MiB: four request bodies of the maximum size, or two of the largest answers, which count twice while they
-    /// are made.
+    /// are created.
     public static let defaultLimit = 128 << 20
     /// 64 MiB. With less, one of the largest answers would only fit while nothing else counts.
     public static let leastLimit = 64 << 20
 
     private let limit: Int
-    /// The heap is trimmed after this number of bytes was given back.
+    /// The number of released bytes after which the heap is trimmed.
     private static let trimSize = 32 << 20
 
     private let taken = Atomic(0)
@@ -199,15 +201,18 @@ public final class MemoryBudget: Sendable {
         self.limit = limit
     }
 
-    /// Bytes that were given back since the heap was trimmed.
+    /// The number of bytes released since the heap was trimmed.
     var returnedBytes: Int { returned.load(ordering: .relaxed) }
 
-    /// The bytes in use.
+    /// The number of bytes in use.
     public var takenBytes: Int { taken.load(ordering: .relaxed) }
 
-    /// - Parameter own: the bytes that the same request already uses.
-    /// - Returns: true if there is room. A single request may exceed the limit, because it would never find room
-    ///   otherwise.
+    /// Reserves memory.
+    /// - Parameters:
+    ///   - count: the number of bytes to reserve.
+    ///   - own: the number of bytes that the same request already uses.
+    /// - Returns: true if there is enough memory. While no other request uses memory, a request may exceed the limit,
+    ///   because it could never succeed otherwise.
     func take(_ count: Int, beside own: Int) -> Bool {
         var before = taken.load(ordering: .relaxed)
         while before + count <= limit || before == own {
@@ -227,9 +232,8 @@ public final class MemoryBudget: Sendable {
         returned.add(count, ordering: .relaxed)
     }
 
-    /// Decides whether to trim the heap now: ``trimSize`` bytes were given back since the last time, and none are in
-    /// use.
-    /// - Returns: true once; then false until as many bytes were given back again.
+    /// Decides whether to trim the heap now: ``trimSize`` bytes were released since the last time, and none are in use.
+    /// - Returns: true once, and then false until as many bytes were released again.
     public func takeTrimming() -> Bool {
         guard takenBytes == 0, returnedBytes >= Self.trimSize else { return false }
         returned.store(0, ordering: .relaxed)

@@ -61,9 +61,9 @@ extension ResponseBodyWriter {
 /// Forwards writes no faster than the client takes them.
 ///
 /// The parent writer blocks while the connection is full, but it learns that from the event loop. Until the loop has
-/// processed earlier writes, all further writes pass and pile up. So this writer waits until the loop has processed the
-/// write before the last one. At the end all bytes are with the connection, with no more than one connection's buffer
-/// waiting.
+/// processed earlier writes, further writes do not block and accumulate. So this writer waits until the loop has
+/// processed the write before the last one. At the end, all bytes were passed to the connection, and at most one
+/// connection's buffer is waiting.
 struct PacedWriter: ResponseBodyWriter {
     private var parent: any ResponseBodyWriter
     private let loop: any EventLoop
@@ -94,7 +94,7 @@ struct PacedWriter: ResponseBodyWriter {
 extension HTTPField.Name {
     public static let crossOriginOpenerPolicy = constant("Cross-Origin-Opener-Policy")
     public static let forwarded = constant("Forwarded")
-    /// A second `Host` header. The first one becomes the authority.
+    /// A second `Host` header. The first one became the authority.
     public static let hostHeader = constant("Host")
     public static let lastEventID = constant("Last-Event-ID")
     public static let referrerPolicy = constant("Referrer-Policy")
@@ -119,10 +119,10 @@ extension HTTPField.Name {
     public static let cloudKitKeyID = constant("X-Apple-CloudKit-Request-KeyID")
     public static let cloudKitDate = constant("X-Apple-CloudKit-Request-ISO8601Date")
     public static let cloudKitSignature = constant("X-Apple-CloudKit-Request-SignatureV1")
-    /// The web auth token. Every answer returns the next one in it, and requests may send theirs in it, so that it need
-    /// not be part of the address.
+    /// The web auth token. Every answer contains the next one in this header. Requests may send theirs in it too, so
+    /// that it is not part of the address.
     public static let cloudKitWebAuthToken = constant("X-Apple-CloudKit-Web-Auth-Token")
-    /// The same in CloudKit JS 1.
+    /// The web auth token, in the header of CloudKit JS 1.
     public static let cloudKitSession = constant("X-Apple-CloudKit-Session")
 
     private static func constant(_ text: String) -> HTTPField.Name {

@@ -13,7 +13,7 @@ internal import Records
 /// no route of their own.
 public final class Routes: HTTPResponderBuilder {
     public typealias Handler = @Sendable (Request, ServingRequestContext) async throws -> Response
-    /// Work around handlers. Its last argument is the handler.
+    /// Middleware: it runs around a handler, which is its last argument.
     public typealias Wrapper =
         @Sendable (
             Request, ServingRequestContext, (Request, ServingRequestContext) async throws -> Response
@@ -27,7 +27,7 @@ public final class Routes: HTTPResponderBuilder {
         public var description: String { "\(method.rawValue) \(pattern)" }
     }
 
-    /// Routes with common work around their handlers.
+    /// Routes that share middleware.
     public struct Group {
         private let routes: Routes
         private let wrapper: Wrapper
@@ -59,12 +59,12 @@ public final class Routes: HTTPResponderBuilder {
     private var nodes = [RouteNode()]
     private var guards: Guards?
     private var notFound: Handler = { _, _ in throw HTTPError(.notFound) }
-    /// All routes. A pattern that takes any method is listed with the common ones.
+    /// All routes. A pattern that accepts any method is listed with the common methods.
     public private(set) var routes: [Description] = []
 
     public init() {}
 
-    /// Guards all routes, whenever they are added. For use with
+    /// Adds the guards of all routes, including those that are added later. For use with
     /// ``HummingbirdCore/HTTPServerBuilder/guardedHTTP1(uploadLimit:idleTimeout:)``.
     func guarded(by guards: Guards) { self.guards = guards }
 
@@ -150,7 +150,7 @@ public struct RouteResponder: HTTPResponder {
 
     private func answer(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
         var context = context
-        // A part that does not decode has no route of its own.
+        // A part that cannot be decoded has no route.
         let parts = request.pathParts
         context.parts = parts ?? []
         let handler = handler(of: request.method, at: request.rawPathParts, isDecoded: parts != nil)
@@ -159,7 +159,8 @@ public struct RouteResponder: HTTPResponder {
     }
 
     /// Constant parts are compared as sent, because the guards look at the path as sent too.
-    /// - Parameter isDecoded: `false` if a part does not decode. Such a path meets the handler below its first part.
+    /// - Parameter isDecoded: false if a part of the path cannot be decoded. Then the handler for all paths below the
+    ///   first part applies.
     private func handler(of method: HTTPRequest.Method, at parts: [Substring], isDecoded: Bool) -> Routes.Handler {
         if !isDecoded, let root = parts.first {
             return nodes[0].constants[root].flatMap { nodes[$0].below } ?? notFound
@@ -226,7 +227,7 @@ extension ServingRequestContext {
         Self.isThisMachine(channel.remoteAddress) && !request.isForwarded
     }
 
-    /// The IP address of the client, without a port; empty if there is none.
+    /// The IP address of the client, without a port; empty if the connection has none.
     public var peer: String { channel.remoteAddress?.ipAddress ?? "" }
 
     /// True if an address is local: loopback (RFC 1122, 3.2.1.3; RFC 4291, 2.5.3) or a Unix domain socket.
@@ -266,7 +267,8 @@ extension Request {
         hasQuery ? uri.queryParameters[name[...]].map(String.init) : nil
     }
 
-    /// The parts of the path between slashes, percent-decoded. Empty parts do not count. `nil` if one does not decode.
+    /// The parts of the path between slashes, percent-decoded. Empty parts are omitted. `nil` if a part cannot be
+    /// decoded.
     public var pathParts: [Substring]? {
         let parts = rawPathParts
         guard path.utf8.contains(UInt8(ascii: "%")) else { return parts }
@@ -334,7 +336,7 @@ public struct SentQuery: Sendable {
         parameters.first { $0.name == name && !$0.parameter.value.isEmpty }?.parameter
     }
 
-    /// The percent-decoded text; unchanged if it does not decode to UTF-8.
+    /// The percent-decoded text; unchanged if it cannot be decoded to UTF-8.
     private static func decoded(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
         return String(validating: PercentEncoding.bytes(of: text.utf8).bytes, as: UTF8.self) ?? text

@@ -121,21 +121,22 @@ struct FileEndedEarly: Error {
 
 // MARK: - Compressed form
 
-/// The form in which a request wants a file that is kept twice: as it is, and compressed (RFC 9110, 12.5.3 and 14.2).
+/// The form of a file that a request asks for, if the file is stored twice: uncompressed and compressed (RFC 9110,
+/// 12.5.3 and 14.2).
 ///
-/// A range counts the bytes of one form. Clients that ask for a range mean the file's own bytes, even if they accept
-/// gzip: most libraries accept it in every request, and only the answer would tell that the server counted other bytes.
-/// A client that continues a compressed download says so with the entity tag of that form.
+/// A range counts the bytes of one form. Clients that request a range mean the uncompressed bytes, even if they accept
+/// gzip: most libraries accept it in every request, and would learn only from the answer that the server counted other
+/// bytes. A client that continues a compressed download sends the entity tag of that form.
 ///
-/// The answer also depends on `Range` and `If-Range` then. `Vary` does not name them: caches keep the parts of a file
-/// by its entity tag, and both forms have their own.
+/// So the answer also depends on `Range` and `If-Range`. `Vary` does not name them: caches store parts of a file by its
+/// entity tag, and each form has its own.
 public enum RequestedForm: Sendable, Equatable {
-    /// The file as it is.
+    /// The uncompressed file.
     case identity
-    /// The compressed form, or the file as it is if there is none.
+    /// The compressed form if it exists, otherwise the uncompressed file.
     case gzip
-    /// The compressed form. The client refuses the file as it is (`identity;q=0`), so its ranges count compressed bytes
-    /// too.
+    /// The compressed form. The client refuses the uncompressed file (`identity;q=0`), so its ranges count compressed
+    /// bytes too.
     case onlyGzip
 
     /// - Parameter compressedTag: the entity tag of the compressed form, without quotes.
@@ -146,8 +147,8 @@ public enum RequestedForm: Sendable, Equatable {
         } else if !request.headers.contains(.range) {
             self = accepted.prefersGzip ? .gzip : .identity
         } else {
-            // A range whose tag or date is not of the compressed form is answered with the file's own bytes: with the
-            // range, or with all of them if the tag is outdated, the range is malformed, or there are several.
+            // If the tag or date of a range is not that of the compressed form, the answer has uncompressed bytes: the
+            // range, or the whole file if the tag is outdated, the range is malformed, or there are several.
             let conditions = Preconditions(request, tag: "\"\(compressedTag)\"", lastModified: 0)
             self = accepted.quality(of: "gzip") > 0 && conditions.continuesDownload ? .gzip : .identity
         }
@@ -267,8 +268,8 @@ struct Preconditions {
         return value.hasPrefix("\"") ? value == tag : HTTPDate.seconds(value) == lastModified
     }
 
-    /// True if the client names this form by its entity tag, as the one of which it holds a part: in `If-Range`, or in
-    /// `If-Match`, as some download managers do.
+    /// True if the client names the entity tag of this form as the one of which it already has a part: in `If-Range`
+    /// or, like some download managers, in `If-Match`.
     var continuesDownload: Bool {
         let values = request.headers[values: .ifRange]
         guard values.isEmpty else { return values.count == 1 && values.first == tag }

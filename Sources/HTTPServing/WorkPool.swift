@@ -20,7 +20,7 @@ public final class WorkPool: TaskExecutor {
     public static let prompt = WorkPool(threads: max(2, System.coreCount), waiting: 256)
     /// For work that may take minutes. Its threads have low priority.
     ///
-    /// At most two jobs run at a time for waiting clients. The other threads are for background work of the console,
+    /// At most two jobs for waiting clients run at a time. The other threads are for background work of the console,
     /// which has its own limit.
     public static let lengthy = WorkPool(threads: 8, atATime: 2, waiting: 8, givesWay: true)
 
@@ -86,7 +86,7 @@ public final class WorkPool: TaskExecutor {
         }
     }
 
-    /// Lowers the thread's priority. On other systems than Linux, priorities apply to whole processes.
+    /// Lowers the thread's priority. On systems other than Linux, priorities apply to whole processes.
     private static func giveWay() {
         #if os(Linux)
             setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
@@ -128,7 +128,7 @@ extension ServingRequestContext {
                 }
                 let first = try await group.next() ?? nil
                 group.cancelAll()
-                // The work may have had its value at that moment.
+                // The work may have produced its value at the same moment.
                 if let first { return first }
                 return (try? await group.next()) ?? nil
             }

@@ -1,9 +1,9 @@
-// Programs import this module alone, as apps import CloudKit.
+// Lets a program import this module alone, as an app imports CloudKit alone.
 @_exported public import CloudKitClient
 public import Foundation
 @_exported public import Records
 
-// CloudKit's own names, for code that is an app's on Apple's platforms and is compiled elsewhere too:
+// CloudKit's own names, for code that also compiles on Apple's platforms, where it uses CloudKit itself:
 //
 //     #if canImport(CloudKit)
 //     import CloudKit
@@ -11,14 +11,14 @@ public import Foundation
 //     import RemoteRecords
 //     #endif
 //
-// docs/remote-records.md tells what such code must not do.
+// docs/remote-records.md lists what such code must avoid.
 
 #if !canImport(CloudKit)
     /// ``Container``.
     public typealias CKContainer = Container
     /// ``Database``.
     public typealias CKDatabase = Database
-    /// ``Record``. It is a value here.
+    /// ``Record``. Unlike `CKRecord`, it is a struct.
     public typealias CKRecord = Record
     /// `ReceivedZone` of CloudKitClient.
     public typealias CKRecordZone = ReceivedZone
@@ -43,12 +43,12 @@ public import Foundation
     /// ``SyncEngineDelegate``.
     public typealias CKSyncEngineDelegate = SyncEngineDelegate
 
-    /// The owner of the user's own zones.
+    /// The owner name that stands for the signed-in user, in the IDs of the user's own zones.
     public let CKCurrentUserDefaultName = "__defaultOwner__"
-    /// The name of the share of a whole zone.
+    /// The record name of a share of a whole zone.
     public let CKRecordNameZoneWideShare = "cloudkit.zoneshare"
 
-    /// The names within CKOperation.
+    /// The namespace for the types that are nested in CloudKit's `CKOperation`.
     public enum CKOperation {
         /// ``OperationConfiguration``.
         public typealias Configuration = OperationConfiguration
@@ -63,7 +63,7 @@ extension Record {
     /// CKRecord.FieldKey.
     public typealias FieldKey = Name
 
-    /// The types that every container has.
+    /// The record types that every container has.
     public enum SystemType {
         /// The type of the records of users.
         public static let userRecord: Name = Schema.usersType
@@ -71,28 +71,29 @@ extension Record {
         public static let share: Name = Share.recordType
     }
 
-    /// The moment of the first save; `nil` before it.
+    /// The time of the first save; `nil` before it.
     public var creationDate: Date? {
         created?.timestamp.map { Date(timeIntervalSince1970: Double($0.milliseconds) / 1000) }
     }
-    /// The moment of the latest save; `nil` before the first one.
+    /// The time of the latest save; `nil` before the first save.
     public var modificationDate: Date? {
         modified?.timestamp.map { Date(timeIntervalSince1970: Double($0.milliseconds) / 1000) }
     }
-    /// The user who saved the record first; `nil` before that.
+    /// The user who first saved the record; `nil` before the first save.
     public var creatorUserRecordID: RecordID? { created?.userRecordName.map { RecordID(recordName: $0) } }
-    /// The user who saved the record last; `nil` before the first save.
+    /// The user who last saved the record; `nil` before the first save.
     public var lastModifiedUserRecordID: RecordID? { modified?.userRecordName.map { RecordID(recordName: $0) } }
 
-    /// The keys that have values, in their order.
+    /// The keys that have values, sorted.
     public func allKeys() -> [Name] { fields.keys.sorted() }
 
-    /// Shares the record with another one of its zone, and all that is below that; `nil` to end this.
+    /// Sets the parent, a record in the same zone. A share of the parent also shares this record and the records below
+    /// it. `nil` removes the parent.
     public mutating func setParent(_ parent: Record?) { setParent(parent?.recordID) }
-    /// The same for the ID of a record in the same zone.
+    /// Sets the parent by its ID, as ``setParent(_:)`` with a record does; `nil` removes the parent.
     public mutating func setParent(_ parentID: RecordID?) { parent = parentID?.recordName }
 
-    /// The keys that the server encrypts, which are read and set as those of the record.
+    /// The keys that the server encrypts. Read and set them as the keys of the record.
     public var encryptedValues: EncryptedValues {
         get { EncryptedValues(record: self) }
         set { self = newValue.record }
@@ -102,14 +103,15 @@ extension Record {
     public struct EncryptedValues: Sendable {
         fileprivate var record: Record
 
-        /// The value of an encrypted key; `nil` for none, for a value of another type, and for a key that is not
-        /// encrypted.
+        /// The value of an encrypted key; `nil` if the key is missing, is not encrypted, or has a value of another
+        /// type.
         public subscript<Value: RecordValue>(key: Name) -> Value? {
             get { record.fields[key]?.isEncrypted == true ? record[key] : nil }
             set { record[encrypted: key] = newValue }
         }
 
-        /// The value of an encrypted key in its own type; `nil` for none, and for a key that is not encrypted.
+        /// The value of an encrypted key, in the Swift type of that value; `nil` if the key is missing or is not
+        /// encrypted.
         public subscript(key: Name) -> (any RecordValue)? {
             get { record.fields[key]?.isEncrypted == true ? record[key] : nil }
             set { record[content: key] = newValue?.fieldContent.encrypted }
@@ -118,15 +120,15 @@ extension Record {
 }
 
 extension RecordID {
-    /// An ID with a name as a text.
+    /// Creates an ID from a record name in a string.
     public init(recordName: String, zoneID: ZoneID = .default) {
         self.init(recordName: Name(recordName), zoneID: zoneID)
     }
 }
 
 extension ZoneID {
-    /// - Parameter ownerName: the user who owns the zone; `CKCurrentUserDefaultName` or nothing for the user's own
-    ///   zones.
+    /// - Parameter ownerName: the user record name of the zone's owner; by default `CKCurrentUserDefaultName`, the
+    ///   signed-in user.
     public init(zoneName: String, ownerName: String = "__defaultOwner__") {
         self.init(
             zoneName: Name(zoneName),
@@ -135,20 +137,20 @@ extension ZoneID {
 }
 
 extension Reference {
-    /// A reference to a record of any zone of the same database.
+    /// Creates a reference to a record in any zone of the same database.
     public init(recordID: RecordID, action: Action) {
         self.init(recordName: recordID.recordName, zoneID: recordID.zoneID, action: action)
     }
 
-    /// A reference to a record.
+    /// Creates a reference to a record.
     public init(record: Record, action: Action) {
         self.init(recordID: record.recordID, action: action)
     }
 }
 
 extension Reference {
-    /// The record that it leads to. Without a zone of its own, a reference leads into the zone of its record, which
-    /// CloudKit's answers always state.
+    /// The ID of the referenced record. A reference without a zone means the zone of the record that contains it.
+    /// CloudKit's answers always state the zone.
     public var recordID: RecordID { RecordID(recordName: recordName, zoneID: zoneID ?? .default) }
 }
 
@@ -156,17 +158,17 @@ extension ReceivedZone {
     /// CKRecordZone.ID.
     public typealias ID = ZoneID
 
-    /// The zone that every database has.
+    /// The default zone, which every database has.
     public static func `default`() -> ReceivedZone { ReceivedZone(zoneID: .default) }
 
-    /// A zone to create.
+    /// Creates a zone value, to save it in a database.
     public init(zoneName: String) {
         self.init(zoneID: ZoneID(zoneName: zoneName))
     }
 }
 
 extension QueryRecords {
-    /// A limit of results that leaves the number to the server.
+    /// A results limit that leaves the number to the server.
     public static let maximumResults = 0
 }
 
@@ -176,7 +178,7 @@ extension ModifyRecords {
 }
 
 extension Subscription {
-    /// A subscription with a new UUID as its ID.
+    /// Creates a subscription with a new UUID as its ID.
     public init(to subject: Subject, notificationInfo: NotificationInfo? = nil) {
         self.init(Name(UUID().uuidString), to: subject, notificationInfo: notificationInfo)
     }
@@ -186,17 +188,17 @@ extension Database {
     /// CKDatabase.Scope.
     public typealias Scope = DatabaseScope
 
-    /// Creates a zone. One that exists stays as it is.
+    /// Creates a zone. A zone that already exists does not change.
     @discardableResult
     public func save(_ zone: ReceivedZone) async throws(OperationError) -> ReceivedZone { try await save(zone.zoneID) }
 }
 
 extension OperationError {
-    /// The version on the server, if the code is `serverRecordChanged`.
+    /// The record on the server, if the code is `serverRecordChanged`.
     public var serverRecord: Record? { conflict?.serverRecord }
-    /// The version that was to be saved, if the code is `serverRecordChanged`.
+    /// The record that the client tried to save, if the code is `serverRecordChanged`.
     public var clientRecord: Record? { conflict?.clientRecord }
-    /// The version before the changes, if the code is `serverRecordChanged` and there was one.
+    /// The record before the client's changes; `nil` if the code is not `serverRecordChanged`, or if there was none.
     public var ancestorRecord: Record? { conflict?.ancestorRecord }
 
     /// ``retryAfter`` in seconds.
@@ -204,7 +206,7 @@ extension OperationError {
         retryAfter.map { Double($0.components.seconds) + Double($0.components.attoseconds) / 1e18 }
     }
 
-    /// ``partialErrors`` by the ids of records, zones and subscriptions; `nil` for another code.
+    /// ``partialErrors`` by the IDs of records, zones and subscriptions; `nil` if the code is not `partialFailure`.
     public var partialErrorsByItemID: [AnyHashable: any Error]? {
         guard code == .partialFailure else { return nil }
         return Dictionary(

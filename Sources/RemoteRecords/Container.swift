@@ -2,8 +2,8 @@ public import CloudKitClient
 public import Foundation
 public import Records
 
-/// A container: its databases, and the order of requests among all their operations. A program needs one for each
-/// environment and user.
+/// A CloudKit container for one environment and user: its databases, and the queue of the requests of all their
+/// operations. A program creates one for each environment and user.
 public final class Container: Sendable {
     /// The connection to the server.
     public let client: ContainerClient
@@ -12,20 +12,20 @@ public final class Container: Sendable {
 
     /// - Parameters:
     ///   - client: the connection to iCloud, or to a Skylight. The caller closes it.
-    ///   - maximumConcurrentRequests: the number of requests at once.
+    ///   - maximumConcurrentRequests: the maximum number of requests that run at the same time.
     public init(_ client: ContainerClient, maximumConcurrentRequests: Int = 4) {
         self.client = client
         scheduler = RequestScheduler(limit: maximumConcurrentRequests)
         longLived = nil
     }
 
-    /// A container with long-lived operations.
+    /// Creates a container that supports long-lived operations.
     /// - Parameters:
     ///   - client: the connection to iCloud, or to a Skylight. The caller closes it.
-    ///   - maximumConcurrentRequests: the number of requests at once.
-    ///   - file: the SQLite file for them. It belongs to one container, environment and user, and one container at a
-    ///     time has it open.
-    /// - Throws: an error of SQLite; ``OperationError`` if the file stays open elsewhere for 2 seconds.
+    ///   - maximumConcurrentRequests: the maximum number of requests that run at the same time.
+    ///   - file: the SQLite file that stores the long-lived operations. Use one file for each container, environment
+    ///     and user. Only one `Container` at a time can have it open.
+    /// - Throws: an error of SQLite; ``OperationError`` if another container still has the file open after 2 seconds.
     public init(_ client: ContainerClient, maximumConcurrentRequests: Int = 4, longLivedOperationsIn file: URL)
         async throws
     {
@@ -36,32 +36,32 @@ public final class Container: Sendable {
 
     /// The identifier, such as `iCloud.com.example.App`.
     public var containerID: ContainerID { client.container }
-    /// One database for all users of the app.
+    /// The public database, which all users of the app share.
     public var publicCloudDatabase: Database { Database(self, .public) }
-    /// The user's own database.
+    /// The private database of the user.
     public var privateCloudDatabase: Database { Database(self, .private) }
-    /// The zones and records that others share with the user.
+    /// The shared database of the user: zones and records that other users share with this one.
     public var sharedCloudDatabase: Database { Database(self, .shared) }
 
-    /// The database of a scope.
+    /// Returns the database of a scope.
     public func database(with scope: DatabaseScope) -> Database { Database(self, scope) }
 
-    /// If somebody is signed in.
+    /// The availability of the user's account.
     public enum AccountStatus: Int, Sendable, Hashable, CaseIterable {
-        /// The server could not be asked.
+        /// The server could not be reached.
         case couldNotDetermine
-        /// Somebody is signed in.
+        /// A user is signed in.
         case available
         /// The user may not use iCloud.
         case restricted
-        /// Nobody is signed in.
+        /// No user is signed in.
         case noAccount
-        /// The account is there, but does not work now.
+        /// The account exists but does not work now.
         case temporarilyUnavailable
     }
 
-    /// Asks the server if somebody is signed in. `restricted` and `temporarilyUnavailable` are there for code that
-    /// compares them: the web protocol does not tell them.
+    /// Asks the server whether a user is signed in. It never returns `restricted` or `temporarilyUnavailable`: the web
+    /// protocol does not report them, and they exist only for code that compares them.
     /// - Throws: ``OperationError`` other than `notAuthenticated`.
     public func accountStatus() async throws(OperationError) -> AccountStatus {
         do throws(OperationError) {
@@ -73,8 +73,8 @@ public final class Container: Sendable {
         }
     }
 
-    /// The user who is signed in.
-    /// - Throws: ``OperationError``: `notAuthenticated` if nobody is.
+    /// Returns the ID of the signed-in user's record.
+    /// - Throws: ``OperationError``: `notAuthenticated` if no user is signed in.
     public func userRecordID() async throws(OperationError) -> RecordID {
         let user: ReceivedUser
         do {
@@ -91,12 +91,13 @@ public final class Container: Sendable {
 
 // MARK: - Calls
 
-// Calls for one share, user or subscription, on top of the operations. Each throws the item's error, and is cancelled
-// with its task.
+// Calls for one share, user or subscription, built on the operations. Each throws the error of its item, and is
+// cancelled with its task.
 
 extension Container {
-    /// Tells what the link of a share leads to.
-    /// - Throws: ``OperationError``: `unknownItem` for a link of nobody's, `permissionFailure` for one of others.
+    /// Fetches the metadata of the share that a link opens.
+    /// - Throws: ``OperationError``: `unknownItem` if no share has this link, and `permissionFailure` if the user may
+    ///   not open the share.
     public func shareMetadata(for link: ShareLink, fetchesRootRecord: Bool = false) async throws(OperationError)
         -> ShareMetadata
     {
@@ -105,13 +106,13 @@ extension Container {
         }
     }
 
-    /// Lets the user take part in a share. Its records are in the shared database then.
+    /// Accepts a share for the user. Afterwards its records are in the shared database.
     @discardableResult
     public func accept(_ link: ShareLink) async throws(OperationError) -> ShareMetadata {
         try await call(AcceptShares([link])) { if case .accepted(_, let result) = $0 { result } else { nil } }
     }
 
-    /// Finds a user to invite.
+    /// Fetches a user as a participant to add to a share.
     public func shareParticipant(for lookupInfo: LookupInfo) async throws(OperationError) -> ShareParticipant {
         try await call(FetchShareParticipants([lookupInfo])) {
             if case .fetched(_, let result) = $0 { result } else { nil }
@@ -119,7 +120,7 @@ extension Container {
     }
 
     /// Finds a user of the app.
-    /// - Throws: ``OperationError``: `unknownItem` for one who does not exist, or does not want to be found.
+    /// - Throws: ``OperationError``: `unknownItem` if the user does not exist or is not discoverable.
     public func userIdentity(for lookupInfo: LookupInfo) async throws(OperationError) -> ReceivedUser {
         try await call(DiscoverUserIdentities([lookupInfo])) {
             if case .discovered(_, let result) = $0 { result } else { nil }
@@ -134,7 +135,7 @@ extension Container {
 }
 
 extension Database {
-    /// The user's subscriptions in the database.
+    /// Fetches all subscriptions of the user in the database.
     public func allSubscriptions() async throws(OperationError) -> [Subscription] {
         try await collect(FetchSubscriptions(), into: []) { subscriptions, event in
             if case .fetched(_, .success(let subscription)) = event { subscriptions.append(subscription) }
@@ -149,7 +150,7 @@ extension Database {
         }
     }
 
-    /// Fetches subscriptions.
+    /// Fetches subscriptions by their IDs. Each ID has its own result.
     public func subscriptions(for subscriptionIDs: [Name]) async throws(OperationError) -> [Name: Result<
         Subscription, OperationError
     >] {
@@ -163,7 +164,7 @@ extension Database {
         saveResults: [Name: Result<Subscription, OperationError>], deleteResults: [Name: Result<Void, OperationError>]
     )
 
-    /// Saves and deletes subscriptions.
+    /// Saves and deletes subscriptions. Each has its own result.
     public func modifySubscriptions(
         saving subscriptions: [Subscription] = [], deleting subscriptionIDs: [Name] = []
     ) async throws(OperationError) -> ModifySubscriptionResults {
@@ -176,7 +177,7 @@ extension Database {
         }
     }
 
-    /// Saves a subscription, or replaces the one with its id.
+    /// Saves a subscription. It replaces an existing subscription with the same ID.
     @discardableResult
     public func save(_ subscription: Subscription) async throws(OperationError) -> Subscription {
         try await callForOne(ModifySubscriptions(saving: [subscription])) {
@@ -184,7 +185,7 @@ extension Database {
         }
     }
 
-    /// Deletes a subscription. Deleting one that does not exist succeeds.
+    /// Deletes a subscription. Deleting a subscription that does not exist succeeds.
     public func deleteSubscription(withID subscriptionID: Name) async throws(OperationError) {
         try await callForOne(ModifySubscriptions(deleting: [subscriptionID])) {
             if case .deleted(_, let result) = $0 { result } else { nil }

@@ -3,7 +3,8 @@ public import Foundation
 public import Records
 internal import Synchronization
 
-/// A database of a container. A value: copies with other configurations share the connections.
+/// A public, private or shared database of a container. A struct: copies with other configurations share the
+/// connections.
 public struct Database: Sendable {
     /// The container of the database.
     public let container: Container
@@ -17,7 +18,7 @@ public struct Database: Sendable {
         self.scope = scope
     }
 
-    /// The same database with a configuration for the operations that are added here. Properties that it leaves out
+    /// Returns the same database with a configuration for operations that are added to it. Properties that are `nil`
     /// come from the group.
     public func configured(
         _ configuration: OperationConfiguration = OperationConfiguration(), group: OperationGroup? = nil
@@ -28,11 +29,12 @@ public struct Database: Sendable {
         return database
     }
 
-    /// Adds an operation, which begins at once or after others.
+    /// Adds an operation. It begins at once, or when its dependencies have ended.
     /// - Parameters:
     ///   - operation: the operation to run.
-    ///   - dependencies: the operation begins when they have ended, in whatever way.
-    ///   - onEvent: takes each event. The operation waits for it.
+    ///   - dependencies: the operations to wait for. The operation begins when all of them have finished, failed or
+    ///     been cancelled.
+    ///   - onEvent: receives each event. The operation waits until it returns.
     @discardableResult
     public func add<Operation: DatabaseOperation>(
         _ operation: Operation, after dependencies: [any OperationDependency] = [],
@@ -44,15 +46,14 @@ public struct Database: Sendable {
         }
     }
 
-    /// The events of an operation. It begins with the first one that is asked for.
+    /// Returns the events of an operation. The operation begins when the first event is requested.
     public func events<Operation: DatabaseOperation>(
         of operation: Operation, after dependencies: [any OperationDependency] = []
     ) -> OperationEvents<Operation> {
         OperationEvents { onEvent in add(operation, after: dependencies, onEvent) }
     }
 
-    /// Runs an operation. It is cancelled with the task.
-    /// - Throws: ``OperationError``.
+    /// Runs an operation and waits for its output. Cancelling the task cancels the operation.
     public func perform<Operation: DatabaseOperation>(
         _ operation: Operation, _ onEvent: @escaping @Sendable (Operation.Event) async -> Void = { _ in }
     ) async throws(OperationError) -> Operation.Output {
@@ -64,7 +65,7 @@ public struct Database: Sendable {
         }.get()
     }
 
-    /// The same database for calls that somebody waits for.
+    /// The same database, configured for calls that a user waits for.
     var waitedFor: Database {
         configured(OperationConfiguration(qualityOfService: settings.qualityOfService ?? .userInitiated))
     }
@@ -94,8 +95,8 @@ public struct Database: Sendable {
 
 // MARK: - Calls
 
-// Calls for one thing at a time, on top of the operations. Calls for single items throw the item's error; calls for
-// several have a result for each, and throw only errors of the whole. Each is cancelled with its task.
+// Calls on top of the operations. A call for a single item throws the error of that item. A call for several items
+// returns a result for each, and throws only if the request as a whole fails. Cancelling the task cancels the call.
 
 extension Database {
     /// The outcomes of ``modifyRecords(saving:deleting:savePolicy:atomically:)``.
@@ -104,19 +105,20 @@ extension Database {
     )
 
     /// A page of ``records(matching:inZoneWith:desiredKeys:resultsLimit:)``: records in the order of the query, and a
-    /// cursor, which is `nil` after the last page. The ID is `nil` if the server does not tell which record it could
-    /// not read.
+    /// cursor, which is `nil` after the last page. The ID is `nil` if the server could not read a record and does not
+    /// name it.
     public typealias QueryResults = (
         matchResults: [(recordID: RecordID?, result: Result<Record, OperationError>)], queryCursor: QueryRecords.Cursor?
     )
 
     /// A page of ``recordZoneChanges(inZoneWith:since:desiredKeys:resultsLimit:)``.
     public struct RecordZoneChanges: Sendable {
-        /// In the order of the feed.
+        /// The saved records, in the order of the feed. The ID is `nil` if the server could not read a record and does
+        /// not name it.
         public var modifications: [(recordID: RecordID?, result: Result<Record, OperationError>)] = []
-        /// The type is `nil` if the server does not tell it.
+        /// The deleted records. The type is `nil` if the server does not report it.
         public var deletions: [(recordID: RecordID, recordType: Name?)] = []
-        /// The token for the next page, or the next fetch.
+        /// The change token for the next page or the next fetch.
         public var changeToken: SyncToken
         /// True if there is another page.
         public var moreComing: Bool
@@ -124,11 +126,11 @@ extension Database {
 
     /// A page of ``databaseChanges(since:resultsLimit:)``.
     public struct DatabaseChanges: Sendable, Hashable {
-        /// The zones that were made or changed.
+        /// The zones that were created or changed.
         public var modifications: [ZoneID] = []
         /// The zones that were deleted.
         public var deletions: [ZoneID] = []
-        /// The token for the next page, or the next fetch.
+        /// The change token for the next page or the next fetch.
         public var changeToken: SyncToken
         /// True if there is another page.
         public var moreComing: Bool
@@ -136,13 +138,13 @@ extension Database {
 
     // MARK: Records
 
-    /// Fetches a record.
-    /// - Throws: ``OperationError``: `unknownItem` if it does not exist.
+    /// Fetches a record by its ID.
+    /// - Throws: ``OperationError``: `unknownItem` if the record does not exist.
     public func record(for recordID: RecordID, desiredKeys: Set<Name>? = nil) async throws(OperationError) -> Record {
         try await only(records(for: [recordID], desiredKeys: desiredKeys)[recordID])
     }
 
-    /// Fetches records.
+    /// Fetches records by their IDs. Each ID has its own result.
     public func records(
         for recordIDs: [RecordID], desiredKeys: Set<Name>? = nil
     ) async throws(OperationError) -> [RecordID: Result<Record, OperationError>] {
@@ -151,20 +153,20 @@ extension Database {
         }
     }
 
-    /// Saves a record if nobody else saved it since it was fetched.
+    /// Saves a record, unless another client saved it since it was fetched.
     /// - Returns: the record with its new change tag.
-    /// - Throws: ``OperationError``: `serverRecordChanged` with the three versions.
+    /// - Throws: ``OperationError``: `serverRecordChanged` with the three versions of the record.
     @discardableResult
     public func save(_ record: Record) async throws(OperationError) -> Record {
         try await only(modifyRecords(saving: [record]).saveResults[record.recordID])
     }
 
-    /// Deletes a record. Deleting one that does not exist succeeds.
+    /// Deletes a record. Deleting a record that does not exist succeeds.
     public func deleteRecord(withID recordID: RecordID) async throws(OperationError) {
         try await only(modifyRecords(deleting: [recordID]).deleteResults[recordID])
     }
 
-    /// Saves and deletes records.
+    /// Saves and deletes records. Each has its own result.
     public func modifyRecords(
         saving records: [Record] = [], deleting recordIDs: [RecordID] = [],
         savePolicy: ModifyRecords.SavePolicy = .ifServerRecordUnchanged,
@@ -181,19 +183,19 @@ extension Database {
         }
     }
 
-    /// Gets the first page of a query.
+    /// Fetches the first page of a query.
     /// - Parameters:
-    ///   - query: the condition and the order.
-    ///   - zoneID: `nil` for all zones; the shared database requires one.
-    ///   - desiredKeys: `nil` for all keys, empty for none.
-    ///   - resultsLimit: the number of records; `nil` for what the server gives at once.
+    ///   - query: the record type, the filters and the sort order.
+    ///   - zoneID: the zone to query; `nil` for all zones. The shared database requires a zone.
+    ///   - desiredKeys: the keys to fetch; `nil` for all keys, empty for none.
+    ///   - resultsLimit: the maximum number of records; `nil` for one page of the server's choice.
     public func records(
         matching query: Query, inZoneWith zoneID: ZoneID? = nil, desiredKeys: Set<Name>? = nil, resultsLimit: Int? = nil
     ) async throws(OperationError) -> QueryResults {
         try await page(QueryRecords(query, in: zoneID, desiredKeys: desiredKeys, resultsLimit: resultsLimit))
     }
 
-    /// Gets the page after another one.
+    /// Fetches the page that follows a cursor.
     public func records(
         continuingMatchFrom cursor: QueryRecords.Cursor, desiredKeys: Set<Name>? = nil, resultsLimit: Int? = nil
     ) async throws(OperationError) -> QueryResults {
@@ -215,14 +217,14 @@ extension Database {
 
     // MARK: Zones
 
-    /// All zones.
+    /// Fetches all zones of the database.
     public func allRecordZones() async throws(OperationError) -> [ReceivedZone] {
         try await collect(FetchRecordZones(), into: []) { zones, event in
             if case .fetched(_, .success(let zone)) = event { zones.append(zone) }
         }
     }
 
-    /// Fetches zones.
+    /// Fetches zones by their IDs. Each ID has its own result.
     public func recordZones(for zoneIDs: [ZoneID]) async throws(OperationError) -> [ZoneID: Result<
         ReceivedZone, OperationError
     >] {
@@ -231,19 +233,19 @@ extension Database {
         }
     }
 
-    /// Fetches a zone.
-    /// - Throws: ``OperationError``: `zoneNotFound` if it does not exist.
+    /// Fetches a zone by its ID.
+    /// - Throws: ``OperationError``: `zoneNotFound` if the zone does not exist.
     public func recordZone(for zoneID: ZoneID) async throws(OperationError) -> ReceivedZone {
         try await only(recordZones(for: [zoneID])[zoneID])
     }
 
-    /// Creates a zone. One that exists stays as it is.
+    /// Creates a zone. A zone that already exists does not change.
     @discardableResult
     public func save(_ zoneID: ZoneID) async throws(OperationError) -> ReceivedZone {
         try await only(modifyRecordZones(saving: [zoneID]).saveResults[zoneID])
     }
 
-    /// Deletes a zone with all its records.
+    /// Deletes a zone and all its records.
     public func deleteRecordZone(withID zoneID: ZoneID) async throws(OperationError) {
         try await only(modifyRecordZones(deleting: [zoneID]).deleteResults[zoneID])
     }
@@ -254,7 +256,7 @@ extension Database {
         deleteResults: [ZoneID: Result<Void, OperationError>]
     )
 
-    /// Creates and deletes zones.
+    /// Creates and deletes zones. Each has its own result.
     public func modifyRecordZones(
         saving zoneIDsToSave: [ZoneID] = [], deleting zoneIDsToDelete: [ZoneID] = []
     ) async throws(OperationError) -> ModifyZoneResults {
@@ -270,15 +272,15 @@ extension Database {
 
     // MARK: Changes
 
-    /// Gets one page of the changes in a zone.
+    /// Fetches one page of the changes in a zone.
     /// - Parameters:
     ///   - zoneID: the zone to fetch.
-    ///   - token: of the page before, or the last one of an earlier fetch; `nil` for what exists now, without
+    ///   - token: the token of the previous page or of an earlier fetch; `nil` for all records that exist now, without
     ///     deletions.
-    ///   - desiredKeys: `nil` for all keys, empty for none.
-    ///   - resultsLimit: the number of changes; `nil` for the server's choice.
-    /// - Throws: ``OperationError``: `changeTokenExpired` if the zone must be fetched anew without a token;
-    ///   `zoneNotFound`.
+    ///   - desiredKeys: the keys to fetch; `nil` for all keys, empty for none.
+    ///   - resultsLimit: the maximum number of changes; `nil` for the server's choice.
+    /// - Throws: ``OperationError``: `changeTokenExpired` if the token has expired and the zone must be fetched again
+    ///   without one; `zoneNotFound` if the zone does not exist.
     public func recordZoneChanges(
         inZoneWith zoneID: ZoneID, since token: SyncToken? = nil, desiredKeys: Set<Name>? = nil,
         resultsLimit: Int? = nil
@@ -303,7 +305,7 @@ extension Database {
         return page.changes
     }
 
-    /// Gets one page of the zones that changed.
+    /// Fetches one page of the zones that changed.
     public func databaseChanges(since token: SyncToken? = nil, resultsLimit: Int? = nil) async throws(OperationError)
         -> DatabaseChanges
     {
@@ -322,12 +324,13 @@ extension Database {
             modifications: changed, deletions: deleted, changeToken: end.changeToken, moreComing: end.moreComing)
     }
 
-    /// Downloads a file of a record that was fetched.
+    /// Downloads the file of an asset field of a fetched record.
     /// - Parameters:
     ///   - file: the file of a field.
-    ///   - url: the place for its bytes. A file that is there is replaced.
-    ///   - progress: takes the number of bytes so far. It must be quick.
-    /// - Throws: ``OperationError``: `assetNotAvailable` if its address has expired; fetch the record again.
+    ///   - url: the destination. An existing file is replaced.
+    ///   - progress: receives the number of bytes so far. It must return quickly.
+    /// - Throws: ``OperationError``: `assetNotAvailable` if the download address has expired. Fetch the record again to
+    ///   get a new one.
     public func download(
         _ file: AssetFile, to url: URL, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
     ) async throws(OperationError) {
@@ -336,7 +339,7 @@ extension Database {
 
     // MARK: Results
 
-    /// Runs an operation, and collects its events. Errors of single items are among them.
+    /// Runs an operation and collects its events, including the errors of single items.
     func collect<Operation: DatabaseOperation, Results: Sendable>(
         _ operation: Operation, into results: Results,
         _ add: @escaping @Sendable (inout Results, Operation.Event) -> Void
@@ -356,7 +359,7 @@ extension Database {
     }
 }
 
-/// The download of one file as an operation, so that it waits for its turn.
+/// The download of one file as an operation, so that it waits for its turn in the request queue.
 private struct DownloadFile: DatabaseOperation {
     typealias Event = Never
 

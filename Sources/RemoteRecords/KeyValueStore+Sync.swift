@@ -3,16 +3,16 @@ internal import Records
 internal import Synchronization
 
 extension KeyValueStore {
-    /// Maximum number of seconds for which a request waits for changes of others.
+    /// The maximum time, in seconds, for which a request waits for changes by other clients.
     private static let patience: Int64 = 55
-    /// The time between two requests where none can wait.
+    /// The time between two requests, if the server cannot keep a request waiting.
     private static let pause = Duration.seconds(5)
 
-    /// Writes the copy to its file, fetches what others changed, and sends what changed here.
+    /// Writes the local copy to its file, fetches the changes of other devices, and sends the local changes.
     ///
-    /// Without a network this throws, and all changes stay for the next time.
-    /// - Throws: ``OperationError``: `quotaExceeded` if the server has no room for what was set here, and
-    ///   `serverRejectedRequest` if the server has no key-value stores, as iCloud.
+    /// Without a network this throws, and the local changes wait for the next call.
+    /// - Throws: ``OperationError``: `quotaExceeded` if the local values do not fit into the store on the server, and
+    ///   `serverRejectedRequest` if the server, like iCloud, offers no key-value stores.
     public func synchronize() async throws(OperationError) {
         do {
             try await turn.run {
@@ -21,7 +21,7 @@ extension KeyValueStore {
                     try await fetch(wait: 0)
                     while let batch = copy.withLock({ $0.batch() }) { try await send(batch) }
                 } catch {
-                    // All that came before the error is kept.
+                    // Keep everything that was received before the error.
                     try await save()
                     throw error
                 }
@@ -32,9 +32,10 @@ extension KeyValueStore {
         }
     }
 
-    /// Synchronizes whenever a key changes, here or on another device, until the task is cancelled. Errors that time
-    /// mends are waited out, longer each time, up to five minutes.
-    /// - Throws: ``OperationError``: `operationCancelled`, or one that time does not mend, such as `notAuthenticated`.
+    /// Synchronizes whenever a key changes, here or on another device, until the task is cancelled. After a temporary
+    /// error it tries again, with growing pauses of up to five minutes.
+    /// - Throws: ``OperationError``: `operationCancelled`, when the task is cancelled; a permanent error, such as
+    ///   `notAuthenticated`.
     public func run() async throws(OperationError) {
         var backoff: Duration = .seconds(1)
         while true {
@@ -44,7 +45,7 @@ extension KeyValueStore {
                 do throws(OperationError) {
                     try await synchronize()
                 } catch {
-                    // The change note tells it. Something has to change before there is room.
+                    // The change notification reports this error. The values have to change before there is room.
                     if error.code != .quotaExceeded { throw error }
                 }
                 backoff = .seconds(1)
@@ -61,13 +62,13 @@ extension KeyValueStore {
         }
     }
 
-    /// Returns when something changed here, or on another device.
+    /// Returns when a key changes locally or on another device.
     private func waitForChanges(_ changed: AsyncStream<Void>) async throws(OperationError) {
         let seconds = min(Self.patience, container.client.waitingTime.components.seconds)
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    // The synchronization that follows fetches.
+                    // The next synchronization fetches the changes.
                     if seconds < 1 {
                         try await self.container.client.pacing.pause(Self.pause)
                     } else {
@@ -75,7 +76,7 @@ extension KeyValueStore {
                     }
                 }
                 if seconds >= 1 {
-                    // Requests may begin to take turns while this one waits. They need its turn then.
+                    // Other requests may begin to take turns while this one waits. This one must then give up its turn.
                     group.addTask {
                         while self.container.client.waitingTime > .zero { try await Task.sleep(for: Self.pause) }
                     }
@@ -84,7 +85,7 @@ extension KeyValueStore {
                 defer { group.cancelAll() }
                 try await group.next()
             }
-            // A server that does not wait is not asked without a pause.
+            // Do not ask without a pause if the server does not keep requests waiting.
             try await container.client.pacing.pause(.milliseconds(10))
             try Task.checkCancellation()
         } catch {
@@ -94,7 +95,7 @@ extension KeyValueStore {
 
     // MARK: Requests
 
-    /// Fetches what changed since the last answer, and tells of it.
+    /// Fetches the changes since the last answer, and notifies the listeners.
     private func fetch(wait: Int64) async throws {
         let token = copy.withLock { $0.token }
         var reason: ChangeReason = token == nil ? .initialSyncChange : .serverChange
@@ -110,7 +111,7 @@ extension KeyValueStore {
             answer = try await changes(since: nil, wait: 0)
         }
         let keys = copy.withLock { copy -> [Name] in
-            // Another answer was faster.
+            // The answer to another request came first.
             guard copy.token == token else { return [] }
             return reason == .accountChange ? copy.replace(with: answer) : copy.receive(answer, isWhole: isWhole)
         }
@@ -163,8 +164,8 @@ extension OperationError {
         "The server has no key-value stores. iCloud's are not in the web protocol: use a Skylight that serves more than CloudKit's protocol"
     )
 
-    /// The error of a server that knows no such service, with the server's own words: it may miss something else, such
-    /// as the container.
+    /// The error for a server without this service. It contains the server's own text, because something else may be
+    /// missing, such as the container.
     fileprivate static func noKeyValueStores(_ failure: CloudKitFailure) -> OperationError {
         var error = noKeyValueStores
         if let stated = failure.serverError { error.reason += ". It says: \(stated.reason)" }
@@ -172,26 +173,26 @@ extension OperationError {
         return error
     }
 
-    /// True if a token is of the store of another user or server.
+    /// True if the token belongs to the store of another user or server.
     fileprivate var isOfOtherStore: Bool { serverError?.known == .unknownToken }
 }
 
 // MARK: - The copy on this device
 
-/// The copy of a key-value store on this device, with the changes that the server does not have yet.
+/// The local copy of a key-value store, with the changes that are not sent yet.
 struct KeyValueCopy: Sendable {
-    /// Maximum number of keys that wait to be sent. Removed ones are among them, so the limit of the store does not
-    /// bound them.
+    /// The maximum number of keys with unsent changes. These include removed keys, which the store's own limit does not
+    /// count.
     static let pendingLimit = 4096
-    /// Maximum number of operations in a request.
+    /// The maximum number of operations in a request.
     private static let batchLimit = 2048
 
     private(set) var values: [Name: PropertyValue] = [:]
-    /// Keys to send, each with the number of its latest change here.
+    /// The keys to send, each with the number of its latest local change.
     private(set) var pending: [Name: Int] = [:]
     private(set) var token: ChangeToken?
     private var lastNumber = 0
-    /// The last change that the server had no room for. The same is not sent again.
+    /// The number of the last change that did not fit on the server. The same changes are not sent again.
     private var refusedNumber: Int?
 
     init() {}
@@ -202,12 +203,13 @@ struct KeyValueCopy: Sendable {
     /// - Throws: `RecordError` if the key or value is refused, or the store would be too large.
     mutating func change(_ key: Name, to value: PropertyValue?) throws {
         // Another device may have changed the key since the last answer, so a value is sent even if the copy has the
-        // same. The removal of a key that the copy lacks is not sent: removals have no limit, and keys that are nowhere
-        // would pile up.
+        // same one. The removal of a key that the copy lacks is not sent: removals have no limit, and removals of
+        // unknown keys would accumulate.
         if pending[key] != nil || value == nil, Self.areSame(values[key], value) { return }
         if let value {
             try KeyValueLimits.check(.set(key, value))
-            // Other devices may have filled the copy above the limits. Smaller values help then.
+            // Changes from other devices may have filled the copy beyond the limits. Smaller values must remain
+            // possible.
             if values[key].map({ value.size > $0.size }) ?? true {
                 let others = values.filter { $0.key != key }.values
                 try KeyValueLimits.check(
@@ -225,7 +227,7 @@ struct KeyValueCopy: Sendable {
         pending[key] = lastNumber
     }
 
-    /// Strings that Swift takes for the same may have other bytes.
+    /// Strings that Swift considers equal may have different bytes.
     private static func areSame(_ left: PropertyValue?, _ right: PropertyValue?) -> Bool {
         func json(_ value: PropertyValue) -> [UInt8] {
             var writer = JSONWriter()
@@ -237,7 +239,7 @@ struct KeyValueCopy: Sendable {
 
     // MARK: Sending
 
-    /// A part of the changes to send. Removals come first, because they make room.
+    /// Changes to send in one request. Removals come first, because they free space.
     struct Batch: Sendable {
         let operations: [KeyValueOperation]
         fileprivate let numbers: [Name: Int]
@@ -246,7 +248,7 @@ struct KeyValueCopy: Sendable {
         var keys: [Name] { operations.map(\.key) }
     }
 
-    /// The next batch; `nil` if there is none, or no room for it on the server.
+    /// Returns the next batch; `nil` if there is nothing to send, or if the server had no room for it before.
     func batch() -> Batch? {
         guard !pending.isEmpty, refusedNumber != lastNumber else { return nil }
         let keys = pending.keys.sorted { left, right in
@@ -258,20 +260,20 @@ struct KeyValueCopy: Sendable {
         return Batch(operations: operations, numbers: pending.filter { sent.contains($0.key) }, lastNumber: lastNumber)
     }
 
-    /// The server has a batch. Later changes here are still to be sent.
+    /// Marks a batch as sent. Keys that changed after the batch was made are still to be sent.
     mutating func confirm(_ batch: Batch) {
         for (key, number) in batch.numbers where pending[key] == number { pending[key] = nil }
     }
 
-    /// The server had no room for a batch.
+    /// Notes that the server had no room for a batch.
     mutating func refuse(_ batch: Batch) { refusedNumber = batch.lastNumber }
 
     // MARK: Receiving
 
-    /// Takes over the server's values. Keys that changed here stay as they are, unless this is the first answer of all:
-    /// the server's values count more than those that a new device begins with.
+    /// Applies the server's values. Keys with unsent local changes keep their values, except at the first answer: then
+    /// the server's values replace the initial values of a new device.
     /// - Parameter isWhole: true if the answer has all keys.
-    /// - Returns: the keys whose values are others now.
+    /// - Returns: the keys whose values changed.
     mutating func receive(_ answer: KeyValueChanges, isWhole: Bool) -> [Name] {
         var news = answer.changes.map { (key: $0.key, value: $0.value) }
         if isWhole {
@@ -286,13 +288,13 @@ struct KeyValueCopy: Sendable {
             values[key] = value
         }
         token = answer.syncToken
-        // There may be room now.
+        // The server may have room now.
         if !answer.changes.isEmpty { refusedNumber = nil }
         return changed.sorted()
     }
 
-    /// Takes over the store of another user.
-    /// - Returns: the keys whose values are others now.
+    /// Replaces the copy with the store of another user.
+    /// - Returns: the keys whose values changed.
     mutating func replace(with answer: KeyValueChanges) -> [Name] {
         let former = values
         self = KeyValueCopy()
@@ -302,7 +304,7 @@ struct KeyValueCopy: Sendable {
 
     // MARK: JSON
 
-    /// Everything, for a file.
+    /// The whole copy as JSON, to write it to a file.
     var bytes: [UInt8] {
         var writer = JSONWriter(capacity: 4096)
         writer.object { writer in

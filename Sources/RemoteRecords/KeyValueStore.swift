@@ -6,51 +6,51 @@ internal import Synchronization
 /// A user's key-value store in a container and environment, with the shape of NSUbiquitousKeyValueStore: 1,024 keys and
 /// 1 MB of values.
 ///
-/// It needs a Skylight: iCloud's own is not in the web protocol. Values are read from a copy in memory, and set there,
-/// also without a network. ``synchronize()`` sends and fetches; ``run()`` does so whenever something changes here or
-/// elsewhere. The last writer wins.
+/// It requires a Skylight server, because CloudKit Web Services have no key-value stores. Reading and setting use a
+/// copy in memory, and work without a network. ``synchronize()`` sends and fetches changes; ``run()`` does so whenever
+/// a key changes on any device. If two devices set the same key, the later change wins.
 public final class KeyValueStore: Sendable {
-    /// Why values changed without a call of this program. The numbers are those of Foundation.
+    /// The reason for a change that this program did not make. The raw values are those of Foundation.
     public enum ChangeReason: Int, Sendable, Hashable, CaseIterable {
-        /// Another device changed them.
+        /// Another device changed values.
         case serverChange = 0
-        /// The store was fetched for the first time. Its values replaced those that were set here before.
+        /// The store was fetched for the first time. Its values replaced the values that were set locally before.
         case initialSyncChange = 1
-        /// The server has no room for what was set here. The values stay in the copy, and are sent when there may be
-        /// room.
+        /// The local values do not fit into the store on the server. They stay in the copy and are sent when there may
+        /// be room.
         case quotaViolationChange = 2
-        /// Another user signed in, or the server is another one. Changes that were not sent are dropped.
+        /// The signed-in user or the server changed. Unsent changes are dropped.
         case accountChange = 3
     }
 
-    /// A change note (NSUbiquitousKeyValueStore.didChangeExternallyNotification).
+    /// A change that this program did not make (NSUbiquitousKeyValueStore.didChangeExternallyNotification).
     public struct Change: Sendable, Hashable {
-        /// The cause of the change.
+        /// The reason for the change.
         public let reason: ChangeReason
         /// The keys that were set or removed.
         public let changedKeys: [String]
     }
 
-    /// Maximum number of change notes that wait for a listener. The oldest are dropped.
+    /// The maximum number of changes that wait for a listener. The oldest ones are dropped.
     public static let changesLimit = 64
 
     let container: Container
     let copy: Mutex<KeyValueCopy>
-    /// Sent when a key changes here.
+    /// Signals that a key changed locally.
     let wakes = Signals()
-    /// One synchronization at a time.
+    /// Allows one synchronization at a time.
     let turn = AsyncSemaphore(
         limit: 1, refusal: RecordError(.tryAgainLater, "Too many synchronizations of the key-value store wait"))
     private let file: URL?
-    /// The bytes that the file has.
+    /// The content of the file.
     private let written = Mutex<[UInt8]>([])
     private let listeners = Mutex<[UUID: AsyncStream<Change>.Continuation]>([:])
 
     /// - Parameters:
-    ///   - container: where the store is, and whose.
-    ///   - file: keeps the copy between two runs of the program; `nil` for a copy in memory only. One process at a time
-    ///     opens it.
-    /// - Throws: an error of the file system, or `RecordError` for a file that is no such copy.
+    ///   - container: the container and the user of the store.
+    ///   - file: the file that keeps the copy between two runs of the program; `nil` for a copy in memory only. Only
+    ///     one process at a time may use it.
+    /// - Throws: an error of the file system, or `RecordError` if the file is not a copy of a key-value store.
     public init(_ container: Container, file: URL? = nil) async throws {
         self.container = container
         self.file = file
@@ -67,49 +67,49 @@ public final class KeyValueStore: Sendable {
     /// The value of a key; `nil` if there is none.
     public func object(forKey key: String) -> PropertyValue? { copy.withLock { $0.values[Name(key)] } }
 
-    /// The value of a key as a Swift type; `nil` if there is none, or one of another kind.
+    /// The value of a key as a Swift type; `nil` if the key has no value, or a value of another type.
     public func value<Value: KeyValueContent>(forKey key: String, as type: Value.Type = Value.self) -> Value? {
         object(forKey: key).flatMap { Value.read($0) }
     }
 
-    /// A text; `nil` for none, and for a value of another type.
+    /// The string of a key; `nil` if the key has no value, or a value of another type.
     public func string(forKey key: String) -> String? { value(forKey: key) }
-    /// Bytes; `nil` for none, and for a value of another type.
+    /// The bytes of a key; `nil` if the key has no value, or a value of another type.
     public func data(forKey key: String) -> Data? { value(forKey: key) }
-    /// A date; `nil` for none, and for a value of another type.
+    /// The date of a key; `nil` if the key has no value, or a value of another type.
     public func date(forKey key: String) -> Date? { value(forKey: key) }
-    /// A list; `nil` for none, and for a value of another type.
+    /// The list of a key; `nil` if the key has no value, or a value of another type.
     public func array(forKey key: String) -> [PropertyValue]? { value(forKey: key) }
-    /// Values by names; `nil` for none, and for a value of another type.
+    /// The dictionary of a key; `nil` if the key has no value, or a value of another type.
     public func dictionary(forKey key: String) -> [String: PropertyValue]? { value(forKey: key) }
-    /// 0 if there is none.
+    /// The integer of a key; 0 if the key has no value, or one that is neither a number nor a Boolean.
     public func longLong(forKey key: String) -> Int64 { value(forKey: key) ?? 0 }
-    /// 0 if there is none.
+    /// The number of a key; 0 if the key has no value, or one that is neither a number nor a Boolean.
     public func double(forKey key: String) -> Double { value(forKey: key) ?? 0 }
-    /// False if there is none.
+    /// The Boolean of a key; false if the key has no value, or one that is neither a number nor a Boolean.
     public func bool(forKey key: String) -> Bool { value(forKey: key) ?? false }
 
     /// All keys and values.
     public var dictionaryRepresentation: [String: PropertyValue] {
-        // Keys that Swift takes for the same are different ones; one of them is here.
+        // Keys that Swift considers equal can be different keys in the store. The result has one of them.
         Dictionary(copy.withLock { $0.values }.map { ($0.key.string, $0.value) }) { first, _ in first }
     }
 
     // MARK: Changing
 
-    /// Sets a key in the copy. The next synchronization sends it, also if the copy has the same value: another device
-    /// may have set another one.
-    /// - Throws: ``OperationError``, and nothing is set: `invalidArguments` for an empty key or one above 64 bytes, a
-    ///   number that is not finite, or more than 16 levels; `quotaExceeded` if a new key or a larger value would make
-    ///   the copy have more than 1,024 keys or 1 MB.
+    /// Sets the value of a key in the local copy. The next synchronization sends it, even if the copy already has the
+    /// same value, because another device may have set another one.
+    /// - Throws: ``OperationError``, without setting anything: `invalidArguments` if the key is empty or longer than 64
+    ///   bytes, if a number is not finite, or if the value is nested deeper than 16 levels; `quotaExceeded` if a new
+    ///   key or a larger value would bring the copy above 1,024 keys or 1 MB.
     public func set(_ value: some KeyValueContent, forKey key: String) throws(OperationError) {
         try change(key, to: value.propertyValue)
     }
 
-    /// Removes a key from the copy. The next synchronization removes it everywhere. Nothing happens to a key that is
-    /// not in the copy.
+    /// Removes a key from the local copy. The next synchronization removes it from the server and other devices. A key
+    /// that is not in the copy is ignored.
     public func removeObject(forKey key: String) {
-        // The copy refuses no removal.
+        // Removals never fail.
         try? change(key, to: nil)
     }
 
@@ -122,9 +122,9 @@ public final class KeyValueStore: Sendable {
         wakes.send()
     }
 
-    // MARK: Change notes
+    // MARK: Change notifications
 
-    /// The changes from now on that are not this program's own.
+    /// The changes by other devices and the server, from now on.
     public var changes: AsyncStream<Change> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Change.self, bufferingPolicy: .bufferingNewest(Self.changesLimit))
@@ -134,7 +134,7 @@ public final class KeyValueStore: Sendable {
         return stream
     }
 
-    /// Tells of changes, if there are any.
+    /// Notifies the listeners of a change, unless no keys changed.
     func tell(_ reason: ChangeReason, _ keys: [Name]) {
         if keys.isEmpty { return }
         let change = Change(reason: reason, changedKeys: keys.map(\.string))
@@ -143,7 +143,7 @@ public final class KeyValueStore: Sendable {
 
     // MARK: The file
 
-    /// Writes the copy to its file, if it has changed; also if the task is cancelled, so that nothing is sent twice.
+    /// Writes the copy to its file if it has changed, even if the task is cancelled, so that nothing is sent twice.
     func save() async throws(OperationError) {
         guard let file else { return }
         let bytes = copy.withLock { $0.bytes }
@@ -161,7 +161,7 @@ public final class KeyValueStore: Sendable {
 }
 
 extension OperationError {
-    /// The error for what a key-value store does not take.
+    /// Creates the error for a value or key that the store does not accept.
     fileprivate init(ofLimit error: any Error) {
         guard let refusal = error as? RecordError else {
             self.init(any: error)
@@ -175,9 +175,9 @@ extension OperationError {
 
 /// A Swift type for the values of a key-value store.
 public protocol KeyValueContent: Sendable {
-    /// The value as this type; `nil` if it is of another one.
+    /// Returns the value as this type; `nil` if it has another type.
     static func read(_ value: PropertyValue) -> Self?
-    /// The value as the store has it.
+    /// The value as the key-value store represents it.
     var propertyValue: PropertyValue { get }
 }
 
@@ -205,13 +205,13 @@ extension Date: KeyValueContent {
         if case .date(let date) = value { Date(timeIntervalSince1970: Double(date.milliseconds) / 1000) } else { nil }
     }
 
-    /// To the millisecond.
+    /// The date, rounded to milliseconds.
     public var propertyValue: PropertyValue {
         .date(Timestamp(milliseconds: Int64(saturating: (timeIntervalSince1970 * 1000).rounded())))
     }
 }
 
-// Numbers are read as each other, as those of Foundation are.
+// As in Foundation, a number can be read as any numeric type and as a Boolean.
 
 extension Bool: KeyValueContent {
     public static func read(_ value: PropertyValue) -> Bool? {
@@ -238,7 +238,7 @@ extension Int64: KeyValueContent {
 
     public var propertyValue: PropertyValue { .integer(self) }
 
-    /// Cuts a number to a whole one in range; 0 if it is none.
+    /// Truncates a number to an integer, limited to the type's range; 0 if it is not a number.
     fileprivate init(saturating double: Double) {
         self = Int64(exactly: double.rounded(.towardZero)) ?? (double > 0 ? .max : double < 0 ? .min : 0)
     }
@@ -276,7 +276,7 @@ extension Dictionary: KeyValueContent where Key == String, Value: KeyValueConten
     public static func read(_ value: PropertyValue) -> [String: Value]? {
         guard case .dictionary(let members) = value else { return nil }
         let values = members.compactMap { name, member in Value.read(member).map { (name.string, $0) } }
-        // Names that Swift takes for the same are different ones.
+        // Names that Swift considers equal can be different members.
         return values.count == members.count ? Dictionary(values) { first, _ in first } : nil
     }
 

@@ -2,47 +2,47 @@ public import Records
 
 /// An object of Core Data, as NSPersistentCloudKitContainer saves it in a record (`MirroredNaming` of Records).
 public struct MirroredObject: Sendable, Hashable {
-    /// The zone of all objects, in the private database.
+    /// The zone in the private database that contains all objects.
     public static let zoneID = MirroredNaming.zoneID
 
-    /// The record of the object.
+    /// The record that stores the object.
     public let record: Record
-    /// The name of the entity. With entity inheritance it may be a sub-entity of the record type's.
+    /// The name of the object's entity. With entity inheritance, it can be a sub-entity of the entity that the record
+    /// type names.
     public let entityName: String
 
     /// The ID of the record.
     public var recordID: RecordID { record.recordID }
 
-    /// - Returns: `nil` for a record that is no object of Core Data, such as a link of a many-to-many relationship.
+    /// - Returns: `nil` if the record is not an object of Core Data, but for example a link of a many-to-many
+    ///   relationship.
     public init?(_ record: Record) {
         guard let rootEntity = MirroredNaming.rootEntity(of: record.recordType) else { return nil }
         self.record = record
         entityName = record[MirroredNaming.entityField] ?? rootEntity
     }
 
-    /// The attributes and to-one relationships that have values, in their order. The records do not tell which is
-    /// which.
+    /// The attributes and to-one relationships that have values, sorted. Records do not distinguish between the two.
     public var names: [String] { Set(record.fields.keys.compactMap { MirroredNaming.property(of: $0) }).sorted() }
 
-    /// The value of an attribute; an ``AssetFile`` for a long text or long bytes, `nil` for none.
+    /// The value of an attribute; `nil` for none. Long texts and long data are an ``AssetFile``.
     public subscript(attribute: String) -> (any RecordValue)? { record[key(of: attribute)] }
 
-    /// The value of an attribute as a Swift type; `nil` for none, and for a value of another type.
+    /// The value of an attribute as a Swift type; `nil` if it has no value, or a value of another type.
     public subscript<Value: RecordValue>(attribute: String) -> Value? { record[key(of: attribute)] }
 
     private func key(of attribute: String) -> Name {
         MirroredNaming.valueField(of: attribute, in: record.fields, \.value)
     }
 
-    /// The record that a to-one relationship leads to; `nil` for none.
+    /// The ID of the record that a to-one relationship refers to; `nil` for none.
     public func destination(of relationship: String) -> RecordID? {
         guard let name: String = self[relationship] else { return nil }
         return RecordID(recordName: name, zoneID: recordID.zoneID)
     }
 }
 
-/// The objects of a zone that NSPersistentCloudKitContainer fills, with their relationships. It takes records in any
-/// order.
+/// The objects and relationships in a zone of NSPersistentCloudKitContainer. Records can be added in any order.
 public struct MirroredObjects: Sendable {
     /// One end of a link between two objects.
     private struct End: Hashable {
@@ -51,15 +51,16 @@ public struct MirroredObjects: Sendable {
     }
 
     private var objects: [RecordID: MirroredObject] = [:]
-    /// The records of links between two objects, each with its ends.
+    /// The records of many-to-many links, each with the two ends of the link.
     private var links: [RecordID: (End, End)] = [:]
-    /// The other ends, each with the number of links that lead there: two devices may have linked the same objects.
+    /// For each end, the linked objects, each with the number of links to it: two devices may have linked the same
+    /// objects.
     private var linked: [End: [RecordID: Int]] = [:]
 
-    /// No objects.
+    /// Creates an empty collection.
     public init() {}
 
-    /// Adds a record, or replaces an earlier version of it. Records that are neither objects nor links are ignored.
+    /// Adds a record, or replaces its earlier version. Records that are neither objects nor links are ignored.
     public mutating func add(_ record: Record) {
         if record.recordType == MirroredLink.recordType { return addLink(record) }
         if let object = MirroredObject(record) { objects[record.recordID] = object }
@@ -93,29 +94,29 @@ public struct MirroredObjects: Sendable {
 
     // MARK: Reading
 
-    /// The entities of the objects that are there, in order.
+    /// The entities that have objects, sorted.
     public var entityNames: [String] { Set(objects.values.map(\.entityName)).sorted() }
 
-    /// The object of a record; `nil` for none.
+    /// The object with a record ID; `nil` if there is none.
     public func object(_ recordID: RecordID) -> MirroredObject? { objects[recordID] }
 
-    /// The objects of an entity, in the order of their record names.
+    /// The objects of an entity, sorted by record name.
     public func objects(of entityName: String) -> [MirroredObject] {
         Self.sorted(objects.values.filter { $0.entityName == entityName })
     }
 
-    /// The object that a to-one relationship leads to; `nil` for none, and for one that is not there.
+    /// The object that a to-one relationship refers to; `nil` if the relationship is empty or the object is missing.
     public func object(_ object: MirroredObject, _ relationship: String) -> MirroredObject? {
         object.destination(of: relationship).flatMap { objects[$0] }
     }
 
-    /// The objects that a many-to-many relationship leads to.
+    /// The objects that a many-to-many relationship refers to.
     public func objects(_ object: MirroredObject, _ relationship: String) -> [MirroredObject] {
         Self.sorted(
             (linked[End(recordID: object.recordID, relationship: relationship)] ?? [:]).keys.compactMap { objects[$0] })
     }
 
-    /// The objects of a one-to-many relationship: those whose to-one relationship leads back.
+    /// The objects of a one-to-many relationship: those whose to-one relationship refers back to the object.
     public func objects(of entityName: String, whose relationship: String, is object: MirroredObject)
         -> [MirroredObject]
     {
@@ -130,9 +131,10 @@ public struct MirroredObjects: Sendable {
 }
 
 extension Database {
-    /// Tells if a zone has records, such as ``MirroredObject/zoneID`` before an app that is new on a device asks its
-    /// user for data. It needs no sync, and reads pages without fields until there is a record.
-    /// - Throws: ``OperationError``. A zone that does not exist has no records.
+    /// Returns whether a zone has records. An app that is new on a device can call it for ``MirroredObject/zoneID``
+    /// before it asks its user for data. It needs no sync: it reads pages without fields until it finds a record. It
+    /// returns false if the zone does not exist.
+    /// - Throws: ``OperationError``.
     public func hasRecords(in zoneID: ZoneID) async throws(OperationError) -> Bool {
         var token: SyncToken?
         var trail = container.client.trail(of: "changes/zone", after: nil)

@@ -42,7 +42,7 @@ struct EndpointCall: Sendable {
     let origin: @Sendable () -> String
     /// The identifier of the request in the logs.
     let requestID: String
-    /// The connection of the client, for a service that waits.
+    /// The client's connection, for a service that waits before it answers.
     let context: ServingRequestContext
     /// The request's entry in the request log; `nil` if the request is not logged.
     let note: RequestRecorder?
@@ -90,7 +90,7 @@ enum EndpointPurpose: Sendable, Hashable, CaseIterable {
     case changing
     /// Identifies the client.
     case caller
-    /// Identifies other users.
+    /// Returns data about other users.
     case people
 }
 
@@ -125,14 +125,14 @@ struct WebServicePath: Sendable {
 
     /// - Parameters:
     ///   - parts: the percent-decoded parts of the path.
-    ///   - action: the service if it is known, so that it is not put together again.
-    /// - Throws: as ``init(_:)``.
+    ///   - action: the name of the service, if it is already known; `nil` to build it from the parts.
+    /// - Throws: the errors of ``init(_:)``.
     init(_ parts: [Substring], action: String? = nil) throws {
         let isDevice = parts.first == "device"
         let isSkylight = parts.first == "skylight"
         let service = parts.count == 6 ? "\(parts[4])/\(parts[5])" : ""
-        // Services of devices are under /device. Under /database the endpoint table refuses them, and names the right
-        // path.
+        // Services of devices are under `/device`. The endpoint table refuses them under `/database`, with an error
+        // that names the right path.
         let isOfEnvironment =
             !isDevice
             && (isSkylight ? SkylightServices.ofEnvironments[service] != nil : EndpointTable.device[service] != nil)

@@ -19,7 +19,7 @@ extension RequestObject {
     /// The page limit of Skylight's own services.
     private static let widePageLimit = PageLimit(records: 10_000, bytes: 64 << 20)
 
-    /// The zone of a `zones/lookup` item or of a zone operation: `{"zoneID":{…}}`, or the zone ID itself.
+    /// The zone of an item of `zones/lookup` or of a zone operation: `{"zoneID":{…}}`, or the zone ID itself.
     func zoneIdentity() throws -> ZoneID {
         try zoneID() ?? asZoneID()
     }
@@ -45,7 +45,7 @@ extension RequestObject {
         try bool("numbersAsStrings")
     }
 
-    /// A change token; `nil` if it is absent or empty, which means from the start.
+    /// A change token; `nil` if it is absent or empty, which requests the changes from the start.
     func token(_ name: Name = "syncToken") throws -> ChangeToken? {
         try string(name).flatMap { $0.isEmpty ? nil : ChangeToken(text: $0) }
     }

@@ -98,7 +98,7 @@ struct FaultMiddleware: Sendable {
         var request = request
         var reach = FaultArea.Reach.database
         if faults.running.contains(where: { $0.fault.kind == .failure && $0.area.zoneID != nil }) {
-            // The body names the zones.
+            // The body contains the names of the zones.
             let body = try await ConnectionLost.reading {
                 _ = try await request.readSentBody()
                 return try await request.bodyBytes()
@@ -132,8 +132,8 @@ struct FaultMiddleware: Sendable {
         return try await answer(request)
     }
 
-    /// True if the download of a file must fail because its address is gone. The console's own pages, which show what
-    /// is stored, still get it.
+    /// Returns whether the download of a file must fail because its address counts as expired. Pages of the console
+    /// still get the file, because they show what is stored.
     func isGone(_ request: Request, in container: ContainerID, _ environment: Records.Environment) -> Bool {
         guard let scope = RequestFaults.current, !scope.isExempt, request.headers[.secFetchSite] != "same-origin" else {
             return false

@@ -166,7 +166,7 @@ struct UploadBody<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable where
 /// file is an attachment in a sandbox without an origin, and its media type is not sniffed.
 struct AssetDownloads: Sendable {
     let place: RequestAssets
-    /// True if the address must be gone from now on, though it is good.
+    /// Returns true to answer as if the address had expired, although it is valid.
     let isGone: @Sendable () -> Bool
 
     func response(to request: Request, in context: ServingRequestContext, ticket text: String, fileName: String)

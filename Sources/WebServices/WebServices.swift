@@ -37,8 +37,8 @@ public struct WebServices: Sendable {
     ///   - log: the request log.
     ///   - access: the access control; `nil` if no credentials are required. It must use the same accounts.
     ///   - throttle: the rate limit for protocol requests per client; `nil` for no limit.
-    ///   - clock: the time source of sessions, sign-ins and signatures; `nil` for that of the assets.
-    ///   - notifier: tells devices of changes; `nil` for one of these services alone.
+    ///   - clock: the clock for sessions, sign-ins and signatures; `nil` for the clock of the assets.
+    ///   - notifier: sends notifications of changes to devices; `nil` to create one for these services.
     ///   - instance: an identifier of this server in the answer of `health`; `nil` for none.
     public init(
         engine: any RecordEngine, accounts: Accounts, assets: AssetStores, faults: FaultInjection = FaultInjection(),
@@ -66,8 +66,8 @@ public struct WebServices: Sendable {
     /// Adds the routes below `/database`, `/device`, `/skylight` and `/assets`, and those of the server itself.
     public func addRoutes(to routes: Routes) {
         let gate = access.mode == .required ? AdministratorGate(access: access) : nil
-        // Everything is for the administrator except the protocol and what else apps call, which have credentials of
-        // their own, the addresses of assets, which carry tickets, and public facts about the server.
+        // The administrator's routes are all except three: the protocol and other services that apps call, which have
+        // their own credentials; asset addresses, which contain tickets; and public facts about the server.
         let open = routes.group(layers(nil))
         let administrators = routes.group(layers(gate))
         addProtocol(to: open)
@@ -85,7 +85,7 @@ public struct WebServices: Sendable {
             })
     }
 
-    /// The work around the services: the request log, access control and fault injection, each only where it is on.
+    /// The middleware of the services: the request log, access control and fault injection, each only if it is enabled.
     private func layers(_ gate: AdministratorGate?) -> Routes.Wrapper {
         let noting = RequestLogMiddleware(log: log, believesNames: access.mode == .open)
         return { [injecting = faultServices.middleware] request, context, next in
@@ -131,7 +131,8 @@ public struct WebServices: Sendable {
 
     /// Answers a protocol service. If the request has a valid web auth token, even an error answer carries the next
     /// one.
-    /// - Parameter route: the service; `nil` to look for it in the path, which names none or needs another method.
+    /// - Parameter route: the service; `nil` to find it by the path. If the path names no service, or the service needs
+    ///   another method, the answer is an error.
     private func ofProtocol(
         _ request: Request, _ context: ServingRequestContext, _ route: (action: String, endpoint: any Endpoint.Type)?
     ) async throws -> Response {
@@ -144,7 +145,8 @@ public struct WebServices: Sendable {
             var request = request
             let client = try await authenticator.authenticate(
                 &request, at: path, for: type(of: endpoint).purpose, of: &session, context)
-            // An injected fault answers without the service. One of Skylight's own has met those that are on already.
+            // An injected fault can answer instead of the service. For Skylight's own services, the active faults were
+            // already applied.
             RequestRecorder.current?.asked(by: client.caller)
             if request.path.hasPrefix(SkylightServices.root) {
                 return try await answer(to: request, context, as: client.caller, at: path, with: endpoint)
@@ -240,7 +242,7 @@ public struct WebServices: Sendable {
         note?.asked(at: path)
         let caller = try callers.caller(of: request)
         note?.asked(by: caller)
-        // A stream may last until a fault is turned on.
+        // A fault may be turned on while a stream is running.
         let database = try await injecting.database(
             DatabaseAddress(container: path.container, environment: path.environment, scope: scope), as: caller)
         return try FeedRequest(
@@ -277,9 +279,9 @@ public struct WebServices: Sendable {
             request.method == .post ? try await RequestObject.reading(bytes) : try RequestObject(parametersOf: request)
         let call = EndpointCall(
             path: path, caller: caller, accounts: callers.accounts, isGET: request.method == .get, body: body,
-            // Python clients send True.
+            // Python clients send `True`.
             wantsSyncToken: request.queryParameter("getCurrentSyncToken")?.lowercased() == "true",
-            // A request without a scope met no fault that is on.
+            // If no faults apply to the request, the engine is used directly.
             engine: RequestFaults.current == nil ? engine : injecting,
             assets: RequestAssets(assets, path.container, path.environment, for: request), notifier: notifier,
             origin: { [access] in access.origin(of: request) }, requestID: context.requestID, context: context,
@@ -408,8 +410,8 @@ struct ConnectionLost: Error {
 }
 
 extension Request {
-    /// The whole body after content decoding. One that ends too early is the client's fault.
-    /// - Throws: ``ConnectionLost`` if the body does not arrive, and as `bodyBytes(limit:)`.
+    /// The whole body after content decoding. If the body ends too early, the client is at fault.
+    /// - Throws: ``ConnectionLost`` if the body does not arrive completely; the errors of `bodyBytes(limit:)`.
     func receivedBytes() async throws -> [UInt8] {
         try await ConnectionLost.reading { try await bodyBytes() }
     }

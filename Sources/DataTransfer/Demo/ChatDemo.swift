@@ -122,7 +122,7 @@ struct ChatDemo {
         return [.save(operations, in: .default, as: people.developer, on: Self.devices[0], at: Self.end)]
     }
 
-    /// A zone that is deleted later, either by a client or by the user's purge in the system settings.
+    /// A zone that is deleted later: either by a client, or by the user in the system settings, which purges it.
     private func leftBehind(_ zoneName: Name, at moment: Timestamp) -> [DemoEvent] {
         let zoneID = ZoneID(zoneName: zoneName)
         let room: Name = "Room/old"

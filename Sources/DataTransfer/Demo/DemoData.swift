@@ -105,7 +105,7 @@ struct DemoEvent: Sendable {
     }
 }
 
-/// The schema and the events of a demo container. The events are in no particular order.
+/// The schema and the events of a demo container. The events need not be in chronological order.
 struct DemoStory: Sendable {
     let container: String
     /// Empty if saves create the schema.
@@ -113,7 +113,7 @@ struct DemoStory: Sendable {
     let events: [DemoEvent]
 }
 
-/// Files of a demo record.
+/// The files of one asset field of a demo record.
 struct DemoAttachment: Sendable {
     let recordName: Name
     let fieldName: Name

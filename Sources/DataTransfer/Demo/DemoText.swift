@@ -199,7 +199,7 @@ struct DemoRandom: RandomNumberGenerator {
         return value ^ (value >> 31)
     }
 
-    // Implemented here because the standard library does not guarantee how it draws from a generator.
+    // Implemented here because the standard library does not specify how it uses a generator.
 
     mutating func number(below limit: Int) -> Int {
         Int(next() % UInt64(max(1, limit)))

@@ -32,8 +32,8 @@ struct ShoppingDemo {
                 + shoppingTogether(in: household.zoneName))
     }
 
-    /// The developer shares a list with Ada and Grace. An item leaves the list and comes back, one was never part of
-    /// it, and Grace leaves.
+    /// The developer shares a list with Ada and Grace. An item is removed from the list and added again, one item was
+    /// never part of it, and Grace removes herself from the share.
     private func weeklyList(in household: ZoneID) -> [DemoEvent] {
         let share: Name = "Share/Weekly"
         func save(_ operation: RecordOperation, at moment: Timestamp) -> DemoEvent {
@@ -65,7 +65,7 @@ struct ShoppingDemo {
             save(
                 .change("Item", "Weekly-candles", parent: "List/Weekly", ["list": .link("List/Weekly", .deleteSelf)]),
                 at: advent.adding(days: 2)),
-            // The classic mistake: it refers to the list, but has no parent, so Ada never sees it.
+            // A common mistake: the item refers to the list but has no parent, so Ada never sees it.
             save(.put("Item", "Weekly-cake", item("Birthday cake 🎂", price: 18, at: birthday)), at: birthday),
             .save(
                 [.remove(share)], in: ZoneID(zoneName: household.zoneName, ownerRecordName: people.developer),

@@ -3,11 +3,11 @@ public import CloudKitClient
 public import RecordStore
 public import Records
 
-/// A local copy of a CloudKit container, which follows it and sends edits back.
+/// A mirror: a local copy of a CloudKit container, the origin. Pulls update the copy, and pushes send edits back.
 ///
 /// The copy is a container of an engine with ``RecordStore/Capability/mirrorRecords``, in the same environment. Each
-/// page is stored in one transaction with the token after it, so pulls and pushes may be interrupted at any moment and
-/// go on from there. One process at a time may pull or push.
+/// page is stored in one transaction with the change token after it, so pulls and pushes may be interrupted at any
+/// moment and later continue from there. Only one process at a time may pull or push.
 public struct ContainerMirror: Sendable {
     private let origin: ContainerClient
     private let container: ContainerID
@@ -18,8 +18,8 @@ public struct ContainerMirror: Sendable {
     private let meter = MirrorMeter()
 
     /// - Parameters:
-    ///   - container: the copy. It has no records of its own.
-    ///   - user: the user whose databases the origin's credentials reach (``user(of:)``); any name for a
+    ///   - container: the container of the copy. It must not contain other records.
+    ///   - user: the user to whose databases the origin's credentials give access (``user(of:)``); any name for a
     ///     server-to-server key.
     ///   - assets: the asset store of the container's environment; `nil` for a mirror without files.
     public init(
@@ -35,26 +35,26 @@ public struct ContainerMirror: Sendable {
     }
 
     /// The user of the origin's web auth token.
-    /// - Throws: `CloudKitFailure`, for other credentials too.
+    /// - Throws: `CloudKitFailure`, also if the credentials are not a web auth token.
     public static func user(of origin: ContainerClient) async throws -> Name? {
         try await origin.database(.public).caller().userRecordName
     }
 
-    /// The progress from now on, for any number of listeners. A slow one gets the latest values only.
+    /// The progress from now on, for any number of listeners. A slow listener only gets the latest values.
     public var progress: AsyncStream<MirrorProgress> { meter.listen() }
 
     // MARK: Pulling
 
-    /// Brings the mirror to the present state of the origin.
-    /// - Returns: the effects, and the parts of the origin that could not be read.
-    /// - Throws: `CloudKitFailure` if the origin does not answer; `RecordError` if the mirror can't store;
-    ///   `CancellationError`. All pages before are stored, and the next pull goes on after them.
+    /// Updates the mirror to the current state of the origin.
+    /// - Returns: the changes to the mirror, and the parts of the origin that could not be read.
+    /// - Throws: `CloudKitFailure` if the origin does not answer; `RecordError` if the mirror cannot store the changes;
+    ///   `CancellationError`. All earlier pages are stored, and the next pull continues after them.
     public func pull() async throws -> PullReport {
         meter.begin()
         let started = Timestamp.now()
         try await declareTypes()
         let report = try await pullDatabases()
-        // A pull without news writes nothing.
+        // A pull without changes writes nothing.
         if report.outcome.saved + report.outcome.deleted > 0 || !report.outcome.conflicts.isEmpty
             || !report.problems.isEmpty
         {
@@ -69,7 +69,7 @@ public struct ContainerMirror: Sendable {
         return report
     }
 
-    /// The latest pulls that brought something, the latest first; 100 at most.
+    /// The latest pulls that changed something, the latest first; at most 100.
     public func history() async throws -> [PullHistoryEntry] {
         PullHistory.pulls(in: try await replica(.private).local.mirrorMarks()[Marks.history])
     }
@@ -101,10 +101,10 @@ public struct ContainerMirror: Sendable {
         return report
     }
 
-    /// Pulls again and again until the task is cancelled.
+    /// Pulls repeatedly until the task is cancelled.
     /// - Parameters:
     ///   - pause: the time between two pulls.
-    ///   - body: gets the result of each pull. It may throw to stop.
+    ///   - body: receives the result of each pull. It may throw an error to stop.
     public func follow(every pause: Duration, _ body: (Result<PullReport, CloudKitFailure>) async throws -> Void)
         async throws
     {
@@ -141,10 +141,10 @@ public struct ContainerMirror: Sendable {
 
     // MARK: Files
 
-    /// Fetches the files of one record that the mirror lacks.
+    /// Fetches those files of one record that the mirror lacks.
     /// - Returns: the record with its files; `nil` if the origin no longer has it.
-    /// - Throws: as ``pull()``; `RecordError` BAD_REQUEST if the mirror keeps no files; NOT_FOUND if the origin does
-    ///   not give one of them.
+    /// - Throws: the errors of ``pull()``; `RecordError` BAD_REQUEST if the mirror stores no files; NOT_FOUND if the
+    ///   origin does not deliver one of the files.
     public func fetchFiles(of recordID: RecordID, in scope: DatabaseScope) async throws -> StoredRecord? {
         guard options.files != .none, let files = try await fileFetcher() else {
             throw RecordError(.badRequest, "This mirror does not fetch files")
@@ -162,7 +162,7 @@ public struct ContainerMirror: Sendable {
         scope == .shared ? recordID.zoneID : ZoneID(zoneName: recordID.zoneID.zoneName)
     }
 
-    /// Takes a record with its files from the origin once more.
+    /// Fetches a record with its files from the origin again.
     private func renew(
         _ recordName: Name, in zoneID: ZoneID, _ files: FileFetcher, _ replica: Replica,
         _ problems: inout [MirrorProblem]
@@ -179,12 +179,12 @@ public struct ContainerMirror: Sendable {
         _ = try await replica.local.mirror(MirrorBatch(zoneID, changes: changes))
     }
 
-    /// Fetches the files that an earlier pull was not given for the moment.
+    /// Fetches the files that the origin temporarily did not deliver to an earlier pull.
     private func fetchMissedFiles(_ files: FileFetcher, _ replica: Replica, _ report: inout PullReport) async throws {
         guard options.files == .all else { return }
         let mark = Marks.missedFiles(replica.scope)
         guard let before = try await replica.local.mirrorMarks()[mark] else { return }
-        // Files of another database may be among those that are missed.
+        // The list may also contain files of another database.
         let others = files.missed.records
         for recordID in MissedFiles.records(in: before) {
             do {
@@ -192,7 +192,7 @@ public struct ContainerMirror: Sendable {
                     recordID.recordName, in: Self.zoneID(of: recordID, in: replica.scope), files, replica,
                     &report.problems)
             } catch let error as ServerError {
-                // What became of its zone comes with the feed.
+                // The feed reports whether the zone was deleted.
                 if error.isTemporary { files.missed.note(recordID) }
             } catch let failure as CloudKitFailure {
                 try await replica.checkThatOthersAreAnswered(after: failure)
@@ -208,9 +208,9 @@ public struct ContainerMirror: Sendable {
 
     // MARK: Pushing
 
-    /// Finds out which edits arrived whose answer was lost, and forgets those that were undone. Sends nothing, so a dry
+    /// Looks up which edits with a lost answer arrived, and drops edits that were undone. It sends nothing, so a dry
     /// run afterwards lists exactly what ``push(isDryRun:)`` sends.
-    /// - Throws: as ``pull()``.
+    /// - Throws: the errors of ``pull()``.
     public func reconcile() async throws {
         meter.begin()
         for scope in DatabaseScope.allCases where options.scopes.contains(scope) {
@@ -218,9 +218,9 @@ public struct ContainerMirror: Sendable {
         }
     }
 
-    /// Sends the edits that were made in the mirror, in order.
-    /// - Parameter isDryRun: true to list what would be sent, and send nothing.
-    /// - Throws: as ``pull()``. The edits before the failure are sent, and known as such.
+    /// Sends the unsent edits of the mirror, in order.
+    /// - Parameter isDryRun: true to list the edits without sending them.
+    /// - Throws: the errors of ``pull()``. Edits that were sent before the error are noted as sent.
     public func push(isDryRun: Bool = false) async throws -> PushReport {
         meter.begin()
         var report = PushReport()
@@ -236,8 +236,8 @@ public struct ContainerMirror: Sendable {
         return report
     }
 
-    /// Ends the conflicts of records with a name.
-    /// - Returns: their number.
+    /// Resolves the conflicts of all records with a name.
+    /// - Returns: the number of resolved conflicts.
     public func settle(_ recordName: Name, keeping version: ConflictSettlement) async throws -> Int {
         var count = 0
         for scope in DatabaseScope.allCases where options.scopes.contains(scope) {
@@ -254,7 +254,7 @@ public struct ContainerMirror: Sendable {
 
     // MARK: Schema
 
-    /// Adds the types of the given schema to the mirror's, with all indexes, so that any query can be asked.
+    /// Adds the types of the given schema to the mirror's schema, with all indexes, so that every query is possible.
     private func declareTypes() async throws {
         let local = try await replica(.private).local
         let marks = try await local.mirrorMarks()
@@ -264,11 +264,11 @@ public struct ContainerMirror: Sendable {
             batch.types = given.sortedTypes.filter { $0.name != Schema.usersType }.map(\.withAllIndexes)
             batch.marks[Marks.schema] = given.text
         }
-        // A pull without news writes nothing.
+        // A pull without changes writes nothing.
         if !batch.marks.isEmpty { _ = try await local.mirror(batch) }
     }
 
-    /// How sure the mirror's schema is.
+    /// The sources from which the mirror's schema is known.
     public func schemaEvidence() async throws -> SchemaEvidence {
         let local = try await replica(.private).local
         let declared = try await local.mirrorMarks()[Marks.schema].map { try Schema(text: $0) }
@@ -284,28 +284,30 @@ public struct MirrorOptions: Sendable {
     public enum Files: String, Sendable, Hashable, CaseIterable {
         /// Each file is fetched with its record.
         case all
-        /// Files are never fetched. Records show their sizes and the origin's checksums.
+        /// Files are never fetched. Records contain the file sizes and the origin's checksums.
         case none
         /// Like ``none``, but ``ContainerMirror/fetchFiles(of:)`` fetches those of one record.
         case onDemand = "on-demand"
     }
 
-    /// The databases. A server-to-server key reaches the public one only, a web auth token all of them.
+    /// The databases to mirror. A server-to-server key gives access to the public database only, a web auth token to
+    /// all.
     public var scopes: Set<DatabaseScope>
     public var files = Files.onDemand
-    /// The origin's schema, if there is a file of it. Its types are added to the mirror's schema.
+    /// The origin's schema from a file; `nil` if there is none. Its types are added to the mirror's schema.
     public var schema: Schema?
-    /// Types of the public database, beside those of ``schema`` and those that the mirror knows already. CloudKit does
-    /// not list them.
+    /// Types of the public database to mirror, in addition to those of ``schema`` and those that the mirror already
+    /// knows. CloudKit does not list them.
     public var publicTypes: Set<Name> = []
-    /// Records per request, at most 200.
+    /// The number of records per request, at most 200.
     public var pageSize = 200
-    /// The time for a request with its repetitions and the pauses that CloudKit asks for. Nobody waits for a page.
+    /// The time limit for a request with its repetitions and the pauses that CloudKit requests. It is long, because no
+    /// user waits for a page.
     public var patience: Duration = .seconds(600)
-    /// The time before the latest known change from which the public database is read again. Its indexes lag behind
-    /// some seconds.
+    /// How far before the latest known change the public database is read again, because its indexes lag by some
+    /// seconds.
     public var overlap: Duration = .seconds(120)
-    /// The time between two comparisons of all names of the public database, which find deletions.
+    /// The time between two comparisons of all record names in the public database, which detect deletions.
     public var sweepInterval: Duration = .seconds(3600)
 
     public init(scopes: Set<DatabaseScope> = Set(DatabaseScope.allCases)) {

@@ -2,14 +2,14 @@ internal import CloudKitClient
 internal import RecordStore
 internal import Records
 
-/// Sends the edits of a database of the mirror, in order, each with the change tag that it was made on. But records are
-/// deleted before their parents, and deletions that the origin refuses because of other records are sent once more at
-/// the end.
+/// Sends the edits of one database of the mirror to the origin. Each edit has the change tag of the version that it
+/// changed. Edits are sent in order, with two exceptions: records are deleted before their parents, and deletions that
+/// the origin refuses because of other records are sent again at the end.
 ///
-/// An edit is noted as sent before it is sent. If the answer is lost, with the connection or with this process, the
-/// record is looked up before anything is sent again.
+/// An edit is noted as sent before it is sent. If the answer is lost because the connection broke or this process
+/// ended, the record is looked up before anything is sent again.
 struct EditPush {
-    /// An edit and its request.
+    /// An edit with its request.
     private struct Outgoing {
         let edit: UnsentEdit
         let operation: RecordOperation
@@ -20,7 +20,7 @@ struct EditPush {
     let files: FileFetcher?
     let meter: MirrorMeter
     private(set) var report = PushReport()
-    /// Deletions that the origin refused because other records refer to the record, or have it as their parent.
+    /// Deletions that the origin refused because other records refer to the record or have it as their parent.
     private var refusedDeletions: [UnsentEdit] = []
 
     private var local: any RecordDatabase { replica.local }
@@ -32,8 +32,8 @@ struct EditPush {
         self.meter = meter
     }
 
-    /// Finds out which edits arrived whose answer was lost, and forgets those that were undone.
-    /// - Throws: as ``run(isDryRun:)``.
+    /// Looks up which edits with a lost answer arrived, and drops edits that were undone.
+    /// - Throws: the errors of ``run(isDryRun:)``.
     func reconcile() async throws {
         meter.change { $0.stage = .sending }
         var lost: [UnsentEdit] = []
@@ -50,15 +50,15 @@ struct EditPush {
     }
 
     private func isUndone(_ edit: UnsentEdit) -> Bool {
-        // One that was created here, sent, deleted, and could not be looked up may be in the origin.
+        // The origin may have a record that was created here, sent and deleted again, and that could not be looked up.
         if edit.base == nil, edit.sent != nil { return false }
-        // Edits that can't be sent are refused later.
+        // An edit that cannot be sent is refused later.
         do { return try request(for: edit) == nil } catch { return false }
     }
 
-    /// - Parameter isDryRun: true to list what would be sent.
-    /// - Throws: `CloudKitFailure` if the origin does not answer, with the edits before it sent; `RecordError` if the
-    ///   mirror can't store; `CancellationError`.
+    /// - Parameter isDryRun: true to list the edits without sending them.
+    /// - Throws: `CloudKitFailure` if the origin does not answer; earlier edits were sent. `RecordError` if the mirror
+    ///   cannot store the changes; `CancellationError`.
     mutating func run(isDryRun: Bool) async throws {
         meter.change { $0.stage = .sending }
         var since: Int64?
@@ -74,7 +74,7 @@ struct EditPush {
         try await replica.eachPageOfEdits { edits in report.conflicts += edits.filter { $0.theirs != nil } }
     }
 
-    /// Edits that follow each other in one zone, at most as many as a request takes.
+    /// Groups consecutive edits of one zone, at most as many as one request can contain.
     private static func runs(of edits: [UnsentEdit]) -> [[UnsentEdit]] {
         edits.reduce(into: []) { runs, edit in
             if let last = runs.last, last[0].recordID.zoneID == edit.recordID.zoneID,
@@ -87,7 +87,7 @@ struct EditPush {
         }
     }
 
-    /// The edits of one zone in an order in which records are deleted before their parents. Saves keep their places.
+    /// Sorts the edits of one zone so that records are deleted before their parents. Saves keep their positions.
     private static func deletingChildrenFirst(_ edits: [UnsentEdit]) -> [UnsentEdit] {
         let deletions = edits.filter { $0.mine == nil }
         let byName = Dictionary(deletions.map { ($0.recordID.recordName, $0) }, uniquingKeysWith: { first, _ in first })
@@ -144,7 +144,7 @@ struct EditPush {
         }
         for _ in 0..<2 where !outgoing.isEmpty {
             if try await sendOnce(outgoing, in: zoneID) { return }
-            // Edits that arrived are no longer unsent, or the origin has a later version. The others are sent again.
+            // An edit that arrived is no longer unsent, or the origin has a later version. The others are sent again.
             let left = try await unsent(outgoing.map(\.edit), in: zoneID)
             report.items += outgoing.filter { left[$0.edit.recordID.recordName] == nil }.map(\.item)
             outgoing = outgoing.filter { $0.edit.isSame(as: left[$0.edit.recordID.recordName]) }
@@ -160,7 +160,7 @@ struct EditPush {
         }
     }
 
-    /// - Returns: `false` if the answer was lost. The mirror then has what the origin has.
+    /// - Returns: `false` if the answer was lost. The mirror then has the origin's current versions.
     private mutating func sendOnce(_ outgoing: [Outgoing], in zoneID: ZoneID) async throws -> Bool {
         let edits = outgoing.map(\.edit)
         _ = try await local.mirror(MirrorBatch(localZone(zoneID), sending: edits.map(\.version)))
@@ -194,13 +194,13 @@ struct EditPush {
         try await store(reading, in: zoneID, isAnswer: true) { positions[$0] }
         if stale.isEmpty { return true }
         try await look(up: stale)
-        // An edit stays refused if the origin still shows the version that it was made on.
+        // An edit stays refused while the origin still has the version that the edit changed.
         let left = try await unsent(stale, in: zoneID)
         for edit in stale where !edit.isSame(as: left[edit.recordID.recordName]) { report.refused[edit.recordID] = nil }
         return true
     }
 
-    /// The edits of the same records now, by name.
+    /// The current unsent edits of the same records, by record name.
     private func unsent(_ edits: [UnsentEdit], in zoneID: ZoneID) async throws -> [Name: UnsentEdit] {
         let names = Set(edits.map(\.recordID.recordName))
         var left: [Name: UnsentEdit] = [:]
@@ -212,7 +212,7 @@ struct EditPush {
         return left
     }
 
-    /// Looks the records of edits up in the origin, where they may have changed.
+    /// Looks up the records of edits in the origin, where they may have changed.
     private func look(up edits: [UnsentEdit]) async throws {
         let zoneID = edits[0].recordID.zoneID
         let names = edits.map(\.recordID.recordName)
@@ -221,7 +221,7 @@ struct EditPush {
             switch result {
             case .success(let record): reading.add(record)
             case .failure(let error) where error.code == .notFound: reading.delete(name)
-            // It stays as it is until the next push.
+            // The edit does not change until the next push.
             case .failure: continue
             }
         }
@@ -232,7 +232,7 @@ struct EditPush {
         async throws
     {
         var changes = reading.changes.map { MirrorBatch.Change($0, accepted: accepted($0.recordID.recordName)) }
-        // A file that the origin does not give is missing here like one that was never fetched.
+        // A file that the origin does not deliver counts as not fetched.
         var missing: [MirrorProblem] = []
         if let files {
             changes = try await files.fetching(
@@ -248,7 +248,7 @@ struct EditPush {
     // MARK: Requests
 
     /// - Returns: `nil` if there is nothing to send.
-    /// - Throws: `RecordError` if the edit can't be sent as one operation.
+    /// - Throws: `RecordError` if one operation cannot express the edit.
     private func request(for edit: UnsentEdit) throws -> (operation: RecordOperation, item: PushReport.Item)? {
         func item(_ act: PushReport.Item.Act, _ fields: Set<Name> = []) -> PushReport.Item {
             PushReport.Item(
@@ -307,7 +307,7 @@ struct EditPush {
     }
 
     /// The operation with the receipts of its files.
-    /// - Throws: `RecordError` for a file that can't be sent; `ServerError` for an upload that the origin refuses.
+    /// - Throws: `RecordError` for a file that cannot be sent; `ServerError` for an upload that the origin refuses.
     private func uploadingFiles(of operation: RecordOperation, in zoneID: ZoneID) async throws -> RecordOperation {
         var operation = operation
         for (name, input) in operation.fields {
@@ -338,7 +338,7 @@ struct EditPush {
 }
 
 extension UnsentEdit {
-    /// True if nothing has changed since, here or in the origin.
+    /// True if neither the edit nor the origin's version has changed since.
     fileprivate func isSame(as later: UnsentEdit?) -> Bool {
         guard let later else { return false }
         return later.theirs == nil && later.position == position && later.base == base

@@ -4,9 +4,9 @@ internal import Records
 
 /// Pulls the zones of a private or shared database by their change tokens.
 ///
-/// Each page of a zone is stored in one transaction with the token after it. The database's token is stored once all
-/// zones that a page of it names are pulled, so a pull that was interrupted repeats that page. Its zones go on from
-/// their own tokens.
+/// Each page of a zone is stored in one transaction with the token after it. The token of the database is stored after
+/// all zones of a page were pulled. So an interrupted pull repeats that page, and its zones continue from their own
+/// tokens.
 struct FeedPull {
     let replica: Replica
     let files: FileFetcher?
@@ -26,7 +26,7 @@ struct FeedPull {
         self.meter = meter
     }
 
-    /// - Throws: `CloudKitFailure` if the origin does not answer; `RecordError` if the mirror can't store;
+    /// - Throws: `CloudKitFailure` if the origin does not answer; `RecordError` if the mirror cannot store the changes;
     ///   `CancellationError`.
     mutating func run() async throws {
         marks = try await local.mirrorMarks()
@@ -53,7 +53,7 @@ struct FeedPull {
             }
             if page.moreComing { try await trail.follow(page.syncToken.text, isEmpty: page.zones.isEmpty) }
             token = page.syncToken
-            // A list from the beginning is compared with the mirror when it is complete.
+            // When the list from the beginning is complete, it is compared with the mirror's zones.
             if start != nil, isComplete { try await set(Marks.database(scope), page.syncToken.text) }
             if !page.moreComing { break }
         }
@@ -64,7 +64,7 @@ struct FeedPull {
         if isComplete { try await set(Marks.database(scope), token.text) }
     }
 
-    /// The zone's ID as marks have it. Zones of the user's own have no owner there.
+    /// The zone ID as marks contain it. The user's own zones have no owner there.
     private func identity(of zoneID: ZoneID) -> ZoneID {
         scope == .shared ? zoneID : ZoneID(zoneName: zoneID.zoneName)
     }
@@ -77,7 +77,7 @@ struct FeedPull {
 
     // MARK: Zones
 
-    /// - Returns: `false` if the zone has to be tried again.
+    /// - Returns: `false` if the zone must be pulled again.
     private mutating func take(_ zone: ReceivedZone, as zoneID: ZoneID) async throws -> Bool {
         meter.change { [scope] in $0.stage = .zone(zoneID, scope) }
         do {
@@ -85,7 +85,7 @@ struct FeedPull {
             try await pull(zone, as: zoneID)
             return true
         } catch let error as ServerError where error.code == .zoneNotFound {
-            // It was deleted meanwhile, or the list does not tell.
+            // The zone was deleted, which the list may not report.
             return try await remove(zoneID)
         } catch let error as ServerError {
             report.problems.append(.failed(scope, zoneID, reason: "\(error)"))
@@ -98,9 +98,9 @@ struct FeedPull {
         return false
     }
 
-    /// - Returns: `false` if the zone stays because of edits.
+    /// - Returns: `false` if the zone is kept because of unsent edits.
     private mutating func remove(_ zoneID: ZoneID) async throws -> Bool {
-        // A zone without a mark did not come from the origin.
+        // A zone without this mark was not pulled from the origin.
         guard marks[Marks.token(of: zoneID, scope)] != nil else { return true }
         let edits = try await replica.unsentCount(in: zoneID)
         guard edits == 0 else {
@@ -119,7 +119,7 @@ struct FeedPull {
         let (tokenMark, comparisonMark) = (Marks.token(of: zoneID, scope), Marks.comparison(of: zoneID, scope))
         let localZone = replica.localZone(zoneID)
         if try await !replica.hasZone(zoneID) {
-            // First, so that no token of before is ever used with an empty zone.
+            // Done first, so that an old token is never used with an empty zone.
             _ = try await local.mirror(MirrorBatch(marks: [tokenMark: Marks.noToken, comparisonMark: nil]))
             (marks[tokenMark], marks[comparisonMark]) = (Marks.noToken, nil)
             try await replica.makeZone(zoneID)
@@ -128,7 +128,7 @@ struct FeedPull {
         do {
             try await pullPages(of: zone.zoneID, as: zoneID, into: localZone)
         } catch let error as ServerError where Marks.token(marks[tokenMark]) != nil && error.code == .badRequest {
-            // The token has expired. Records that the zone no longer has are found by comparing.
+            // The token has expired. A comparison finds the records that the zone no longer has.
             _ = try await local.mirror(
                 MirrorBatch(localZone, marks: [tokenMark: Marks.noToken, comparisonMark: "1"], forgetsSightings: true))
             (marks[tokenMark], marks[comparisonMark]) = (Marks.noToken, "1")
@@ -137,7 +137,7 @@ struct FeedPull {
         if marks[comparisonMark] != nil { try await finishComparison(of: zoneID, localZone) }
     }
 
-    /// Stores all pages after the zone's token. Asks for each page while the one before is stored.
+    /// Stores all pages after the zone's token. The next page is requested while a page is stored.
     private mutating func pullPages(of remoteZone: ZoneID, as zoneID: ZoneID, into localZone: ZoneID) async throws {
         let (replica, limit) = (replica, options.pageSize)
         @Sendable func page(after token: SyncToken?) async throws -> ZoneFeedPage {
@@ -187,7 +187,7 @@ struct FeedPull {
             }
         }
         if failed.isEmpty { return }
-        // The feed does not name them again, so they are looked up.
+        // The feed does not list these records again, so they are looked up.
         for (name, result) in zip(failed, try await remote.lookup(failed, in: zoneID)) {
             switch result {
             case .success(let record): reading.add(record)
@@ -198,7 +198,7 @@ struct FeedPull {
         }
     }
 
-    /// Deletes what did not come in a pull from the beginning.
+    /// Deletes records that a pull from the beginning did not contain.
     private mutating func finishComparison(of zoneID: ZoneID, _ localZone: ZoneID) async throws {
         meter.change { $0.stage = .comparingNames }
         var after: Name?
@@ -216,7 +216,7 @@ struct FeedPull {
 }
 
 extension CloudKitFailure {
-    /// True if the origin does not know the token of a request any more.
+    /// True if the origin no longer knows the token of a request.
     fileprivate var isRefusedToken: Bool {
         if case .refused(let error) = kind { error.code == .badRequest } else { false }
     }
@@ -224,12 +224,12 @@ extension CloudKitFailure {
 
 // MARK: - Pages
 
-/// The records of an answer on their way into the mirror.
+/// Collects the records of an answer to store them in the mirror.
 struct PageReading {
     /// The zone in the mirror.
     let zoneID: ZoneID
     private(set) var changes: [OriginVersion] = []
-    /// As they came, with the addresses of their files.
+    /// The records as they were received, with the addresses of their files.
     private(set) var received: [Name: ReceivedRecord] = [:]
     private(set) var savedNames: [Name] = []
     private var failures: [MirrorProblem] = []
@@ -245,7 +245,7 @@ struct PageReading {
 
     mutating func add(_ record: ReceivedRecord) {
         let name = record.recordID.recordName
-        // The origin has it, even if it can't be stored here.
+        // The origin has the record, even if it cannot be stored here.
         savedNames.append(name)
         do {
             changes.append(.saved(try record.mirrored(in: zoneID, leftOut: &leftOut)))

@@ -6,9 +6,10 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// Brings the files of assets into the mirror's asset store, and reads them for uploads.
+/// Fetches asset files into the mirror's asset store, and reads them for uploads.
 ///
-/// The `fileChecksum` of an asset is the origin's until the file is there, and the file's own from then on.
+/// Until the file is fetched, the `fileChecksum` of an asset is the origin's. After that, it is the checksum of the
+/// file.
 struct FileFetcher: Sendable {
     private let store: AssetStore
     private let ledger: any AssetLedger
@@ -16,7 +17,7 @@ struct FileFetcher: Sendable {
     private let meter: MirrorMeter
     let missed = MissedFiles()
 
-    /// - Parameter isFetching: false to use only files that the mirror has already.
+    /// - Parameter isFetching: false to only use files that the mirror already has.
     init(_ store: AssetStore, _ ledger: any AssetLedger, isFetching: Bool, _ meter: MirrorMeter) {
         self.store = store
         self.ledger = ledger
@@ -24,11 +25,11 @@ struct FileFetcher: Sendable {
         self.meter = meter
     }
 
-    /// The same, fetching files that the mirror lacks.
+    /// A copy that also fetches files that the mirror lacks.
     var fetchingAll: FileFetcher { FileFetcher(store, ledger, isFetching: true, meter) }
 
-    /// Brings the files of a page's records, and notes with the page those that were not given for the moment.
-    /// - Parameters: as ``fetching(_:_:in:isAnswer:problems:)``.
+    /// Fetches the files of a page's records. Files that are temporarily unavailable are noted together with the page.
+    /// - Parameters: those of ``fetching(_:_:in:isAnswer:problems:)``.
     func bringFiles(
         of batch: inout MirrorBatch, _ received: [Name: ReceivedRecord], in replica: Replica,
         problems: inout [MirrorProblem]
@@ -42,12 +43,12 @@ struct FileFetcher: Sendable {
             of: new.union(MissedFiles.records(in: try await replica.local.mirrorMarks()[mark])))
     }
 
-    /// The changes with the files of their assets.
+    /// Fetches the files of changes, and returns the changes with the checksums of their files.
     /// - Parameters:
     ///   - received: the records by name, with the addresses of their files.
-    ///   - isAnswer: true if the versions are answers to edits, whose files came from here.
-    ///   - problems: gets the files that the origin does not give, or that are too large. Their records come without
-    ///     them.
+    ///   - isAnswer: true if the changes are answers to edits, whose files were uploaded from this mirror.
+    ///   - problems: receives the files that the origin does not deliver, or that are too large. The records are stored
+    ///     without them.
     func fetching(
         _ changes: [MirrorBatch.Change], _ received: [Name: ReceivedRecord], in replica: Replica,
         isAnswer: Bool = false, problems: inout [MirrorProblem]
@@ -99,7 +100,7 @@ struct FileFetcher: Sendable {
         in replica: Replica,
         _ problems: inout [MirrorProblem]
     ) async throws -> String? {
-        // An origin that is another Skylight has the same checksums.
+        // If the origin is another Skylight, its checksums are the same.
         for candidate in [same?.fileChecksum, asset.fileChecksum] {
             if let candidate, let checksum = FileChecksum(candidate), try await ledger.entry(of: checksum) != nil {
                 return candidate
@@ -125,7 +126,7 @@ struct FileFetcher: Sendable {
         return nil
     }
 
-    /// - Throws: `CloudKitFailure`; `RecordError` BAD_REQUEST if another file came than the record says.
+    /// - Throws: `CloudKitFailure`; `RecordError` BAD_REQUEST if the file is not the one that the record names.
     private func fetched(_ source: ReceivedAsset, of recordID: RecordID, _ field: Name, in replica: Replica)
         async throws -> String?
     {
@@ -136,7 +137,7 @@ struct FileFetcher: Sendable {
             let zoneID = replica.scope == .public ? ZoneID.default : recordID.zoneID
             let again = try await replica.remote.lookup([recordID.recordName], in: zoneID, desiredKeys: [field])[0]
             if case .failure(let error) = again, error.isTemporary { throw error }
-            // Otherwise the record has changed meanwhile, and comes again.
+            // Otherwise the record has changed meanwhile, and a later page contains it again.
             let checksum = source.asset.fileChecksum
             guard
                 let renewed = try? again.get().fields[field]?.assets.first(where: { $0.asset.fileChecksum == checksum })
@@ -163,7 +164,7 @@ struct FileFetcher: Sendable {
                 storingUntil: Timestamp(milliseconds: Timestamp.now().milliseconds + AssetTickets.uploadLifetime)))
         let stream = try replica.remoteFiles.download(source)
         let stored = try await store.receive(stream, ticket: ticket, fileName: nil, declaredSize: source.asset.size)
-        // An origin that is another Skylight names files by their content.
+        // If the origin is another Skylight, it names files by their content.
         if FileChecksum(source.asset.fileChecksum) != nil, stored.fileChecksum != source.asset.fileChecksum {
             throw RecordError(.badRequest, "the file that came has another checksum than the record says")
         }
@@ -175,7 +176,7 @@ struct FileFetcher: Sendable {
     }
 
     /// Opens a file of the mirror.
-    /// - Throws: `RecordError` if it is not there.
+    /// - Throws: `RecordError` if the mirror does not have the file.
     func open(_ asset: Asset) async throws -> StoredFile {
         guard let checksum = FileChecksum(asset.fileChecksum) else {
             throw RecordError(.notFound, "The mirror does not have the file")
@@ -185,18 +186,18 @@ struct FileFetcher: Sendable {
     }
 }
 
-/// The files of one pull that did not come for the moment.
+/// The files that were temporarily unavailable during one pull.
 ///
-/// A file that does not come takes minutes of waiting. If several in a row do not, their server is down, and is asked
-/// for no more of them.
+/// Each unavailable file costs minutes of waiting. If several consecutive files are unavailable, their server is down,
+/// and no more files are requested.
 final class MissedFiles: Sendable {
     private static let silenceLimit = 3
-    /// Records that are remembered for the next pull.
+    /// The maximum number of records that are remembered for the next pull.
     private static let limit = 1000
 
     private struct State {
         var records: Set<RecordID> = []
-        /// The failures in a row.
+        /// The number of consecutive failures.
         var silences = 0
         var latest: CloudKitFailure?
     }
@@ -216,7 +217,7 @@ final class MissedFiles: Sendable {
         }
     }
 
-    /// - Throws: the latest failure, if files before this one did not come either.
+    /// - Throws: the latest failure, if the files before this one were unavailable too.
     func checkServer() throws {
         try state.withLock { state in
             if state.silences >= Self.silenceLimit, let latest = state.latest { throw latest }
@@ -225,7 +226,7 @@ final class MissedFiles: Sendable {
 
     // MARK: Marks
 
-    /// The records as a mark; `nil` for none.
+    /// The records as the text of a mark; `nil` if there are none.
     static func text(of records: Set<RecordID>) -> String? {
         if records.isEmpty { return nil }
         let rows = records.map { [$0.zoneID.zoneName, $0.zoneID.ownerRecordName ?? "", $0.recordName] }.sorted {
@@ -253,7 +254,7 @@ final class MissedFiles: Sendable {
 }
 
 extension CloudKitFailure {
-    /// True if a file can't be had, but the pull may go on without it.
+    /// True if a file is unavailable, but the pull can continue without it.
     fileprivate var isOfFile: Bool {
         switch kind {
         case .closed, .cancelled: false
@@ -261,7 +262,7 @@ extension CloudKitFailure {
         }
     }
 
-    /// True if the server may give the file another time.
+    /// True if the server may deliver the file later.
     fileprivate var isForNow: Bool {
         switch kind {
         case .unreachable, .connectionLost, .throttled: true
@@ -270,7 +271,7 @@ extension CloudKitFailure {
         }
     }
 
-    /// True if the file is not at its address, so that asking there again is of no use.
+    /// True if the file does not exist at its address, so that another request would not help.
     fileprivate var isWithoutFile: Bool {
         switch kind {
         case .refused, .invalidRequest: true

@@ -6,7 +6,7 @@ internal import Synchronization
 /// The result of a pull.
 public struct PullReport: Sendable, Hashable {
     public var outcome = MirrorOutcome()
-    /// The rest of the origin is in the mirror.
+    /// The parts of the origin that could not be mirrored. The rest is in the mirror.
     public var problems: [MirrorProblem] = []
 
     public init() {}
@@ -21,21 +21,21 @@ public struct PullReport: Sendable, Hashable {
     }
 }
 
-/// A part of the origin that the mirror lacks, and the way to get it.
+/// A part of the origin that the mirror lacks, with the remedy.
 public enum MirrorProblem: Sendable, Hashable, CustomStringConvertible {
-    /// A zone or database that failed. The next pull tries again.
+    /// A zone or database that failed. The next pull tries it again.
     case failed(DatabaseScope, ZoneID?, reason: String)
-    /// A zone that was deleted in the origin, and stays in the mirror because of edits that were not sent.
+    /// A zone that was deleted in the origin, and is kept in the mirror because of unsent edits.
     case zoneGone(DatabaseScope, ZoneID, edits: Int)
     /// A record that could not be read.
     case record(RecordID, reason: String)
-    /// A file that the origin does not give, or that is too large. Its record is there without it.
+    /// A file that the origin does not deliver, or that is too large. Its record is stored without it.
     case file(Name, of: RecordID, reason: String)
-    /// Fields whose values are of a kind that is not known here.
+    /// Fields whose values have an unknown type.
     case fields(Set<Name>, of: Name)
     /// A type of the public database that lacks indexes.
     case missingIndexes(type: Name, purpose: String, indexes: [String], reason: String)
-    /// A type of the public database that there is not.
+    /// A type that the public database does not have.
     case unknownType(Name)
 
     public var description: String {
@@ -61,7 +61,7 @@ public enum MirrorProblem: Sendable, Hashable, CustomStringConvertible {
 
 /// The result of a push.
 public struct PushReport: Sendable, Hashable {
-    /// An edit as it would be sent.
+    /// An edit to send.
     public struct Item: Sendable, Hashable {
         public enum Act: String, Sendable, Hashable {
             case create
@@ -74,15 +74,15 @@ public struct PushReport: Sendable, Hashable {
         public var act: Act
         /// The fields that are set or cleared.
         public var fields: Set<Name>
-        /// The change tag that the edit was made on.
+        /// The change tag of the version that was edited.
         public var base: String?
     }
 
-    /// The edits that the origin now has or, in a dry run, would get; in the order of sending.
+    /// The edits that the origin now has or, in a dry run, would receive; in the order of sending.
     public var items: [Item] = []
-    /// Edits that wait for a settlement, from before or found now.
+    /// Edits that wait for the resolution of a conflict, from earlier pushes or this one.
     public var conflicts: [UnsentEdit] = []
-    /// Edits that the origin refused. They stay unsent.
+    /// Edits that the origin refused, with the reasons. They stay unsent.
     public var refused: [RecordID: String] = [:]
 
     public init() {}
@@ -96,36 +96,36 @@ public struct MirrorProgress: Sendable, Hashable {
         case starting
         case listingZones(DatabaseScope)
         case zone(ZoneID, DatabaseScope)
-        /// A type of the public database.
+        /// Records of a type in the public database are pulled.
         case type(Name)
-        /// The names of a type or zone are compared, to find deletions.
+        /// The record names of a type or zone are compared, to detect deletions.
         case comparingNames
         case sending
     }
 
     public var stage = Stage.starting
-    /// Versions received so far, deletions included.
+    /// The number of received versions, including deletions.
     public var records = 0
     public var files = 0
     public var fileBytes: Int64 = 0
-    /// Requests sent, repetitions included.
+    /// The number of sent requests, including repetitions.
     public var requests = 0
-    /// The time in which the origin answered.
+    /// The time that the origin took to answer.
     public var answering: Duration = .zero
-    /// The time of the pauses that the origin asked for, or that its failures made necessary.
+    /// The time of the pauses that the origin requested or that failures required.
     public var pausing: Duration = .zero
-    /// The end of the present pause; `nil` if there is none.
+    /// The end of the current pause; `nil` if there is none.
     public var pausedUntil: ContinuousClock.Instant?
     public var started: ContinuousClock.Instant
 
-    /// Records per second since the start.
+    /// The number of records per second since the start.
     public func rate(at now: ContinuousClock.Instant = .now) -> Double {
         let elapsed = (now - started) / .seconds(1)
         return elapsed > 0 ? Double(records) / elapsed : 0
     }
 }
 
-/// Counts the progress, and tells it to all who listen.
+/// Counts the progress, and reports it to all listeners.
 final class MirrorMeter: Sendable {
     private struct State {
         var progress = MirrorProgress(started: .now)
@@ -135,7 +135,7 @@ final class MirrorMeter: Sendable {
 
     private let state = Mutex(State())
 
-    /// The progress from now on. A slow listener gets the latest values only.
+    /// The progress from now on. A slow listener only gets the latest values.
     func listen() -> AsyncStream<MirrorProgress> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: MirrorProgress.self, bufferingPolicy: .bufferingNewest(1))
@@ -180,7 +180,7 @@ final class MirrorMeter: Sendable {
 
 // MARK: - Past pulls
 
-/// A pull that brought something, or failed in part.
+/// A pull that changed something or failed in part.
 public struct PullHistoryEntry: Sendable, Hashable {
     public var started: Timestamp
     public var ended: Timestamp
@@ -191,7 +191,7 @@ public struct PullHistoryEntry: Sendable, Hashable {
     public var requests: Int
 }
 
-/// The latest pulls as a mark. A pull that was interrupted has no entry; its records are in the next one as unchanged.
+/// The latest pulls, stored as a mark. An interrupted pull has no entry; the next pull counts its records as unchanged.
 enum PullHistory {
     private static let limit = 100
 

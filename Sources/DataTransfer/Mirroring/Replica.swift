@@ -2,19 +2,19 @@ internal import CloudKitClient
 internal import RecordStore
 internal import Records
 
-/// A database of the origin and its mirror.
+/// A database of the origin, together with its mirror.
 struct Replica: Sendable {
-    /// For files, which may take any time.
+    /// The client for files, whose transfer may take any time.
     let remoteFiles: DatabaseClient
     private let patience: Duration
-    /// The time for a small question after a failure.
+    /// The time limit for a small request after a failure.
     private static let askingTime: Duration = .seconds(30)
     let local: any RecordDatabase
     private let engine: any RecordEngine
 
     var scope: DatabaseScope { remoteFiles.scope }
 
-    /// For one request from now.
+    /// The client for one request that begins now, with the time limit.
     var remote: DatabaseClient { remoteFiles.until(remoteFiles.container.pacing.now() + patience) }
 
     init(
@@ -29,8 +29,8 @@ struct Replica: Sendable {
         self.engine = engine
     }
 
-    /// Tells a part of the origin that fails from an origin that fails.
-    /// - Throws: the failure, if the origin answers no other requests either.
+    /// Checks after a failure whether only a part of the origin fails.
+    /// - Throws: the failure, if the origin does not answer other requests either.
     func checkThatOthersAreAnswered(after failure: CloudKitFailure) async throws {
         if failure.isOfOnePart { return }
         guard case .connectionLost = failure.kind else { throw failure }
@@ -59,26 +59,26 @@ struct Replica: Sendable {
         return false
     }
 
-    /// Makes the zone in the mirror, unless it is there. A shared one is made as its owner's.
+    /// Creates the zone in the mirror, unless it exists. A shared zone is created in its owner's database.
     func makeZone(_ zoneID: ZoneID) async throws {
         let zone = ZoneID(zoneName: zoneID.zoneName)
         let owner = try await owner(of: zoneID)
         for result in try await owner.modifyZones([.create(zone)]) { _ = try result.get() }
         if scope == .shared {
-            // CloudKit tells a guest's permission only in the share record. A write that it does not cover is refused
-            // when it is sent.
+            // Only the share record contains a guest's permission. A write without permission is refused when it is
+            // sent.
             _ = try await owner.mirror(MirrorBatch(zone, guest: local.caller.userRecordName))
         }
     }
 
-    /// Removes the zone from the mirror, if it is there.
+    /// Removes the zone from the mirror, if it exists.
     func removeZone(_ zoneID: ZoneID) async throws {
         for result in try await owner(of: zoneID).modifyZones([.delete(ZoneID(zoneName: zoneID.zoneName))]) {
             if case .failure(let error) = result, error.code != .zoneNotFound { throw error }
         }
     }
 
-    /// The private database with the zone.
+    /// The private database that contains the zone.
     private func owner(of zoneID: ZoneID) async throws -> any RecordDatabase {
         guard scope == .shared else { return local }
         guard let owner = zoneID.ownerRecordName else {
@@ -89,7 +89,7 @@ struct Replica: Sendable {
         return try await engine.database(address, as: Caller(userRecordName: owner))
     }
 
-    /// The number of edits in a zone of the mirror that were not sent.
+    /// The number of unsent edits in a zone of the mirror.
     func unsentCount(in zoneID: ZoneID) async throws -> Int {
         var count = 0
         try await eachPageOfEdits { edits in
@@ -116,16 +116,16 @@ struct Replica: Sendable {
 }
 
 extension CloudKitFailure {
-    /// True if only a part of the origin failed. Credentials that are refused are refused for all of it.
+    /// True if only a part of the origin failed. Refused credentials affect the whole origin.
     var isOfOnePart: Bool { isOfOneRequest && serverError?.code != .authenticationFailed }
 }
 
-/// Names of the marks of a mirror.
+/// The names of a mirror's marks, which store the state of its pulls.
 enum Marks {
-    /// Change token of the origin's database.
+    /// The change token of the origin's database.
     static func database(_ scope: DatabaseScope) -> Name { Name("\(scope.rawValue)/token") }
 
-    /// Change token of a zone, or ``noToken``. Every zone that came from the origin has this mark.
+    /// The change token of a zone, or ``noToken``. Every zone that was pulled from the origin has this mark.
     static func token(of zoneID: ZoneID, _ scope: DatabaseScope) -> Name { zone("zone", zoneID, scope) }
 
     static let noToken = ""
@@ -135,19 +135,19 @@ enum Marks {
         mark.flatMap { $0 == noToken ? nil : SyncToken($0) }
     }
 
-    /// There while a zone is read again from its beginning, to find what it no longer has.
+    /// Exists while a zone is read again from its beginning, to find the records that it no longer has.
     static func comparison(of zoneID: ZoneID, _ scope: DatabaseScope) -> Name { zone("comparison", zoneID, scope) }
 
-    /// Latest modification of a type, in milliseconds.
+    /// The latest modification time of a type, in milliseconds.
     static func modification(of type: Name) -> Name { Name("public/modification/\(type)") }
 
-    /// The time in milliseconds of the latest comparison of a type's names.
+    /// The time of the latest comparison of a type's record names, in milliseconds.
     static func sweep(of type: Name) -> Name { Name("public/sweep/\(type)") }
 
-    /// The origin's schema in the schema language, if a file was given.
+    /// The origin's schema in CloudKit's schema language, if a file was given.
     static let schema: Name = "schema"
     static let files: Name = "files"
-    /// The records of a database whose files were not given for the moment, for the next pull.
+    /// The records of a database whose files were temporarily unavailable, for the next pull.
     static func missedFiles(_ scope: DatabaseScope) -> Name { Name("\(scope.rawValue)/missed") }
     static let history: Name = "history"
 
@@ -173,7 +173,7 @@ enum Marks {
 
 // MARK: - Records
 
-/// A record that a mirror can't store.
+/// The error of a record that a mirror cannot store.
 struct UnusableRecord: Error {
     let reason: String
 }
@@ -182,7 +182,7 @@ extension ReceivedRecord {
     /// The record as a mirror stores it.
     /// - Parameters:
     ///   - zoneID: the zone in the mirror.
-    ///   - leftOut: gets the fields whose values are not known here.
+    ///   - leftOut: receives the fields whose values have an unknown type.
     func mirrored(in zoneID: ZoneID, leftOut: inout [Name: Set<Name>]) throws(UnusableRecord) -> StoredRecord {
         guard let recordType else { throw UnusableRecord(reason: "the answer lacks its type") }
         guard let recordChangeTag else { throw UnusableRecord(reason: "the answer lacks its change tag") }
@@ -206,7 +206,7 @@ extension ReceivedRecord {
 }
 
 extension ReceivedSignature {
-    /// Members that CloudKit did not tell are empty.
+    /// Members that CloudKit did not report are empty.
     fileprivate var mirrored: Signature {
         Signature(
             timestamp: timestamp ?? Timestamp(milliseconds: 0), userRecordName: userRecordName ?? "",
@@ -228,12 +228,12 @@ extension FieldValue {
     }
 }
 
-// An asset in a mirror has the origin's checksum too. It tells that the origin has the file, and stays when the file
-// gets a checksum of the mirror.
+// An asset in a mirror also stores the origin's checksum. It shows that the origin has the file. It is kept when the
+// asset gets the checksum of the mirror's file.
 extension Asset {
     private static let mark = "origin:"
 
-    /// The origin's `fileChecksum`; `nil` for a file that was uploaded here.
+    /// The origin's `fileChecksum`; `nil` for a file that was uploaded to the mirror.
     var originChecksum: String? {
         referenceChecksum.flatMap { $0.hasPrefix(Self.mark) ? String($0.dropFirst(Self.mark.count)) : nil }
     }

@@ -2,8 +2,8 @@ internal import CloudKitClient
 internal import RecordStore
 public import Records
 
-/// Pulls a type of the public database, which has no feed: by modification time from a little before the latest known
-/// one, and by comparing names.
+/// Pulls a type of the public database, which has no feed. It queries records by modification time, from a little
+/// before the latest known one, and compares record names.
 struct TypePull {
     let replica: Replica
     let type: Name
@@ -23,7 +23,7 @@ struct TypePull {
         self.meter = meter
     }
 
-    /// - Throws: as ``FeedPull/run()``.
+    /// - Throws: the errors of ``FeedPull/run()``.
     mutating func run(at now: Timestamp) async throws {
         meter.change { [type] in $0.stage = .type(type) }
         let marks = try await local.mirrorMarks()
@@ -35,7 +35,7 @@ struct TypePull {
         _ = try await step("finding deletions", ["recordName QUERYABLE"]) { pull in try await pull.sweep(at: now) }
     }
 
-    /// - Returns: `false` if the origin refuses.
+    /// - Returns: `false` if the origin refuses the query.
     private mutating func step(_ purpose: String, _ indexes: [String], _ body: (inout TypePull) async throws -> Void)
         async throws -> Bool
     {
@@ -114,8 +114,8 @@ struct TypePull {
         }
     }
 
-    /// Deletes the records that the origin no longer has. A name that the query did not give is looked up first,
-    /// because indexes lag behind.
+    /// Deletes the records that the origin no longer has. Names that the query did not return are looked up first,
+    /// because indexes lag.
     private mutating func sweep(at now: Timestamp) async throws {
         _ = try await local.mirror(MirrorBatch(.default, forgetsSightings: true))
         try await eachPage(of: Query(recordType: type), desiredKeys: []) { page in
@@ -154,12 +154,12 @@ extension Duration {
 
 // MARK: - Schema
 
-/// How sure the schema of a mirror is. CloudKit Web Services do not tell a container's schema.
+/// The sources from which a mirror's schema is known. CloudKit Web Services do not report a container's schema.
 public struct SchemaEvidence: Sendable, Hashable {
     public enum Source: Sendable, Hashable {
-        /// From the origin's schema file.
+        /// The origin's schema file.
         case declared
-        /// From the values of records. Fields that no record has are unknown, and so are the origin's indexes and
+        /// The values of records. Fields without a value in any record are unknown, as are the origin's indexes and
         /// roles.
         case observed
     }
@@ -178,8 +178,8 @@ public struct SchemaEvidence: Sendable, Hashable {
     }
 
     /// - Parameters:
-    ///   - schema: the mirror's.
-    ///   - declared: the origin's, if there was a file of it.
+    ///   - schema: the mirror's schema.
+    ///   - declared: the origin's schema from a file; `nil` if there is none.
     init(of schema: Schema, declared: Schema?) {
         types = schema.types.filter { $0.key != Schema.usersType }.mapValues { type in
             let known = declared?.types[type.name]
@@ -194,7 +194,7 @@ public struct SchemaEvidence: Sendable, Hashable {
 }
 
 extension RecordType {
-    /// The type with every index that it may have.
+    /// The type with every index that its fields support.
     var withAllIndexes: RecordType {
         var type = self
         for (name, definition) in type.fields { type.fields[name]?.indexes.formUnion(definition.type.allowedIndexes) }

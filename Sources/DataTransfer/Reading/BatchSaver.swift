@@ -11,14 +11,14 @@ struct BatchSaver: Sendable {
     private static let retryLimit = 8
 
     let database: any RecordDatabase
-    /// True if each record is saved or refused on its own. Otherwise the first refusal ends the save.
+    /// True to save or refuse each record on its own. Otherwise the first refusal ends the save.
     var goesPastRefusals = false
     /// Uploads the assets of the records first; `nil` if there are none, or an earlier pass has uploaded them.
     var assets: AssetSupplier?
     /// The number of records saved by an earlier pass, which this pass saves again; `nil` for the first pass.
     var savedBefore: Int?
 
-    /// The result of the save.
+    /// The counts and refusals of a save.
     struct Outcome: Sendable {
         var saved = 0
         /// The refused records, if refusals do not end the save, in line order. Limited to ``Importer/problemLimit``.

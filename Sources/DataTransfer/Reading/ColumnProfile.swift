@@ -11,7 +11,7 @@ struct ColumnProfile: Sendable {
     /// The lines with the first location and the first other value, for error messages.
     private var firstLocation: String?
     private var firstOther: String?
-    /// The first text that is no number, date or location, and how many there are.
+    /// The first text that is not a number, date or location, and the number of such texts.
     private var firstText: String?
     private var textCount = 0
     /// The first number that may be a code.
@@ -26,7 +26,7 @@ struct ColumnProfile: Sendable {
         self.name = name
     }
 
-    /// True if any row has a value.
+    /// True if at least one row has a value.
     var hasValue: Bool { firstScalar != nil || firstList != nil }
     var isNumeric: Bool { !kinds.isEmpty && kinds.isSubset(of: .numbers) && firstList == nil }
 
@@ -82,7 +82,7 @@ struct ColumnProfile: Sendable {
         return FieldType(valueType, isList: firstList != nil)
     }
 
-    /// The text that makes a column a STRING, although most of its values are not text: `a.csv:5 has 'none'`.
+    /// The value because of which a column is a STRING although most of its values are not text: `a.csv:5 has 'none'`.
     var textReason: String? {
         if valueType == .string, kinds.isSubset(of: .numbers), let firstExponent { return firstExponent }
         return kinds != .text && textCount * 2 <= scalarCount ? firstText : nil
@@ -93,8 +93,8 @@ struct ColumnProfile: Sendable {
         if kinds == .location || kinds == .coordinates { return .location }
         if !kinds.isEmpty, kinds.isSubset(of: [.integer, .longInteger]) { return .int64 }
         if kinds.contains(.decimal), kinds.isSubset(of: [.integer, .decimal, .exponent]) { return .double }
-        // Also for fractions beside integers of more than 53 bits, which a DOUBLE would round, and for columns with
-        // only empty lists.
+        // A STRING also if there are fractions beside integers of more than 53 bits, which a DOUBLE would round, or if
+        // there are only empty lists.
         return .string
     }
 }
@@ -133,10 +133,11 @@ struct CellKind: OptionSet, Sendable, Hashable {
     static let date = CellKind(rawValue: 8)
     static let text = CellKind(rawValue: 16)
     static let location = CellKind(rawValue: 32)
-    /// A location in a text, which stays a text beside others.
+    /// A location in a text. Beside other texts, it stays a text.
     static let coordinates = CellKind(rawValue: 64)
 
-    /// A whole number with an exponent and no sign, such as `1E5`: a number beside fractions, else more likely a code.
+    /// A whole number with an exponent without a sign, such as `1E5`. Beside fractions it is a number, otherwise more
+    /// likely a code.
     static let exponent = CellKind(rawValue: 128)
 
     static let numbers: CellKind = [.integer, .decimal, .longInteger, .exponent]

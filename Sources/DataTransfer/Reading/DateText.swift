@@ -114,7 +114,8 @@ enum DateText {
 
 /// Parses numbers in data files.
 ///
-/// `007`, `+1`, `1e999` and 20 digits are codes, which stay strings: the number would not say what the text says.
+/// `007`, `+1`, `1e999` and texts of 20 digits stay strings, because they are codes and a number would not preserve
+/// them.
 enum NumberText {
     case integer(Int64)
     case decimal(Double)
@@ -160,7 +161,7 @@ enum NumberText {
     }
 }
 
-// MARK: - Locations
+// Parses a location in one cell, in the format of the CSV export: `52.52, 13.405`.
 
 /// Parses a location in one cell, as the CSV export writes it: `52.52, 13.405`.
 enum CoordinatesText {
@@ -174,7 +175,7 @@ enum CoordinatesText {
         return Location(latitude: latitude, longitude: longitude)
     }
 
-    /// True for the exact form of the export, in which both numbers have a fraction: `1, 2` is more likely a list.
+    /// True for the exact format of the export, in which both numbers have a fraction. `1, 2` is more likely a list.
     static func isExported(_ text: String) -> Bool {
         guard let location = location(of: text) else { return false }
         return text == "\(location.latitude), \(location.longitude)"

@@ -20,7 +20,7 @@ struct FileRowReader {
         }
     }
 
-    /// The columns in the header, known before any row; empty for formats whose rows name their own.
+    /// The columns in the header, known before the first row; empty for formats without a header.
     var header: [Name] {
         if case .table(let table) = reader { table.columns } else { [] }
     }
@@ -68,7 +68,7 @@ enum Cell: Sendable, Hashable {
         }
     }
 
-    /// The beginning of the value, for messages.
+    /// The beginning of the value, for error messages.
     var shown: String {
         let text =
             switch self {
@@ -99,8 +99,8 @@ struct TableReader {
     private var reader: CSVReader
     /// The names in the header.
     let columns: [Name]
-    /// True if quotes tell the empty text from no value. In other files than Skylight's own they don't: many programs
-    /// quote every cell.
+    /// True if quotes distinguish an empty text from a missing value. This holds only for Skylight's own files, because
+    /// many other programs quote every cell.
     private let tellsEmptyTexts: Bool
 
     /// - Throws: `ImportError` if the header is missing or contains a name twice.
@@ -135,13 +135,13 @@ struct TableReader {
     }
 
     /// The likely delimiter of a table: the one that gives the header and the first row the same number of cells, and
-    /// the most. At a tie it is the one that belongs to the file's name.
+    /// the most. If several are equal, it is the one that the file's extension suggests.
     static func delimiter(of file: ImportFile) throws(ImportError) -> UInt8 {
         let usual = UInt8(ascii: file.format == .tsv ? "\t" : ",")
         var best = (delimiter: usual, isEven: false, count: 0)
         for delimiter in [usual, UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t"), UInt8(ascii: "|")] {
             var reader = CSVReader(try file.open(), path: file.path, delimiter: delimiter)
-            // What can't be read is reported when the rows are read.
+            // Errors are reported when the rows are read.
             guard let header = try? reader.next() else { continue }
             let count = header.cells.count
             let first = (try? reader.next())?.cells.count
@@ -184,8 +184,8 @@ struct CSVReader {
         /// The line at which the row begins.
         var line: Int
         var cells: [String]
-        /// The indexes of empty cells in quotes: some programs, such as Skylight, write the empty text so, and no value
-        /// without quotes.
+        /// The indexes of quoted empty cells. Some programs, such as Skylight, quote an empty text and leave a missing
+        /// value unquoted.
         var quotedEmpties: Set<Int> = []
         /// The reason why the row is invalid.
         var problem: String?
@@ -321,7 +321,7 @@ struct JSONLinesReader {
         return nil
     }
 
-    /// The text of the next line, also of an empty one.
+    /// The text of the next line, which may be empty.
     mutating func nextLine() throws(ImportError) -> [UInt8]? {
         guard try bytes.peek() != nil else { return nil }
         line += 1

@@ -40,7 +40,7 @@ struct ImportFile: Sendable {
         if format == .csv || format == .tsv { delimiter = try TableReader.delimiter(of: self) }
     }
 
-    /// What was guessed about the file, in words; `nil` if it is as its name says.
+    /// A description of what was guessed about the file; `nil` if the file is what its name says.
     var guess: String? {
         let usual: [FileFormat: UInt8] = [.csv: UInt8(ascii: ","), .tsv: UInt8(ascii: "\t")]
         var parts: [String] = []
@@ -107,7 +107,8 @@ struct ImportFile: Sendable {
 public enum FileFormat: String, Sendable, Hashable, CaseIterable {
     /// Comma-separated values (RFC 4180) with a header row. Semicolons, tabs and bars are recognized, too.
     case csv
-    /// Tab-separated values with a header row. It is ``csv`` with another delimiter at a tie.
+    /// Tab-separated values with a header row. Like ``csv``, except that tabs are preferred if several delimiters are
+    /// equally likely.
     case tsv
     /// One JSON array of objects.
     case json
@@ -128,17 +129,17 @@ public enum FileFormat: String, Sendable, Hashable, CaseIterable {
 
 // MARK: - Encodings
 
-/// How the bytes of a file are text.
+/// The encoding of a text file.
 enum TextEncoding: String, Sendable, Hashable {
     case utf8 = "UTF-8"
     case utf16LittleEndian = "UTF-16, little-endian"
     case utf16BigEndian = "UTF-16, big-endian"
-    /// The characters of Latin-1, and typographic ones in the place of its control characters.
+    /// The characters of Latin-1, with typographic characters in place of most control characters from 0x80 to 0x9F.
     case windows1252 = "Windows-1252 (Latin-1)"
 
-    /// The encoding that the first bytes tell: by a byte order mark, or by the zeros between the ASCII letters of
+    /// The encoding that the first bytes show: by a byte order mark, or by the zeros between the ASCII letters of
     /// UTF-16.
-    /// - Returns: `nil` if they do not tell it.
+    /// - Returns: `nil` if they do not show it.
     init?(startingWith start: [UInt8]) {
         switch start.prefix(4) {
         case let mark where mark.starts(with: [0xEF, 0xBB, 0xBF]): self = .utf8
@@ -153,7 +154,7 @@ enum TextEncoding: String, Sendable, Hashable {
     }
 
     /// The encoding of a file without a mark: Windows-1252 if no byte above ASCII is part of a valid UTF-8 character,
-    /// else UTF-8. One damaged character among valid ones does not turn the others into something else.
+    /// else UTF-8. So one damaged character does not change how the valid ones are read.
     init(ofUnmarked handle: FileHandle) throws {
         var (isValid, isInvalid) = (false, false)
         var rest: [UInt8] = []
@@ -183,8 +184,8 @@ enum TextEncoding: String, Sendable, Hashable {
         self = isInvalid && !isValid ? .windows1252 : .utf8
     }
 
-    /// The bytes as UTF-8; bytes that are not valid in UTF-8 stay as they are.
-    /// - Parameter rest: bytes of a character that goes on after the chunk. They belong before the next one.
+    /// Converts bytes to UTF-8. Bytes of a UTF-8 file are not changed, even if they are invalid.
+    /// - Parameter rest: the bytes of a character that continues after the chunk. They are prepended to the next chunk.
     /// - Returns: `nil` if the bytes are not valid UTF-16.
     func utf8(of bytes: [UInt8], rest: inout [UInt8], isLast: Bool) -> [UInt8]? {
         switch self {
@@ -232,9 +233,9 @@ struct ByteReader {
     /// The chunk as UTF-8.
     private var chunk: [UInt8] = []
     private var index = 0
-    /// The start of a character that goes on in the next chunk.
+    /// The beginning of a character that continues in the next chunk.
     private var rest: [UInt8] = []
-    /// The number of bytes of the file before the current chunk, and in it.
+    /// The number of the file's bytes before the current chunk, and in it.
     private var consumed = 0
     private var chunkLength = 0
 
@@ -268,7 +269,7 @@ struct ByteReader {
 
     private mutating func fill() throws(ImportError) {
         index = 0
-        // A chunk may have no whole character.
+        // A chunk may contain no complete character.
         repeat {
             consumed += chunkLength
             let bytes: [UInt8]

@@ -8,7 +8,7 @@ struct ImportPlan: Sendable {
     let nameField: Name?
     /// The column with the names of the records' parents, in an export of Skylight.
     let parentField: Name?
-    /// The column that says why a row of an export of Skylight has no record.
+    /// The column that contains the reason why a row of an export has no record.
     let errorField: Name?
     var notes: [String]
     /// The type with the new fields and indexes of the import; `nil` if the schema is sufficient.
@@ -67,7 +67,7 @@ struct ImportPlan: Sendable {
         addedType = madeType || !added.fields.isEmpty || !added.systemIndexes.isEmpty ? added : nil
     }
 
-    /// The resulting indexes of the import, each checked against the type of its field.
+    /// The indexes of the import, each checked against the type of its field.
     private static func indexes(_ options: ImportOptions, type: RecordType, added: RecordType) throws -> [FieldKey:
         Indexes]
     {
@@ -167,8 +167,8 @@ private struct Draft {
         }
     }
 
-    /// The name of a column's field. An existing field keeps its name, even if a new field could not have it; so does a
-    /// field of an export.
+    /// The name of a column's field. An existing field keeps its name, even if the rules for new fields forbid it; so
+    /// does a field of an export.
     private func fieldName(of column: Name, in export: ExportColumns) throws -> Name {
         if existing?.fields[column] != nil { return column }
         let field = export.isExport ? ExportColumns.field(ofHeader: column) : column
@@ -187,7 +187,7 @@ private struct Draft {
             return nil
         }
         let names = [latitudes[0].name, longitudes[0].name]
-        // An option that gives one of the columns a type keeps both as fields of their own.
+        // If an option sets the type of one of the columns, both stay separate fields.
         if names.contains(where: { options.types[$0] != nil }) { return nil }
         if let type = existing {
             // An existing type with other definitions stays unchanged.
@@ -218,15 +218,15 @@ struct FieldSource: Sendable {
     let name: Name
     let type: FieldType
     let origin: Origin
-    /// The value that makes a column of numbers or dates a STRING.
+    /// The value because of which a column of numbers or dates is a STRING.
     var reason: String?
 }
 
 // MARK: - Columns of Skylight's export
 
-/// The columns of a CSV file that are no fields: those that Skylight's own export adds to the fields.
+/// The columns of a CSV file that are not fields, but were added by Skylight's export.
 public struct ExportColumns {
-    /// All these columns.
+    /// All columns that are not fields.
     private(set) var columns: Set<Name> = []
     private(set) var parentField: Name?
     private(set) var errorField: Name?
@@ -240,24 +240,24 @@ public struct ExportColumns {
     private static let places: Set<Name> = ["recordType", "zoneName", "ownerRecordName"]
     private static let error: Name = "serverErrorCode"
 
-    /// The prefix of a field's column if the export has a column of its own with the field's name. No field has a dot
-    /// in its name.
+    /// The prefix of a field's column if its name is also the name of another column of the export. Field names contain
+    /// no dots.
     private static let fieldPrefix = "fields."
 
-    /// The header of a field's column: its name, or `fields.parent` for a field that is called like a column of the
-    /// export's own.
+    /// The header of a field's column: the field's name, or for example `fields.parent` if the export has another
+    /// column of that name.
     public static func header(ofField name: Name) -> Name {
         SystemField(named: name) != nil || places.contains(name) || name == error
             ? Name(fieldPrefix + name.string) : name
     }
 
-    /// The field of a column; the opposite of ``header(ofField:)``.
+    /// The field of a column, as the inverse of ``header(ofField:)``.
     static func field(ofHeader header: Name) -> Name {
         let field = Name(String(header.string.dropFirst(fieldPrefix.count)))
         return header.hasPrefix(Name(fieldPrefix)) && Self.header(ofField: field) == header ? field : header
     }
 
-    /// True for the columns of an export of Skylight: no other program writes change tags.
+    /// True if the columns are those of a Skylight export: no other program writes change tags.
     static func areOfExport(_ names: [Name]) -> Bool {
         let system = names.map { SystemField(named: $0) }
         return system.contains(.recordID) && system.contains(.etag)
@@ -274,7 +274,7 @@ public struct ExportColumns {
                 if name != nameField { notes.append("left out: \(name), because the records get other names") }
             case .parent? where isExport:
                 columns.insert(name)
-                // With other names, the parents have other names, too.
+                // If records get other names, so do their parents.
                 if nameField.flatMap({ SystemField(named: $0) }) == .recordID {
                     parentField = name
                 } else {
@@ -295,7 +295,7 @@ public struct ExportColumns {
 
     private static func list(_ names: [Name]) -> String { names.map(\.string).joined(separator: ", ") }
 
-    /// The part of a field's values that an export in CSV leaves out; `nil` for most types.
+    /// A note on the part of a field's values that a CSV export omits; `nil` for most types.
     static func note(on type: FieldType, column: Name) -> String? {
         switch type.valueType {
         case .reference where !type.isList:

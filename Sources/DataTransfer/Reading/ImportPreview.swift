@@ -11,7 +11,7 @@ public struct ImportPreview: Sendable {
         public let isNew: Bool
         /// The source columns: one, or latitude and longitude.
         public let columns: [Name]
-        /// The value that makes a column of numbers or dates a STRING, such as `a.csv:5 has 'none'`.
+        /// The value because of which a column of numbers or dates is a STRING, such as `a.csv:5 has 'none'`.
         public let reason: String?
     }
 
@@ -52,7 +52,7 @@ extension Importer {
     ///   and schema do not match; `CancellationError` if the task is cancelled.
     public func preview(_ schema: Schema, sampleLimit: Int) throws -> ImportPreview {
         let content = try content { _ in }
-        // Rows that can't be read are part of a preview.
+        // Unreadable rows are part of a preview.
         if content.unread.problemCount == 0 { try content.checkRows() }
         let profiles = content.profiles
         let plan = try plan(profiles, schema)

@@ -50,7 +50,7 @@ public struct Importer: Sendable {
             skippedCount: check.problemCount)
     }
 
-    /// Checks that the files are the same that earlier passes read.
+    /// Checks that the files have not changed since the earlier passes.
     private func checkUnchanged() throws {
         for file in files { try file.checkUnchanged() }
     }
@@ -63,13 +63,13 @@ public struct Importer: Sendable {
         return plan
     }
 
-    /// The columns and the number of rows of the files, as the first pass over them finds them.
+    /// The columns and the number of rows of the files, determined by the first pass.
     struct Content {
         /// The columns of all files, in the order of their first occurrence. Invalid rows do not affect the types.
         var profiles: [ColumnProfile] = []
         /// The rows that could be read.
         var rowCount = 0
-        /// The rows that could not.
+        /// The rows that could not be read.
         var unread = Check()
         fileprivate let paths: [String]
 
@@ -179,8 +179,8 @@ public struct Importer: Sendable {
         return outcome.saved
     }
 
-    /// Sets the parents of records, once all of them are saved: batches may be saved in any order, and a parent may
-    /// follow its children in the file.
+    /// Sets the parents of records after all records are saved. This is necessary because batches may be saved in any
+    /// order, and a parent may follow its children in the file.
     private func saveParents(_ plan: ImportPlan, after saved: Int) async throws {
         var converter = RowConverter(plan, files: files)
         var rows = try FileRows(files)
@@ -242,15 +242,15 @@ public struct ImportOptions: Sendable {
     public var zoneID: ZoneID
     /// The format of all files; `nil` derives it from each file's name.
     public var format: FileFormat?
-    /// The column with the record names. It also becomes a field, unless its name is `recordName`.
-    /// `nil` takes a column `recordName`, or else gives each record a new random name.
+    /// The column with the record names. It also becomes a field, unless its name is `recordName`. If it is `nil`, a
+    /// column `recordName` is used, and without one each record gets a new random name.
     public var nameField: Name?
     /// True to give each record a new random name, even if a column is called `recordName`.
     public var givesNewNames: Bool
-    /// The indexes to create, by the name of the field or system field. `recordName` always becomes QUERYABLE.
+    /// The indexes to create, by the name of the field or system field. `recordName` always gets a QUERYABLE index.
     public var indexes: [Name: Indexes]
-    /// The types of columns, by their name in the file. `nil` for a column derives it from the values. A field that
-    /// exists keeps its type.
+    /// The types of columns, by their name in the file. Types of other columns are derived from their values. An
+    /// existing field keeps its type.
     public var types: [Name: FieldType]
     /// True to import the valid rows of files that also contain invalid ones.
     public var skipsBadRows: Bool
@@ -296,7 +296,7 @@ public struct ImportProgress: Sendable, Hashable {
     }
 }
 
-/// Converts file positions to progress reports, at most a hundred per phase.
+/// Converts file positions to progress reports, at most a hundred for each phase.
 struct ProgressMeter {
     private let phase: ImportProgress.Phase
     private let starts: [Int]
@@ -365,12 +365,12 @@ public enum ImportError: Error, Sendable, CustomStringConvertible {
     case noFile(path: String, reason: String)
     /// A file can't be read to its end.
     case unreadable(file: String, line: Int?, reason: String)
-    /// Invalid rows: the first of them, the total number, and the number of other rows, which can be imported without
-    /// them; `nil` if no row can be left out. Nothing was saved.
+    /// Invalid rows: the first of them, their total number, and the number of other rows; `nil` if no row can be
+    /// skipped. Nothing was saved. The other rows can be imported without the invalid ones.
     case badRows([RowProblem], total: Int, others: Int?)
     /// The request contradicts itself, the data or the schema. Nothing was saved.
     case invalid(String)
-    /// The database refused a record after others were saved.
+    /// The database refused a record after other records were saved.
     case stopped(saved: Int, file: String, line: Int, RecordError)
     /// The file of an asset can't be read.
     case noAsset(saved: Int, path: String, reason: String)

@@ -10,7 +10,7 @@ struct RestoredRecord: Sendable {
     var fields: [Name: FieldInput]
     var parent: Name?
     var provenance: Provenance
-    /// Sharing's part of the record.
+    /// The sharing information of the record.
     var sharing: RecordSharing?
 
     private static let members: Set<Name> = [
@@ -112,7 +112,7 @@ struct RestoredRecord: Sendable {
 
     var isShare: Bool { recordType == Share.recordType }
 
-    /// The assets of the record with their field names.
+    /// The assets of the record, with the names of their fields.
     var assets: [(field: Name, asset: Asset)] {
         fields.flatMap { name, input in (input.value?.assets ?? []).map { (name, $0) } }
     }
@@ -168,7 +168,7 @@ struct RestoreTargets: Sendable {
     /// True if all records go into one zone.
     var isSingle: Bool { zoneID != nil }
 
-    /// The zones that must exist after the import.
+    /// The zones that must exist before records are saved.
     var zones: [ZoneID] {
         if let zoneID { return [zoneID] }
         return header.zones.map(target)
@@ -180,8 +180,8 @@ struct RestoreTargets: Sendable {
         return address.scope == .shared ? source : ZoneID(zoneName: source.zoneName)
     }
 
-    /// True if shares of an exported zone are restored: from one private database to another, and not into its default
-    /// zone.
+    /// Returns whether shares of an exported zone are restored: only from one private database to another, and not into
+    /// its default zone.
     func carriesShares(of source: ZoneID) -> Bool {
         header.address.scope == .private && address.scope == .private && !target(of: source).isDefault
     }

@@ -25,8 +25,8 @@ public struct Restorer: Sendable {
     /// - Parameters:
     ///   - zoneID: the target zone of all records; `nil` keeps the zone names of the export.
     ///   - assets: the asset folder and transport; `nil` refuses exports with assets.
-    ///   - keepsLinks: true to keep the links of shares that lead nowhere else; false for a copy, which has links of
-    ///     its own.
+    ///   - keepsLinks: true to keep the link of a share unless another share has it; false for a copy, whose shares get
+    ///     new links.
     /// - Throws: `ImportError` if the export does not fit the database.
     public init(
         _ export: ExportFile, zoneID: ZoneID? = nil, assets: AssetExchange? = nil, keepsLinks: Bool = true,
@@ -58,8 +58,8 @@ public struct Restorer: Sendable {
         return report
     }
 
-    /// Sets the keys of the export. Others of the target's user stay. A zone takes none, because they belong to a whole
-    /// database.
+    /// Sets the keys of the export in the user's key-value store. Other keys of the user do not change. If the target
+    /// is a zone, nothing is set, because keys belong to a whole database.
     private func setKeys(_ report: inout RestoreReport) async throws {
         guard !places.isSingle, !header.keyValues.isEmpty else { return }
         func refuse(_ reason: String) {
@@ -80,7 +80,7 @@ public struct Restorer: Sendable {
         }
     }
 
-    /// Keys and values that no store takes are problems of the header.
+    /// Keys and values that no key-value store accepts are problems of the header.
     private func checkKeys(_ check: inout Check) {
         if places.isSingle { return }
         for (key, value) in header.keyValues.sorted(by: { $0.key < $1.key }) {
@@ -95,7 +95,7 @@ public struct Restorer: Sendable {
         }
     }
 
-    /// Saves the subscriptions after the records, which therefore fire none.
+    /// Saves the subscriptions after the records, so that the records cause no notifications.
     private func subscribe(_ report: inout RestoreReport) async throws {
         guard database.can(.keepSubscriptions), !header.subscriptions.isEmpty else { return }
         let placed = header.subscriptions.map { subscription in
@@ -107,7 +107,7 @@ public struct Restorer: Sendable {
                     file: file.path, line: 1,
                     reason: "the subscription '\(subscription.subscriptionID)' was refused: \(reason)"))
         }
-        // Records that come into another zone leave the subscriptions to the zone where they came from.
+        // If the records are restored into another zone, subscriptions to their original zone do not change.
         let present = places.isSingle ? try await database.subscriptions() : []
         let elsewhere = placed.filter { subscription in
             present.contains {
@@ -150,13 +150,13 @@ public struct Restorer: Sendable {
     private struct Check {
         var records: [Name: Int] = [:]
         var total = 0
-        /// The number of records to save again once their targets exist.
+        /// The number of records to save again after their targets exist.
         var again = 0
         /// The number of shares to save.
         var shares = 0
         var sharesLeftOut = 0
         var encryptedInPublic = 0
-        /// The roots of shares, by the names of the shares, for shares that do not tell them.
+        /// The root records of shares, by the names of the shares, for shares that do not contain their root.
         var roots: [ZoneID: [Name: Name]] = [:]
         /// The number of assets in the records.
         var assets = 0
@@ -384,7 +384,7 @@ public struct Restorer: Sendable {
 }
 
 extension RestoredRecord {
-    /// The share with its root, unless it tells the root itself or shares its zone.
+    /// The share with its root, unless it already contains the root or is a share of a zone.
     fileprivate func sharing(_ rootName: Name?) -> RestoredRecord {
         guard let rootName, recordName != Share.zoneWideName, var share = sharing?.share, share.rootName == nil else {
             return self
@@ -423,12 +423,12 @@ public struct RestoreReport: Sendable, Hashable {
     /// ``Importer/problemLimit``.
     public var unshared: [RowProblem] = []
     public var unsharedCount = 0
-    /// Saved shares with a new link, because theirs leads to another share. Limited to ``Importer/problemLimit``.
+    /// Saved shares with a new link, because another share has their link. Limited to ``Importer/problemLimit``.
     public var relinked: [RowProblem] = []
     public var relinkedCount = 0
     /// The number of shares that were left out, because the target can't have shares.
     public var sharesLeftOut = 0
-    /// The number of records with encrypted fields, in the public database, where CloudKit refuses them.
+    /// The number of records with encrypted fields in the public database, where CloudKit does not allow them.
     public var encryptedInPublic = 0
     /// The ids of the subscriptions saved.
     public var subscriptions: [Name] = []
@@ -436,7 +436,8 @@ public struct RestoreReport: Sendable, Hashable {
     public var refusedSubscriptions: [RowProblem] = []
     /// The number of keys set in the user's key-value store.
     public var keyValues = 0
-    /// The reason if the target has no room for the keys, or no key-value store. None is set then.
+    /// The reason why no keys were set: the user's key-value store has no room for them, or the target has no such
+    /// store. `nil` if there is none.
     public var refusedKeyValues: RowProblem?
 
     public var saved: Int { records.values.reduce(0, +) }

@@ -7,7 +7,7 @@ struct RowConverter {
     private static let recordSizeLimit = 1 << 20
 
     private let plan: ImportPlan
-    /// The record names so far with their places. This is the only state that grows with the number of rows.
+    /// The record names so far, with their positions. This is the only state that grows with the number of rows.
     private var places: [Name: (file: Int, line: Int)] = [:]
     private let files: [ImportFile]
 

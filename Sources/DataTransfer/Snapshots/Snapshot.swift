@@ -19,29 +19,29 @@ public struct Snapshot: Sendable, Hashable {
     static let assetsFolder = "assets"
 
     public let name: String
-    /// The container and the environment that it was saved in. A shared snapshot may be opened elsewhere.
+    /// The container and the environment in which the snapshot was saved. A shared snapshot may be opened in others.
     public let container: ContainerID
     public let environment: Records.Environment
     public let saved: Timestamp
     /// The number of records by type, in all databases.
     public let records: [Name: Int]
     public let assets: ExportReport.AssetCount
-    /// The files of the databases: the public one, and the private one of each user with data.
+    /// The files of the databases: the public database, and the private database of each user with data.
     let files: [String]
-    /// The number of requests of the log that were saved with it; `nil` without the log.
+    /// The number of logged requests that were saved with the snapshot; `nil` without the log.
     public let requests: Int?
-    /// The folder of its files.
+    /// The folder with the snapshot's files.
     public let url: URL
 
     public var recordCount: Int { records.values.saturatedSum }
     /// The number of users with data.
     public var userCount: Int { files.count { $0 != Self.publicFile } }
 
-    /// The folder with the bytes of its assets.
+    /// The folder with the asset files.
     var assetFolder: AssetFileFolder {
         AssetFileFolder(url.appending(path: Self.assetsFolder, directoryHint: .isDirectory))
     }
-    /// The requests of the log, one JSON object in each line; `nil` without the log.
+    /// The file with the logged requests, one JSON object per line; `nil` without the log.
     public var requestsURL: URL? { requests == nil ? nil : url.appending(path: Self.requestsFile) }
 
     // MARK: Names
@@ -68,7 +68,7 @@ public struct Snapshot: Sendable, Hashable {
         return name
     }
 
-    /// The name of the folder: readable, safe in every file system, and another one for another name.
+    /// The name of the folder. It is readable, safe in every file system, and different for different names.
     static func folderName(_ name: String) -> String {
         var hash = FNV1a()
         hash.add(text: name)
@@ -81,7 +81,7 @@ public struct Snapshot: Sendable, Hashable {
     /// The name of the file of the `number`th user.
     static func privateFile(_ number: Int) -> String { "private-\(number).ndjson" }
 
-    /// True for the name of a file that may have the records of a database.
+    /// True if a file with this name may contain the records of a database.
     static func isDatabaseFile(_ name: String) -> Bool {
         name == publicFile || name.wholeMatch(of: /private-[0-9]{1,6}\.ndjson/) != nil
     }
@@ -116,8 +116,8 @@ extension Snapshot {
         return writer.bytes + [UInt8(ascii: "\n")]
     }
 
-    /// Reads the description in a folder.
-    /// - Throws: ``SnapshotError`` if it is missing or not valid.
+    /// Reads the snapshot's description in a folder.
+    /// - Throws: ``SnapshotError`` if it is missing or invalid.
     init(in url: URL) throws {
         let file = url.appending(path: Self.manifestFile)
         func damaged(_ reason: String) -> SnapshotError {
@@ -164,7 +164,7 @@ extension Snapshot {
 
 extension JSONValue {
     fileprivate var text: String? { if case .string(let text) = self { text } else { nil } }
-    /// 0 for anything but a whole number.
+    /// The value as a count; 0 if it is not a positive integer.
     fileprivate var count: Int { if case .integer(let number) = self { Int(clamping: max(0, number)) } else { 0 } }
 }
 
@@ -174,14 +174,14 @@ extension JSONValue {
 public struct SnapshotSource: Sendable {
     public let container: ContainerID
     public let environment: Environment
-    /// The users who may have data. A user without any gets no file.
+    /// The users who may have data. Users without data get no file.
     public private(set) var users: [ExportHeader.User]
     let transport: any AssetTransport
-    /// The schema of production, which development must not fall behind.
+    /// The schema of production. A restoration of development must not remove parts of it.
     let production: Schema
     private let open: @Sendable (DatabaseScope, ExportHeader.User?) async throws -> any RecordDatabase
 
-    /// - Parameter open: opens the public database, or a user's private one. A user whom nobody knows is created.
+    /// - Parameter open: opens the public database, or a user's private one. An unknown user is created.
     public init(
         _ container: ContainerID, _ environment: Environment, users: [ExportHeader.User], transport: any AssetTransport,
         production: Schema,
@@ -193,7 +193,7 @@ public struct SnapshotSource: Sendable {
         self.open = open
     }
 
-    /// The same environment, with more users who may have data.
+    /// The same environment with additional users who may have data.
     func adding(_ others: [ExportHeader.User]) -> SnapshotSource {
         var source = self
         let known = Set(users.map(\.userRecordName))
@@ -207,7 +207,7 @@ public struct SnapshotSource: Sendable {
     }
 }
 
-/// The progress of a snapshot, or of its restoration.
+/// The progress of saving or restoring a snapshot.
 public struct SnapshotProgress: Sendable, Hashable {
     public enum Phase: String, Sendable, Hashable, CaseIterable {
         case saving = "saving the present"
@@ -218,28 +218,28 @@ public struct SnapshotProgress: Sendable, Hashable {
     }
 
     public var phase: Phase
-    /// The number of records so far.
+    /// The number of records processed so far.
     public var count: Int
-    /// The bytes of assets so far.
+    /// The number of asset bytes processed so far.
     public var assetBytes: Int64 = 0
 }
 
 // MARK: - Errors
 
-/// The reason why a snapshot can't be saved, read or restored.
+/// The error of a snapshot that cannot be saved, read or restored.
 public struct SnapshotError: Error, Sendable, CustomStringConvertible {
     public enum Kind: Sendable, Hashable {
-        /// The name or the request is not valid.
+        /// The name or the request is invalid.
         case invalid
-        /// There is no such snapshot.
+        /// The snapshot does not exist.
         case missing
-        /// A snapshot has the name already.
+        /// A snapshot with this name already exists.
         case exists
-        /// A file can't be written.
+        /// A file cannot be written.
         case unwritable
         /// A file of the snapshot is damaged or missing.
         case damaged
-        /// The environment does not take what the snapshot has.
+        /// The environment refuses the content of the snapshot.
         case refused
     }
 

@@ -13,7 +13,7 @@ public struct SnapshotArchive: Sendable {
     public init(_ snapshot: Snapshot) throws {
         self.snapshot = snapshot
         var names = [Snapshot.manifestFile] + snapshot.files + (snapshot.requests == nil ? [] : [Snapshot.requestsFile])
-        // Without assets there is no folder.
+        // A snapshot without assets has no such folder.
         let assets =
             (try? FileManager.default.contentsOfDirectory(
                 atPath: snapshot.url.appending(path: Snapshot.assetsFolder).path(percentEncoded: false))) ?? []
@@ -27,7 +27,7 @@ public struct SnapshotArchive: Sendable {
         }
     }
 
-    /// The name for the file: readable, and safe in every file system.
+    /// The name for the file. It is readable, and safe in every file system.
     public var fileName: String { "\(Snapshot.folderName(snapshot.name)).skylight.tar" }
 
     /// The size of the whole archive in bytes.
@@ -38,7 +38,7 @@ public struct SnapshotArchive: Sendable {
     }
 
     /// - Parameter write: receives the bytes in order.
-    /// - Throws: ``SnapshotError`` if a file can't be read; errors of `write`.
+    /// - Throws: ``SnapshotError`` if a file cannot be read; errors of `write`.
     public func write(_ write: ([UInt8]) async throws -> Void) async throws {
         let folder = Snapshot.folderName(snapshot.name)
         for (name, size) in files {
@@ -67,7 +67,7 @@ public struct SnapshotArchive: Sendable {
 
 extension SnapshotArchive {
     /// Reads the description of a shared snapshot.
-    /// - Throws: ``SnapshotError`` if the file is no shared snapshot.
+    /// - Throws: ``SnapshotError`` if the file is not a shared snapshot.
     public static func describe(_ url: URL) throws -> (
         name: String, container: ContainerID, environment: Records.Environment
     ) {
@@ -79,23 +79,23 @@ extension SnapshotArchive {
                 "'\(url.relativePath)' can't be unpacked into the system's temporary folder; check its space and permissions"
             )
         }
-        // Left over files are in the system's folder for temporary ones.
+        // Remaining files are in the system's folder for temporary files.
         defer { try? FileManager.default.removeItem(at: folder) }
         let (snapshot, _) = try reading(url, unpackedInto: folder, only: Snapshot.manifestFile)
         return (snapshot.name, snapshot.container, snapshot.environment)
     }
 
-    /// Unpacks a shared snapshot and reads its description. Errors name its files by their places in the archive: the
-    /// folder is the server's own.
-    /// - Parameter wanted: the one file to unpack; `nil` for all, which are then checked, too.
-    /// - Returns: also the names of the unpacked files.
+    /// Unpacks a shared snapshot and reads its description. Errors name files by their paths in the archive, because
+    /// the folder is internal to the server.
+    /// - Parameter wanted: the only file to unpack; `nil` to unpack and check all files.
+    /// - Returns: the snapshot, and the names of the unpacked files.
     static func reading(_ archive: URL, unpackedInto folder: URL, only wanted: String? = nil) throws -> (
         Snapshot, files: [String]
     ) {
         do {
             let files = try unpack(archive, into: folder, only: wanted)
             let snapshot = try Snapshot(in: folder)
-            // Every file must be there, and begin as its database.
+            // Every file must exist, and begin with the header of its database.
             if wanted == nil { _ = try SnapshotContent(snapshot) }
             return (snapshot, files)
         } catch let error as SnapshotError {
@@ -105,9 +105,9 @@ extension SnapshotArchive {
         }
     }
 
-    /// Unpacks the files of a snapshot. Paths in the archive lead nowhere else. Syncs nothing, since the files may turn
-    /// out to be no snapshot.
-    /// - Parameter wanted: the one file to unpack; `nil` for all.
+    /// Unpacks the files of a snapshot. Paths in the archive cannot leave the folder. The files are not synced to disk,
+    /// because they may turn out not to be a snapshot.
+    /// - Parameter wanted: the only file to unpack; `nil` for all.
     /// - Returns: the names of the unpacked files.
     static func unpack(_ url: URL, into folder: URL, only wanted: String? = nil) throws -> [String] {
         let archive = url.relativePath
@@ -116,7 +116,7 @@ extension SnapshotArchive {
             throw SnapshotError(.missing, "'\(archive)' can't be read: \(error.localizedDescription)")
         }
         defer { try? handle.close() }
-        /// - Parameter member: the file in the archive whose bytes they are.
+        /// - Parameter member: the file in the archive that contains the bytes, for errors.
         func read(_ count: Int, of member: String? = nil) throws -> [UInt8] {
             var bytes: [UInt8] = []
             do {
@@ -165,8 +165,8 @@ extension SnapshotArchive {
         return unpacked
     }
 
-    /// The name of a file in the snapshot's folder. Archives may have been packed again, with or without a folder
-    /// around it.
+    /// The name of a file in the snapshot's folder. The archive may have been packed again, with or without a folder
+    /// around the files.
     private static func name(of path: String, in archive: String) throws(SnapshotError) -> String {
         let parts = path.split(separator: "/").filter { $0 != "." }
         for count in [2, 1] where parts.count >= count {
@@ -185,8 +185,8 @@ extension SnapshotArchive {
 }
 
 extension SnapshotFolder {
-    /// Adds a shared snapshot. If one has its name already, it gets a number.
-    /// - Throws: ``SnapshotError`` if the file is no shared snapshot. Nothing of it is left then.
+    /// Adds a shared snapshot. If its name is taken, a number is added to it.
+    /// - Throws: ``SnapshotError`` if the file is not a shared snapshot. Nothing is added then.
     public func add(_ archive: URL) async throws -> Snapshot {
         try await filling(archive.lastPathComponent) { draft in
             let (shared, files) = try SnapshotArchive.reading(archive, unpackedInto: draft.url)
@@ -208,13 +208,13 @@ extension SnapshotFolder {
 /// The block before a file in a tar archive, in the format of POSIX (ustar).
 struct TarHeader {
     static let blockSize = 512
-    /// Sizes from here on need more than eleven octal digits.
+    /// Sizes from this one on need more than eleven octal digits.
     private static let octalLimit: Int64 = 1 << 33
 
     enum Kind {
         case file
         case folder
-        /// Attributes of the next file, which no snapshot needs.
+        /// Attributes of the next file, which snapshots do not need.
         case attributes
     }
 
@@ -226,12 +226,12 @@ struct TarHeader {
         (self.path, self.size, kind) = (path, size, .file)
     }
 
-    /// The number of bytes that fill up the last block of a file.
+    /// The number of padding bytes after a file's last block.
     var padding: Int { Int((Int64(Self.blockSize) - size % Int64(Self.blockSize)) % Int64(Self.blockSize)) }
 
     // MARK: Writing
 
-    /// - Parameter modified: seconds since 1970.
+    /// - Parameter modified: the modification time in seconds since 1970.
     func block(modified: Int64) -> [UInt8] {
         var block = [UInt8](repeating: 0, count: Self.blockSize)
         func put(_ bytes: some Sequence<UInt8>, at start: Int) {
@@ -241,7 +241,7 @@ struct TarHeader {
             let text = String(number, radix: 8)
             return Array((String(repeating: "0", count: max(0, digits - text.utf8.count)) + text).utf8)
         }
-        // A path of two parts: the folder of the snapshot, and the file in it.
+        // The path has two parts: the folder of the snapshot, and the file in it.
         let parts = path.split(separator: "/", maxSplits: 1)
         put((parts.count > 1 ? parts[1] : parts[0]).utf8, at: 0)
         if parts.count > 1 { put(parts[0].utf8, at: 345) }
@@ -251,7 +251,7 @@ struct TarHeader {
         if size < Self.octalLimit {
             put(octal(size, 11), at: 124)
         } else {
-            // The usual extension for large files: a binary number, marked by its first bit.
+            // The common extension for large files: a binary number, marked by its first bit.
             block[124] = 0x80
             for index in 0..<8 { block[128 + index] = UInt8(truncatingIfNeeded: size >> Int64(8 * (7 - index))) }
         }
@@ -268,7 +268,7 @@ struct TarHeader {
     // MARK: Reading
 
     /// - Returns: `nil` for the empty block at the end.
-    /// - Throws: ``SnapshotError`` if the block begins no file.
+    /// - Throws: ``SnapshotError`` if the block is not the header of a file.
     init?(_ block: [UInt8], in archive: String) throws(SnapshotError) {
         if block.allSatisfy({ $0 == 0 }) { return nil }
         func text(_ range: Range<Int>) -> String { String(decoding: block[range].prefix { $0 != 0 }, as: UTF8.self) }

@@ -2,7 +2,7 @@ internal import Foundation
 public import RecordStore
 public import Records
 
-/// The differences between two snapshots, or between a snapshot and the present.
+/// The differences between two snapshots, or between a snapshot and the current state.
 public struct SnapshotComparison: Sendable {
     public struct Counts: Sendable, Hashable {
         public var (added, changed, removed) = (0, 0, 0)
@@ -26,16 +26,16 @@ public struct SnapshotComparison: Sendable {
         public let fields: [Name]
     }
 
-    /// A zone that only one side has.
+    /// A zone that exists on one side only.
     public struct ZoneEntry: Sendable, Hashable {
         public let kind: Kind
         public let user: ExportHeader.User
         public let zoneName: Name
     }
 
-    /// The differences of records, by type.
+    /// The numbers of differing records, by type.
     public internal(set) var types: [Name: Counts] = [:]
-    /// The first records that differ, of each type and kind, in the order of databases, zones and names.
+    /// The first differing records of each type and kind, in the order of databases, zones and names.
     public internal(set) var entries: [Entry] = []
     /// The number of equal records.
     public internal(set) var equal = 0
@@ -44,7 +44,7 @@ public struct SnapshotComparison: Sendable {
     public internal(set) var keyValues = Counts()
     public internal(set) var schema: SchemaDifference
 
-    /// The differences of all records.
+    /// The numbers of all differing records.
     public var records: Counts {
         types.values.reduce(into: Counts()) { sum, counts in
             sum.added += counts.added
@@ -53,14 +53,14 @@ public struct SnapshotComparison: Sendable {
         }
     }
 
-    /// True if only the schemas may differ.
+    /// True if there are no differences except possibly in the schemas.
     public var hasEqualData: Bool {
         records.total == 0 && zones.isEmpty && subscriptions.total == 0 && keyValues.total == 0
     }
 
     public var isEmpty: Bool { hasEqualData && schema.isEmpty }
 
-    /// - Parameter limit: the number of entries for each type and kind.
+    /// - Parameter limit: the maximum number of entries for each type and kind.
     init(from before: SnapshotContent, to after: SnapshotContent, limit: Int) async throws {
         schema = SchemaDifference(from: before.schema, to: after.schema)
         for (user, old, new) in SnapshotContent.pairs(before, after) {
@@ -76,7 +76,7 @@ public struct SnapshotComparison: Sendable {
     }
 
     private mutating func add(_ difference: LineDifference, of user: ExportHeader.User?, _ limit: Int) {
-        // A store makes the records of users by itself.
+        // A store creates the records of users itself.
         if difference.isMadeByTheStore { return }
         let line = difference.line
         let kind = difference.kind
@@ -124,7 +124,7 @@ extension SnapshotComparison.Counts {
 }
 
 extension LineDifference {
-    /// The record as it is after the difference, or was before it.
+    /// The record after the difference or, if it was deleted, before it.
     var line: ExportedLine {
         switch self {
         case .added(let line), .removed(let line): line
@@ -140,16 +140,16 @@ extension LineDifference {
         }
     }
 
-    /// True if the record is a user's that is only on one side.
+    /// True if the record is a user's record that exists on one side only.
     var isMadeByTheStore: Bool {
         if case .changed = self { return false }
         return line.recordType == Schema.usersType
     }
 
-    /// The names of the fields that differ in a changed record, and of its other parts.
+    /// The names of the fields and of the other parts that differ in a changed record.
     fileprivate var fields: [Name] {
         guard case .changed(let from, let to) = self else { return [] }
-        // The lines were read as objects before.
+        // The lines were already read as objects.
         guard case .object(let old)? = try? JSONReader.value(of: from.bytes),
             case .object(let new)? = try? JSONReader.value(of: to.bytes)
         else { return [] }
@@ -166,16 +166,16 @@ extension LineDifference {
 }
 
 extension SnapshotFolder {
-    /// The number of records that a comparison names, of each type and kind.
+    /// The maximum number of records that a comparison lists for each type and kind.
     public static let entryLimit = 20
 
-    /// Compares a snapshot with another one.
+    /// Compares two snapshots.
     public func compare(_ before: Snapshot, with after: Snapshot) async throws -> SnapshotComparison {
         try await SnapshotComparison(from: SnapshotContent(before), to: SnapshotContent(after), limit: Self.entryLimit)
     }
 
-    /// Compares a snapshot with the present.
-    /// - Parameter source: the environment that the snapshot is compared with.
+    /// Compares a snapshot with the current state.
+    /// - Parameter source: the environment with the current state.
     public func compare(
         _ before: Snapshot, withPresentOf source: SnapshotSource, progress: (SnapshotProgress) -> Void = { _ in }
     ) async throws -> SnapshotComparison {
@@ -185,7 +185,7 @@ extension SnapshotFolder {
         }
     }
 
-    /// Reads the present into files that are removed afterwards.
+    /// Exports the current state to files that are removed afterwards.
     func withPresent<Value>(
         of source: SnapshotSource, _ progress: (SnapshotProgress) -> Void,
         _ work: (SnapshotContent) async throws -> Value
@@ -199,7 +199,7 @@ extension SnapshotFolder {
 
 // MARK: - Databases of a snapshot
 
-/// The databases of a snapshot, or those of the present.
+/// The databases of a snapshot or of the current state.
 struct SnapshotContent: Sendable {
     let publicExport: ExportFile
     /// The exports of private databases, by the record names of their users.
@@ -235,7 +235,7 @@ struct SnapshotContent: Sendable {
 
     init(_ snapshot: Snapshot) throws { try self.init(snapshot.files, in: snapshot.url) }
 
-    /// True if there is nothing but the schema of a new container.
+    /// True if the content is only the schema of a new container.
     func isEmpty() throws -> Bool {
         var records = try ExportedLines(publicExport)
         return try privateExports.isEmpty && publicExport.header.isEmpty
@@ -258,7 +258,7 @@ struct SnapshotContent: Sendable {
 }
 
 extension ExportHeader {
-    /// True if the database has nothing but records.
+    /// True if the database has no custom zones, subscriptions or keys.
     var isEmpty: Bool { zones.isEmpty && subscriptions.isEmpty && keyValues.isEmpty }
 }
 
@@ -271,15 +271,15 @@ struct ExportedLine: Sendable {
     let recordName: Name
     let recordType: Name
 
-    /// True if the record comes before another one in every export.
+    /// True if the record precedes another one in every export.
     func precedes(_ other: ExportedLine) -> Bool {
         if zoneID == other.zoneID { return recordName < other.recordName }
         if zoneID.isDefault != other.zoneID.isDefault { return zoneID.isDefault }
         return zoneID.zoneName < other.zoneID.zoneName
     }
 
-    /// True if the records are equal. A record keeps the link of a share that has ended, so links alone are no
-    /// difference.
+    /// True if the records are equal. Links alone are not a difference, because a record keeps the link of its share
+    /// after the share has ended.
     func isEqual(_ other: ExportedLine) -> Bool {
         if bytes == other.bytes { return true }
         func parts(_ line: ExportedLine) throws -> [Name: ArraySlice<UInt8>] {
@@ -288,7 +288,7 @@ struct ExportedLine: Sendable {
             parts["shortGUID"] = nil
             return parts
         }
-        // A line that can't be read is a difference, which its restoration reports.
+        // An unreadable line counts as a difference. Restoring it reports the error.
         guard let own = try? parts(self), let others = try? parts(other) else { return false }
         return own == others
     }
@@ -296,11 +296,11 @@ struct ExportedLine: Sendable {
     func isSameRecord(as other: ExportedLine) -> Bool { zoneID == other.zoneID && recordName == other.recordName }
 }
 
-/// Reads the records of an export in their order, one at a time.
+/// Reads the records of an export in order, one at a time.
 struct ExportedLines {
     private static let identity: Set<Name> = ["recordName", "recordType", "zoneID"]
 
-    /// The line before the records.
+    /// The first line, before the records.
     let header: [UInt8]
     private var lines: JSONLinesReader
     private let path: String
@@ -312,12 +312,12 @@ struct ExportedLines {
         header = try lines.nextLine() ?? []
     }
 
-    /// - Throws: ``SnapshotError`` if the line is no record, or the records are not in order.
+    /// - Throws: ``SnapshotError`` if a line is not a record, or the records are not in order.
     mutating func next() throws -> ExportedLine? {
         try Task.checkCancellation()
         guard let bytes = try lines.nextLine() else { return nil }
-        // Exports begin with these members, and the others of an equal record are not read. A restoration checks every
-        // member.
+        // These members come first in an export, and the other members of equal records are not parsed. Restoring
+        // checks every member.
         let members = Dictionary(
             (try? JSONReader.memberSlices(of: bytes[...], named: Self.identity)) ?? [],
             uniquingKeysWith: { first, _ in first })
@@ -346,7 +346,7 @@ enum LineDifference {
     case changed(from: ExportedLine, to: ExportedLine)
     case removed(ExportedLine)
 
-    /// Reads two exports side by side, with one record of each in memory.
+    /// Finds the differences between two exports, with one record of each in memory.
     /// - Returns: the number of equal records.
     static func each(from before: ExportFile?, to after: ExportFile?, _ found: (LineDifference) async throws -> Void)
         async throws -> Int

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// The snapshots of a container's environment: `FOLDER/iCloud.com.example.App/snapshots/development`.
 public struct SnapshotFolder: Sendable {
-    /// Age in seconds of the remains of a process that was killed, from which they are removed.
+    /// The age in seconds after which the unfinished folders of a killed process are removed.
     private static let remainsLifetime: TimeInterval = 86_400
 
     let url: URL
@@ -21,7 +21,7 @@ public struct SnapshotFolder: Sendable {
 
     // MARK: Reading
 
-    /// All snapshots, the latest first. Damaged folders are left out: ``snapshot(named:)`` says what is wrong.
+    /// All snapshots, the latest first. Damaged folders are omitted: ``snapshot(named:)`` reports the problem.
     public func all() throws -> [Snapshot] {
         let path = url.path(percentEncoded: false)
         guard FileManager.default.fileExists(atPath: path) else { return [] }
@@ -37,7 +37,7 @@ public struct SnapshotFolder: Sendable {
         .sorted { $0.saved == $1.saved ? Name($0.name) < Name($1.name) : $0.saved > $1.saved }
     }
 
-    /// - Throws: ``SnapshotError`` if there is no such snapshot, or it can't be read.
+    /// - Throws: ``SnapshotError`` if the snapshot does not exist or cannot be read.
     public func snapshot(named text: String) throws -> Snapshot {
         let name = try Snapshot.checkedName(text)
         let folder = place(of: name)
@@ -54,7 +54,7 @@ public struct SnapshotFolder: Sendable {
 
     func place(of name: String) -> URL { url.appending(path: Snapshot.folderName(name), directoryHint: .isDirectory) }
 
-    /// The name, with a number if a snapshot has it already.
+    /// The name, with a number added if a snapshot already has it.
     func freeName(_ name: String) -> String {
         func fitting(_ end: String) -> String { String(name.prefix(Snapshot.nameLimit - end.count)) + end }
         var (free, number) = (fitting(""), 2)
@@ -67,10 +67,9 @@ public struct SnapshotFolder: Sendable {
 
     // MARK: Changing
 
-    /// Saves the present state.
-    /// - Parameter requests: the requests of the log to keep with it, as JSON objects; `nil` for none.
-    /// - Throws: ``SnapshotError``; `RecordError` if a database refuses to be read. Nothing of the snapshot is left
-    ///   then.
+    /// Saves the current state as a snapshot.
+    /// - Parameter requests: the logged requests to save with the snapshot, as JSON objects; `nil` for none.
+    /// - Throws: ``SnapshotError``; `RecordError` if a database cannot be read. No snapshot is saved then.
     public func save(
         _ text: String, of source: SnapshotSource, requests: [[UInt8]]? = nil, at now: Timestamp = .now(),
         progress: (SnapshotProgress) -> Void = { _ in }
@@ -97,7 +96,7 @@ public struct SnapshotFolder: Sendable {
         }
     }
 
-    /// Fills a folder, and gives it its name when it is complete.
+    /// Fills a folder, and renames it when it is complete.
     func filling(_ name: String, _ fill: (SnapshotDraft) async throws -> Snapshot) async throws -> Snapshot {
         do {
             let draft = try draft()
@@ -116,7 +115,7 @@ public struct SnapshotFolder: Sendable {
 
     /// Deletes a snapshot.
     public func delete(_ snapshot: Snapshot) throws {
-        // Renamed first, so that a stop does not leave half of it.
+        // Renamed first, so that an interruption does not leave an incomplete snapshot.
         let removed = url.appending(path: SnapshotDraft.prefix + UUID().uuidString)
         do {
             try FileManager.default.moveItem(at: snapshot.url, to: removed)
@@ -129,7 +128,7 @@ public struct SnapshotFolder: Sendable {
 
     // MARK: Unfinished folders
 
-    /// A folder for unfinished work. The caller must close it.
+    /// Creates a folder for unfinished work. The caller must close it.
     func draft() throws -> SnapshotDraft {
         removeRemains()
         let draft = try SnapshotDraft(in: url)
@@ -147,7 +146,7 @@ public struct SnapshotFolder: Sendable {
         for draft in drafts.open.withLock({ $0 }) { draft.abandon() }
     }
 
-    /// Errors are harmless: the next snapshot tries again.
+    /// Removes old unfinished folders. Errors are harmless, because the next snapshot tries again.
     private func removeRemains() {
         let folders = try? FileManager.default.contentsOfDirectory(
             at: url, includingPropertiesForKeys: [.contentModificationDateKey])
@@ -169,14 +168,14 @@ private final class OpenDrafts: Sendable {
 
 // MARK: - Drafts
 
-/// A folder that is being filled. It gets its name when it is complete, so a stop or a full disk leaves no half
-/// snapshot.
+/// A folder that is being filled. It gets its name when it is complete, so that an interruption or a full disk leaves
+/// no incomplete snapshot.
 final class SnapshotDraft: Sendable {
     static let prefix = ".partial-"
 
     let url: URL
 
-    /// - Parameter folder: the folder of all snapshots of the environment, created if it is missing.
+    /// - Parameter folder: the folder of all snapshots of the environment. It is created if it is missing.
     init(in folder: URL) throws {
         url = folder.appending(path: Self.prefix + UUID().uuidString, directoryHint: .isDirectory)
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
@@ -184,9 +183,9 @@ final class SnapshotDraft: Sendable {
 
     deinit { abandon() }
 
-    /// Removes the folder, if it has no name yet.
+    /// Removes the folder, unless it already has its name.
     func abandon() {
-        // If it can't be removed, a later snapshot does it.
+        // If the folder cannot be removed, a later snapshot removes it.
         try? FileManager.default.removeItem(at: url)
     }
 
@@ -196,14 +195,14 @@ final class SnapshotDraft: Sendable {
         try file.finish()
     }
 
-    /// Syncs files that were written without that, and the folder of assets.
-    /// - Parameter names: with their paths in the folder.
+    /// Syncs files that were written without syncing, and the folder of assets.
+    /// - Parameter names: the paths of the files in the folder.
     func sync(_ names: [String]) async throws {
         let folders = Set(names.compactMap { $0.split(separator: "/").dropLast().first.map(String.init) })
         for name in names + folders { try await AssetFileFolder(url.appending(path: name)).sync() }
     }
 
-    /// Gives the complete folder its name.
+    /// Renames the complete folder.
     func finish(as final: URL) async throws {
         try await AssetFileFolder(url).sync()
         // A folder with files is never replaced.
@@ -219,7 +218,7 @@ final class SnapshotDraft: Sendable {
     }
 
     /// Exports the databases of an environment into the folder.
-    /// - Parameter assets: the folder for the bytes of assets; `nil` to name the files alone.
+    /// - Parameter assets: the folder for the asset files; `nil` to only list the files in the records.
     func export(_ source: SnapshotSource, assets: AssetFileFolder?, progress: (SnapshotProgress) -> Void) async throws
         -> Exported
     {
@@ -262,7 +261,7 @@ final class SnapshotDraft: Sendable {
     }
 }
 
-/// A file of a folder that is not complete yet.
+/// A file in an unfinished folder.
 final class DraftFile {
     let url: URL
     private let handle: FileHandle
@@ -288,7 +287,7 @@ final class DraftFile {
         try close()
     }
 
-    /// Closes the file. It may be lost with the power.
+    /// Closes the file without syncing it. A power failure may destroy it.
     func close() throws {
         do { try handle.close() } catch { throw failure(error) }
     }

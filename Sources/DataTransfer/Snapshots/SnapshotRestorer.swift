@@ -2,11 +2,11 @@ internal import Foundation
 internal import RecordStore
 public import Records
 
-/// Brings an environment back to the state of a snapshot.
+/// Restores an environment to the state of a snapshot.
 ///
-/// Only what differs is changed. The present is saved as a snapshot before, so a restoration can be undone. Records are
-/// saved with their authors and dates; later ones are deleted. Then all change tokens expire, because a client may know
-/// records that never existed in this history.
+/// Only differences are changed. The current state is saved as a snapshot first, so a restoration can be undone.
+/// Records are saved with their authors and dates, and later records are deleted. Then all change tokens expire,
+/// because clients may know records that do not exist in the restored history.
 public struct SnapshotRestorer: Sendable {
     private let snapshot: Snapshot
     private let content: SnapshotContent
@@ -22,8 +22,8 @@ public struct SnapshotRestorer: Sendable {
         content = try SnapshotContent(snapshot)
     }
 
-    /// The differences from the present to the snapshot: the changes of a restoration.
-    /// - Throws: ``SnapshotError`` if the environment can't take the snapshot's schema.
+    /// The differences from the current state to the snapshot, which are the changes that a restoration makes.
+    /// - Throws: ``SnapshotError`` if the environment cannot accept the snapshot's schema.
     public func plan(progress: (SnapshotProgress) -> Void = { _ in }) async throws -> SnapshotComparison {
         try await folder.withPresent(of: source, progress) { present in
             _ = try schemaEdits(from: present.schema)
@@ -32,12 +32,12 @@ public struct SnapshotRestorer: Sendable {
     }
 
     /// Restores the snapshot.
-    /// - Throws: ``SnapshotError``, also if it stopped in the middle; `CancellationError`.
+    /// - Throws: ``SnapshotError``, also if the restoration stopped midway; `CancellationError`.
     public func run(at now: Timestamp = .now(), progress: @escaping @Sendable (SnapshotProgress) -> Void = { _ in })
         async throws -> SnapshotRestoreReport
     {
         var restorer = self
-        // The restoration creates these users here.
+        // The restoration creates these users.
         restorer.source = source.adding(content.privateExports.values.compactMap(\.header.user))
         return try await restorer.restore(at: now, progress)
     }
@@ -46,7 +46,7 @@ public struct SnapshotRestorer: Sendable {
         -> SnapshotRestoreReport
     {
         let database = try await source.database(of: nil)
-        // Nothing is done for a snapshot that can't be restored.
+        // Checked first, so that nothing changes if the snapshot cannot be restored.
         _ = try schemaEdits(from: try await database.schema())
         let before = try await folder.save(
             folder.freeName("Before restoring \(snapshot.name)"), of: source, at: now, progress: progress)
@@ -60,7 +60,7 @@ public struct SnapshotRestorer: Sendable {
             try await restore(from: present, &report, progress)
             var remaining = try await self.remaining(progress)
             if !remaining.hasEqualData {
-                // A cascade of a deletion may have reached records of the snapshot.
+                // The cascade of a deletion may have deleted records of the snapshot.
                 try await folder.withPresent(of: source, progress) { try await restore(from: $0, &report, progress) }
                 remaining = try await self.remaining(progress)
             }
@@ -92,8 +92,8 @@ public struct SnapshotRestorer: Sendable {
 
     // MARK: Schema
 
-    /// The edits that give the environment the schema of the snapshot. Types and fields that production has stay in
-    /// development.
+    /// The edits that change the environment's schema to that of the snapshot. Development keeps the types and fields
+    /// that production has.
     private func schemaEdits(from current: Schema) throws -> [SchemaEdit] {
         if source.environment == .production {
             let missing = SchemaDifference(from: current, to: content.schema).changes.filter(\.addsSomething)
@@ -134,7 +134,7 @@ public struct SnapshotRestorer: Sendable {
         }
     }
 
-    /// Removes the differences of a database.
+    /// Changes one database to the state of the snapshot.
     private func restore(
         _ user: ExportHeader.User?, _ before: ExportFile?, _ after: ExportFile?, _ report: inout SnapshotRestoreReport,
         _ progress: @escaping @Sendable (SnapshotProgress) -> Void
@@ -177,12 +177,12 @@ public struct SnapshotRestorer: Sendable {
         try await removeLater(from: before.header, to: after?.header, in: database)
     }
 
-    /// Removes subscriptions and keys that are later than the snapshot.
+    /// Removes subscriptions and keys that the snapshot does not have.
     private func removeLater(from before: ExportHeader, to after: ExportHeader?, in database: any RecordDatabase)
         async throws
     {
         let kept = Set((after?.subscriptions ?? []).map(\.subscriptionID))
-        // The subscriptions to a deleted zone ended with it.
+        // Subscriptions to a deleted zone ended with the zone.
         let present = database.can(.keepSubscriptions) ? try await database.subscriptions().map(\.subscriptionID) : []
         let later = before.subscriptions.map(\.subscriptionID).filter { !kept.contains($0) && present.contains($0) }
         if !later.isEmpty {
@@ -192,9 +192,9 @@ public struct SnapshotRestorer: Sendable {
         if !keys.isEmpty { _ = try await database.modifyKeyValues(keys.map { .remove($0) }) }
     }
 
-    /// An export of the records that differ.
-    /// - Parameter retyped: receives records that have another type now, which no save can change.
-    /// - Returns: `nil` if nothing differs.
+    /// Writes an export of the differing records.
+    /// - Parameter retyped: receives the records whose type has changed, because a save cannot change the type.
+    /// - Returns: `nil` if there are no differences.
     private func changes(
         from before: ExportFile?, to after: ExportFile, in draft: SnapshotDraft,
         _ retyped: (ExportedLine) async throws -> Void
@@ -222,16 +222,16 @@ public struct SnapshotRestorer: Sendable {
 
 /// The result of a restoration.
 public struct SnapshotRestoreReport: Sendable {
-    /// The snapshot of the state before; `nil` if there was nothing.
+    /// The name of the snapshot of the previous state; `nil` if there was no data.
     public let before: String?
     public internal(set) var saved = 0
     public internal(set) var deleted = 0
     public internal(set) var deletedZones = 0
     public internal(set) var schemaChanges = 0
     public internal(set) var hasExpiredTokens = false
-    /// The differences from the present to the snapshot that are left, such as records that a client saved meanwhile.
+    /// The remaining differences from the current state to the snapshot, such as records that a client saved meanwhile.
     public internal(set) var remaining: SnapshotComparison?
-    /// The reasons of refusals.
+    /// The reasons why changes were refused.
     public internal(set) var notes: [String] = []
 }
 
@@ -248,7 +248,7 @@ extension SchemaDifference.Change {
 
 // MARK: - Deletion
 
-/// Deletes records in batches. A record that others need is deleted after them.
+/// Deletes records in batches. A record that other records refer to is deleted after them.
 struct RecordDeletion {
     private static let batchSize = 200
     /// Retries of a batch while the database is busy.
@@ -275,7 +275,7 @@ struct RecordDeletion {
         batch.append(RecordOperation(.forceDelete, recordName: line.recordName, zoneID: line.zoneID))
     }
 
-    /// Deletes the rest. Tries refused records again as long as that deletes some of them.
+    /// Deletes the remaining records. Repeats refused deletions as long as that deletes some records.
     mutating func finish() async throws {
         try await send()
         var left = Int.max

@@ -174,7 +174,7 @@ final class AssetSupplier: Sendable {
         let checksum: FileChecksum
     }
 
-    /// A record that has the bytes.
+    /// A saved record that contains the bytes.
     private struct Home {
         let zoneID: ZoneID
         let source: AssetSource
@@ -247,7 +247,7 @@ final class AssetSupplier: Sendable {
         return places
     }
 
-    /// - Returns: `nil` if no record is known to have the bytes, or it no longer has them.
+    /// - Returns: `nil` if no saved record is known to contain the bytes, or if it no longer contains them.
     private func takenOver(_ place: Place, in zoneID: ZoneID, through database: any RecordDatabase) async -> String? {
         guard let home = homes.withLock({ $0[place.checksum] }) else { return nil }
         // The record may have been deleted or changed. Then the bytes are uploaded.

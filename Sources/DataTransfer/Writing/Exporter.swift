@@ -103,7 +103,7 @@ public struct Exporter: Sendable {
             && (asked.ownerRecordName == nil || asked.ownerRecordName == zoneID.ownerRecordName)
     }
 
-    /// The user's subscriptions to all that is exported.
+    /// The user's subscriptions whose subject is exported.
     private func subscriptions(in zones: [ZoneID]) async throws -> [Subscription] {
         guard options.hasSubscriptions, database.can(.keepSubscriptions) else { return [] }
         return try await database.subscriptions().compactMap { subscription in
@@ -118,7 +118,7 @@ public struct Exporter: Sendable {
         }
     }
 
-    /// The user's key-value store, which belongs to a whole database.
+    /// The user's key-value store, which is only exported with a whole database.
     private func keyValues() async throws -> [Name: PropertyValue] {
         guard options.zones == nil, options.recordTypes == nil, database.address.scope == .private,
             database.can(.keepKeyValues)
@@ -129,7 +129,7 @@ public struct Exporter: Sendable {
             uniquingKeysWith: { first, _ in first })
     }
 
-    /// Shares are exported by their owner. A guest's copy of a zone is not the guest's to share.
+    /// Only the owner exports a share. A guest cannot share the guest's copy of a zone.
     private func exports(_ recordType: Name) -> Bool {
         recordType != Share.recordType || database.address.scope == .private
     }
@@ -158,7 +158,7 @@ public struct Exporter: Sendable {
         var count = ExportReport.AssetCount()
         for (field, asset) in found {
             guard let checksum = FileChecksum(asset.fileChecksum) else {
-                // A mirror has the checksum of the origin until it has the file.
+                // Until a mirror has fetched a file, the asset has the checksum of the origin.
                 if assets == nil {
                     count += ExportReport.AssetCount(references: 1, files: 1, bytes: asset.size)
                     continue
@@ -252,9 +252,9 @@ public struct ExportOptions: Sendable {
     public var recordTypes: Set<Name>?
     /// The handle of the database's user.
     public var userHandle: String?
-    /// False to leave out the user's subscriptions, for a copy beside the original.
+    /// False to omit the user's subscriptions, for a copy beside the original.
     public var hasSubscriptions: Bool
-    /// True to keep assets in the records, by checksum and size, also without a folder for their bytes.
+    /// True to keep assets in the records, by checksum and size, even without a folder for their bytes.
     var namesAssets = false
 
     public init(

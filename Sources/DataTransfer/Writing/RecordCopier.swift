@@ -3,7 +3,7 @@ public import Records
 
 /// Copies up to one batch of records to another zone, with the files of their assets. The zone may be in another
 /// environment or database, or belong to another user. Copies keep their names and their creation and modification
-/// metadata. Copies of shares keep their participants, and get links of their own.
+/// metadata. Copies of shares keep their participants, and get new links.
 public struct RecordCopier: Sendable {
     /// The maximum number of records per copy, which is that of a batch.
     public static let recordLimit = SaveBatch.operationLimit
@@ -28,7 +28,7 @@ public struct RecordCopier: Sendable {
     /// The outcome for a record.
     public enum Act: Sendable, Hashable {
         case copied, replaced
-        /// The target had a record of the same name, and kept it.
+        /// The target had a record of the same name, which was kept.
         case left
     }
 
@@ -134,7 +134,7 @@ public struct RecordCopier: Sendable {
         }
     }
 
-    /// The error for a record that can't be copied, whatever the target has.
+    /// The error for a record that can never be copied, whatever records the target has.
     public static func refusal(
         of record: StoredRecord, from source: DatabaseScope, to target: DatabaseScope, _ zoneID: ZoneID
     ) -> RecordError? {

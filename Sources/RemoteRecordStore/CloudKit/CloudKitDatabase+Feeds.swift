@@ -27,13 +27,13 @@ extension CloudKitDatabase {
     private func zone(_ received: ReceivedZone) -> Zone {
         let token = received.isDeleted ? nil : received.syncToken.map { ChangeToken($0) }
         if let token { engine.tokens.note(token, in: feed(of: received.zoneID)) }
-        // Where CloudKit does not tell, its rule counts: custom zones have atomic batches.
+        // If CloudKit does not report it, CloudKit's general rule applies: custom zones have atomic batches.
         return Zone(zoneID: received.zoneID, syncToken: token, atomic: received.atomic ?? !received.zoneID.isDefault)
     }
 
     // MARK: Changes
 
-    /// CloudKit does not tell when a zone changed, nor whether a user or an app deleted it.
+    /// CloudKit reports neither when a zone changed, nor whether a user or an app deleted it.
     public func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
         let feed = TokenReceipts.Feed.database(address.scope)
         engine.tokens.noteRequest(since: request.since, in: feed)
@@ -52,8 +52,8 @@ extension CloudKitDatabase {
         return DatabaseChangesPage(changes: changes, syncToken: token, moreComing: page.moreComing)
     }
 
-    /// CloudKit does not tell positions, nor whether a record was created or modified, and only the name of a deleted
-    /// record.
+    /// CloudKit reports neither positions nor whether a record was created or modified. Of a deleted record it only
+    /// reports the name.
     public func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
         let feed = feed(of: request.zoneID)
         engine.tokens.noteRequest(since: request.since, in: feed)
@@ -73,8 +73,8 @@ extension CloudKitDatabase {
             zoneID: page.zoneID, changes: try page.changes.map(change), syncToken: token, moreComing: page.moreComing)
     }
 
-    /// - Throws: `RecordError` for a record that could not be read. Its page can't be skipped, because the change would
-    ///   be missed.
+    /// - Throws: `RecordError` for a record that could not be read. Its page cannot be skipped, because the change
+    ///   would be missed.
     private func change(_ received: ZoneFeedPage.Change) throws -> RecordChange {
         switch received {
         case .saved(let record): RecordChange(kind: nil, position: nil, record: try stored(record))
@@ -85,14 +85,14 @@ extension CloudKitDatabase {
 
     // MARK: Received tokens
 
-    /// The moment when a token came, and the pulls since.
+    /// The time when a token was received, and the number of pulls since.
     /// - Parameter zoneID: the zone of the token; `nil` for a token of the database.
-    /// - Returns: `nil` for a token that did not come here, or not lately.
+    /// - Returns: `nil` if the token was not received by this server, or is no longer remembered.
     public func receipt(of token: ChangeToken, in zoneID: ZoneID?) -> TokenReceipts.Receipt? {
         engine.tokens.receipt(of: token, in: zoneID.map { feed(of: $0) } ?? .database(address.scope))
     }
 
-    /// Requests need not name the owner of a zone where there can be only one, but answers do.
+    /// Answers name the owner of a zone. Requests need not, if there is only one possible owner.
     private func feed(of zoneID: ZoneID) -> TokenReceipts.Feed {
         .zone(address.scope == .shared ? zoneID : ZoneID(zoneName: zoneID.zoneName), address.scope)
     }
@@ -106,13 +106,13 @@ extension ChangeToken {
 
 // MARK: - Tokens
 
-/// The tokens that came from CloudKit, with the moment when each came. CloudKit itself does not tell anything about a
+/// The change tokens that were received from CloudKit, each with its time. CloudKit itself has no information about a
 /// token.
 ///
-/// In memory, and for the latest ``limit`` tokens only.
+/// They are kept in memory, for the latest ``limit`` tokens only.
 public final class TokenReceipts: Sendable {
     public static let limit = 1000
-    /// Longer tokens are not remembered. CloudKit's have some 50 bytes.
+    /// The maximum size in bytes of a token that is remembered. CloudKit's tokens have about 50 bytes.
     static let bytesLimit = 4096
 
     enum Feed: Sendable, Hashable {
@@ -121,9 +121,9 @@ public final class TokenReceipts: Sendable {
     }
 
     public struct Receipt: Sendable, Hashable {
-        /// The first time that the token came.
+        /// The first time that the token was received.
         public let received: Timestamp
-        /// The number of pulls of the feed that began since then. A pull is all its pages.
+        /// The number of pulls of the feed that began since then. All pages of a pull count as one.
         public let pullsSince: Int
     }
 
@@ -135,13 +135,13 @@ public final class TokenReceipts: Sendable {
     private struct Entry {
         let received: Timestamp
         let pullsBefore: Int
-        /// True for the token of a page that is not the last one of its pull.
+        /// True if the token belongs to a page that is not the last one of its pull.
         var isWithinPull: Bool
     }
 
     private struct State {
         var entries: [Key: Entry] = [:]
-        /// The keys from the oldest on, in a ring.
+        /// The keys in a ring buffer, beginning with the oldest.
         var order: [Key] = []
         var oldest = 0
         var pulls: [Feed: Int] = [:]
@@ -154,7 +154,7 @@ public final class TokenReceipts: Sendable {
         self.clock = clock
     }
 
-    /// - Returns: `nil` for a token that did not come, or not lately.
+    /// - Returns: `nil` if the token was never received, or is no longer remembered.
     func receipt(of token: ChangeToken, in feed: Feed) -> Receipt? {
         state.withLock { state in
             state.entries[Key(feed: feed, token: token)].map {
@@ -163,7 +163,7 @@ public final class TokenReceipts: Sendable {
         }
     }
 
-    /// Counts a request as a new pull, unless it goes on with one.
+    /// Counts a request as a new pull, unless it continues one.
     func noteRequest(since token: ChangeToken?, in feed: Feed) {
         state.withLock { state in
             if let token, state.entries[Key(feed: feed, token: token)]?.isWithinPull == true { return }
@@ -185,7 +185,7 @@ public final class TokenReceipts: Sendable {
             state.entries[state.order[state.oldest]] = nil
             state.order[state.oldest] = key
             state.oldest = (state.oldest + 1) % Self.limit
-            // A zone without tokens needs no count.
+            // Counts of zones without remembered tokens are not needed.
             guard state.pulls.count > Self.limit * 2 else { return }
             let feeds = Set(state.order.map(\.feed))
             state.pulls = state.pulls.filter { feeds.contains($0.key) }

@@ -6,15 +6,15 @@ public import Records
 
 /// A database of a container in iCloud.
 ///
-/// Everything that can fail has Apple's code and text. Pages have at most 200 records, and hold what CloudKit puts into
-/// them: limits of bytes do not apply.
+/// Errors have Apple's code and text. Pages have at most 200 records. CloudKit determines their size, so byte limits do
+/// not apply.
 public struct CloudKitDatabase: RecordDatabase {
-    /// Leave to change the container, besides that of its connection.
+    /// The permission to change the container, in addition to the permission of its connection.
     public enum Leave: Sendable, Hashable {
         case given
-        /// Nobody was asked yet: changes throw ``UnconfirmedChange``.
+        /// The user has not confirmed changes yet. Changes throw ``UnconfirmedChange``.
         case unasked
-        /// Programs only read.
+        /// Requests of programs, which may only read.
         case refused
     }
 
@@ -24,19 +24,18 @@ public struct CloudKitDatabase: RecordDatabase {
 
     var connection: ContainerConnection { engine.connection }
 
-    /// The user who signed in. CloudKit's own placeholder stands for one that is not known, such as that of a
-    /// server-to-server key.
+    /// The user who signed in. If the user is unknown, as with a server-to-server key, it is CloudKit's placeholder.
     public var caller: Caller { Caller(userRecordName: connection.userRecordName ?? Self.unknownUser) }
 
     private static let unknownUser: Name = "__defaultOwner__"
 
-    /// Files are sent to CloudKit's own server: a grant's ticket is the address there, for
+    /// Files are uploaded to CloudKit's own server: the ticket of a grant is the address there, for
     /// ``upload(_:size:with:progress:)``.
     public var capabilities: Set<Capability> { [.uploadAssets, .shareRecords, .keepSubscriptions] }
 
     public func unable(_ capability: Capability) -> RecordError { .notInCloudKit(capability) }
 
-    /// The client for a request. The meter of the task counts it, and may limit its time.
+    /// The client for requests of this task. The task's meter counts them, and may limit their time.
     var client: DatabaseClient {
         let client = engine.client.database(address.scope)
         guard let meter = CloudKitMeter.current else { return client }
@@ -55,8 +54,8 @@ public struct CloudKitDatabase: RecordDatabase {
         }
     }
 
-    /// - Throws: `RecordError` ACCESS_DENIED if nothing may be changed here; ``UnconfirmedChange`` if that has to be
-    ///   asked.
+    /// - Throws: `RecordError` ACCESS_DENIED if this container must not be changed; ``UnconfirmedChange`` if the user
+    ///   must confirm changes first.
     public func checkWritable() throws {
         if leave == .refused { throw RecordError.savesElsewhere(connection) }
         if connection.isReadOnly { throw RecordError.readOnly(connection) }
@@ -74,7 +73,7 @@ public struct CloudKitDatabase: RecordDatabase {
             if places[zoneID] == nil { order.append(zoneID) }
             places[zoneID, default: []].append(index)
         }
-        // One request changes one zone, and batches are atomic by zone, as in CloudKit's own library.
+        // One request changes one zone, and batches are atomic within a zone, as in CloudKit's own library.
         var outcomes: [Result<ModifyOutcome, RecordError>?] = Array(repeating: nil, count: request.operations.count)
         for zoneID in order {
             let places = places[zoneID] ?? []
@@ -103,7 +102,7 @@ public struct CloudKitDatabase: RecordDatabase {
         }
     }
 
-    /// A missing index is refused in Apple's words, which ``CloudKitRecordEngine/learnedIndexes`` remembers.
+    /// A query without a required index throws Apple's error, which ``CloudKitRecordEngine/learnedIndexes`` remembers.
     public func query(_ request: QueryRequest) async throws -> QueryPage {
         let area: DatabaseClient.QueryArea =
             switch request.area {
@@ -140,7 +139,7 @@ public struct CloudKitDatabase: RecordDatabase {
                     found[recordID] = Result { try stored(read(answer)) }.mapError { RecordError($0, at: connection) }
                 }
             } catch let error as RecordError where error.code == .zoneNotFound {
-                // One request asks for one zone. Records of other zones are not to blame.
+                // One request reads one zone. An error of one request must not affect records of other zones.
                 for recordID in recordIDs { found[recordID] = .failure(error) }
             }
         }
@@ -162,9 +161,9 @@ public struct CloudKitDatabase: RecordDatabase {
     }
 }
 
-/// A change of a container in iCloud that nobody has confirmed. Nothing was changed.
+/// The error of a change in iCloud that the user has not confirmed. Nothing was changed.
 ///
-/// It is no `RecordError`, so that no form takes it for a refusal of its input.
+/// It is not a `RecordError`, so that forms do not show it as an error of their input.
 public struct UnconfirmedChange: Error, CustomStringConvertible {
     public let connection: ContainerConnection
 
@@ -172,7 +171,7 @@ public struct UnconfirmedChange: Error, CustomStringConvertible {
 }
 
 extension RecordError {
-    /// The error for a change of production data without leave.
+    /// The error for a change of production data without permission.
     static func readOnly(_ connection: ContainerConnection) -> RecordError {
         RecordError(
             .accessDenied,
@@ -180,7 +179,7 @@ extension RecordError {
         )
     }
 
-    /// The error for a save through Skylight's own services.
+    /// The error for a save through Skylight's own services, which cannot save in iCloud.
     fileprivate static func savesElsewhere(_ connection: ContainerConnection) -> RecordError {
         RecordError(
             .accessDenied,
@@ -192,9 +191,9 @@ extension RecordError {
 // MARK: - Records in answers
 
 extension CloudKitDatabase {
-    /// A record as the storage interface has it. Download addresses are left out, because they expire.
-    /// - Throws: `RecordError` INTERNAL_ERROR if CloudKit's answer lacks what every record has, or has a field that
-    ///   can't be read.
+    /// Converts a record to the type of the storage interface. Download addresses are left out, because they expire.
+    /// - Throws: `RecordError` INTERNAL_ERROR if CloudKit's answer lacks a required member, or contains an unreadable
+    ///   field.
     func stored(_ received: ReceivedRecord) throws -> StoredRecord {
         func lacking(_ member: String) -> RecordError {
             RecordError(
@@ -227,7 +226,7 @@ extension CloudKitDatabase {
 }
 
 extension Signature {
-    /// The user and the device are empty where CloudKit does not tell them.
+    /// The user and the device are empty if CloudKit does not report them.
     fileprivate init?(_ received: ReceivedSignature) {
         guard let timestamp = received.timestamp else { return nil }
         self.init(
@@ -252,7 +251,8 @@ extension CloudKitDatabase {
         }
     }
 
-    /// - Throws: also `RecordError` BAD_REQUEST for one asset of a list, which CloudKit's request can't name.
+    /// - Throws: in addition, `RecordError` BAD_REQUEST for a single asset of a list, which CloudKit's request cannot
+    ///   name.
     public func rereference(
         _ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID
     ) async throws -> [Result<Asset, RecordError>] {
@@ -270,7 +270,7 @@ extension CloudKitDatabase {
             answer = try await asking { [body] in try await client.call("assets/rereference", body: body, saves: false)
             }
         } catch let denial as RecordError where denial.code == .accessDenied {
-            // The service denies access to all items as one.
+            // The service denies access to all items with one error.
             return sources.map { _ in .failure(denial) }
         }
         guard case .array(let assets)? = answer["assets"], assets.count == sources.count else {
@@ -291,11 +291,11 @@ extension CloudKitDatabase {
         }
     }
 
-    /// Uploads a file, streamed. A broken connection begins it anew.
+    /// Uploads a file as a stream. If the connection breaks, the upload begins again.
     /// - Parameters:
-    ///   - size: bytes of the file.
-    ///   - grant: of this database.
-    ///   - progress: is told what the connection took. It must be quick.
+    ///   - size: the size of the file in bytes.
+    ///   - grant: an upload grant of this database.
+    ///   - progress: receives the number of bytes that the connection accepted so far. It must return quickly.
     ///   - file: opens the file from its start, for each attempt.
     /// - Returns: the asset with its receipt, to save in the record and the field of the grant.
     /// - Throws: `RecordError`; an error of the file.
@@ -312,12 +312,12 @@ extension CloudKitDatabase {
         }
     }
 
-    /// Downloads the file of a record's asset, streamed with backpressure. Its address is asked for anew, because
-    /// addresses expire.
+    /// Downloads the file of a record's asset, streamed with backpressure. The record is fetched first to get a new
+    /// address, because addresses expire.
     /// - Parameters:
-    ///   - index: the place in a list of assets.
-    ///   - offset: the bytes that the caller has already.
-    ///   - take: receives the bytes in order. The next part is read only after it returns.
+    ///   - index: the index of the asset in a list.
+    ///   - offset: the number of bytes to skip, because the caller already has them.
+    ///   - take: receives the bytes in order. The next part is only read after it returns.
     /// - Returns: the size of the whole file in bytes.
     /// - Throws: `RecordError` NOT_FOUND if the record has no such asset, or if the download fails; errors of `take`.
     @discardableResult
@@ -356,14 +356,14 @@ extension ZoneID {
 // MARK: - Sharing
 
 extension CloudKitDatabase {
-    /// - Parameter addresses: not sent. CloudKit goes by the addresses that it knows of the user.
+    /// - Parameter addresses: not sent. CloudKit uses the addresses that it knows of the user.
     public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<
         ResolvedShare, RecordError
     >] {
         try await asking { try await client.resolveShares(shortGUIDs) }.map(resolved)
     }
 
-    /// - Parameter addresses: as for ``resolve(_:by:)``.
+    /// - Parameter addresses: not sent, as in ``resolve(_:by:)``.
     public func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<
         ResolvedShare, RecordError
     >] {
@@ -381,7 +381,7 @@ extension CloudKitDatabase {
     private func resolved(_ received: ReceivedShareMetadata) throws -> ResolvedShare {
         var share = try stored(received.share)
         if let sharing = share.sharing, var top = sharing.share {
-            // Only this answer tells the root.
+            // Only this answer contains the root.
             top.rootName = received.rootRecordName
             share.sharing = RecordSharing(shortGUID: sharing.shortGUID, share: top)
         }
@@ -393,7 +393,7 @@ extension CloudKitDatabase {
 }
 
 extension ReceivedShareMetadata {
-    /// The user's part or invitation. Who came by the link and has not joined has none.
+    /// The user's participation or invitation; `nil` for a user who opened the link and has not accepted.
     fileprivate var participant: ShareParticipant? {
         if let own = share.currentUserParticipant { return own.participant }
         guard let role = participantType, let status = participantStatus, role != .publicUser || status == .accepted

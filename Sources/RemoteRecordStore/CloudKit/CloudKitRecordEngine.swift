@@ -5,22 +5,22 @@ public import RecordStore
 public import Records
 internal import Synchronization
 
-/// An engine over one environment of a container in iCloud. It speaks CloudKit's protocol alone.
+/// An engine over one environment of a container in iCloud. It only uses CloudKit's protocol.
 ///
-/// The credential of its connection says who asks, whoever the caller is. Nothing is kept on disk here.
+/// All requests use the credential of the connection, whatever the caller is. Nothing is stored on disk.
 public final class CloudKitRecordEngine: RecordEngine {
-    /// The connection when the engine was made. Its web auth token is replaced later.
+    /// The connection at the time when the engine was created. Its web auth token may have been replaced since.
     public let connection: ContainerConnection
     let tokens: TokenReceipts
-    /// The client of the connection. It is closed with the engine.
+    /// The client of the connection. Closing the engine closes it.
     public let client: ContainerClient
     let clock: @Sendable () -> Timestamp
     private let indexes = Mutex(LearnedIndexes())
 
     /// - Parameters:
-    ///   - configuration: limits of the client; its address and origin are replaced by those of the connection.
-    ///   - keep: stores a web auth token that replaces the one before.
-    /// - Throws: `RecordError` BAD_REQUEST for credentials or an address that can't be used.
+    ///   - configuration: the limits of the client. Its address and origin are replaced by those of the connection.
+    ///   - keep: stores a new web auth token, which replaces the previous one.
+    /// - Throws: `RecordError` BAD_REQUEST for invalid credentials or an invalid address.
     public init(
         _ connection: ContainerConnection, configuration: ClientConfiguration = ClientConfiguration(), logger: Logger,
         clock: @escaping @Sendable () -> Timestamp = Timestamp.now,
@@ -42,7 +42,7 @@ public final class CloudKitRecordEngine: RecordEngine {
         }
     }
 
-    /// CloudKit does not list containers, measure them, or tell anything about them as a whole.
+    /// CloudKit cannot list or measure containers, and reports nothing about a container as a whole.
     public var capabilities: Set<Capability> { [] }
 
     public func unable(_ capability: Capability) -> RecordError { .notInCloudKit(capability) }
@@ -51,8 +51,8 @@ public final class CloudKitRecordEngine: RecordEngine {
         try database(address)
     }
 
-    /// - Throws: `RecordError` NOT_FOUND for another container or environment; ACCESS_DENIED for a database that the
-    ///   credential does not reach.
+    /// - Throws: `RecordError` NOT_FOUND for another container or environment; ACCESS_DENIED for a database to which
+    ///   the credential gives no access.
     public func database(_ address: DatabaseAddress) throws -> CloudKitDatabase {
         guard address.container == connection.container, address.environment == connection.environment else {
             throw RecordError.notConnected(address.container, address.environment)
@@ -72,10 +72,10 @@ public final class CloudKitRecordEngine: RecordEngine {
 
     // MARK: Indexes
 
-    /// The indexes that refusals and an imported schema file told.
+    /// The indexes that are known from refused queries and from an imported schema file.
     public var learnedIndexes: LearnedIndexes { indexes.withLock { $0 } }
 
-    /// Learns the indexes of a schema file (`.ckdb`), which replaces what was known before.
+    /// Learns the indexes of a schema file (`.ckdb`). They replace all earlier knowledge.
     public func learnIndexes(from schema: Schema) {
         indexes.withLock { $0.learn(from: schema, at: clock()) }
     }
@@ -94,7 +94,7 @@ public final class CloudKitRecordEngine: RecordEngine {
 }
 
 extension ContainerCredentials {
-    /// - Throws: `RecordError` BAD_REQUEST for a key or a token that is none.
+    /// - Throws: `RecordError` BAD_REQUEST for an invalid key or token.
     fileprivate init(_ connection: ContainerConnection, keep: @escaping @Sendable (WebAuthToken) async -> Void) throws {
         switch connection.credentials {
         case .serverKey(let keyID, let pem):
@@ -114,36 +114,36 @@ extension ContainerCredentials {
 
 // MARK: - Time
 
-/// Measures the part of some work that is CloudKit's, and may limit its time.
+/// Measures the time that a task spends with CloudKit, and may limit it.
 ///
 ///     let meter = CloudKitMeter(within: CloudKitMeter.pageTime)
 ///     let page = try await CloudKitMeter.$current.withValue(meter) { try await database.query(request) }
 public final class CloudKitMeter: Sendable {
-    /// The meter of the task; `nil` to measure nothing.
+    /// The meter of the current task; `nil` to measure nothing.
     @TaskLocal public static var current: CloudKitMeter?
 
     public struct Reading: Sendable, Hashable {
-        /// Requests that were answered, repetitions included.
+        /// The number of answered requests, including repetitions.
         public var requests = 0
-        /// From the sending of each request to its last byte: CloudKit's part and the network's.
+        /// The time from sending each request to the last byte of its answer, spent by CloudKit and the network.
         public var answering: Duration = .zero
-        /// Pauses before repetitions.
+        /// The time of the pauses before repetitions.
         public var waiting: Duration = .zero
     }
 
-    /// The time for all requests of a page, for which somebody waits.
+    /// The time limit for all requests of a page, because a user waits for it.
     public static let pageTime: Duration = .seconds(30)
 
-    /// The time by which all answers must be there; `nil` to limit each request alone.
+    /// The deadline for all answers; `nil` for a limit of each request only.
     let deadline: ContinuousClock.Instant?
     private let state = Mutex(Reading())
 
-    /// - Parameter time: for all requests together, from now.
+    /// - Parameter time: the time limit for all requests together, from now on.
     public init(within time: Duration? = nil) {
         deadline = time.map { .now + $0 }
     }
 
-    /// The sums so far.
+    /// The totals so far.
     public var reading: Reading { state.withLock { $0 } }
 
     func note(_ event: RequestEvent) {
@@ -162,7 +162,7 @@ public final class CloudKitMeter: Sendable {
 // MARK: - Errors
 
 extension RecordError {
-    /// CloudKit's own error, with its text. A code that is not documented stays in the text.
+    /// Creates the error from CloudKit's error, with its text. An undocumented code is kept in the text.
     init(_ error: ServerError) {
         let retryAfter = error.retryAfter.map { Int(clamping: $0.components.seconds) }
         if let code = error.code {
@@ -172,14 +172,14 @@ extension RecordError {
         }
     }
 
-    /// A request that failed as a whole.
+    /// Creates the error of a request that failed as a whole.
     init(_ failure: CloudKitFailure, at connection: ContainerConnection) {
         switch failure.kind {
         case .refused(let error):
             self.init(error)
             if let advice = failure.advice { reason += ". \(advice)" }
             if let signed = failure.signed { reason += ". Signed: \(signed)" }
-            // No code is documented for a token that has ended.
+            // The error code for an expired token is not documented.
             if error.code == .authenticationFailed, case .webAuth = connection.credentials {
                 reason +=
                     ". If the sign-in of \(connection.place) has ended, sign in again with skylight connect \(connection.container)"
@@ -200,7 +200,7 @@ extension RecordError {
         }
     }
 
-    /// Any error of the client.
+    /// Creates the error from any error of the client.
     init(_ error: any Error, at connection: ContainerConnection) {
         switch error {
         case let error as RecordError: self = error
@@ -215,7 +215,7 @@ extension RecordError {
             .badRequest, "A container in iCloud can't \(capability.rawValue): CloudKit's protocol has nothing for it")
     }
 
-    /// The capability that an error says CloudKit's protocol lacks; `nil` for any other error.
+    /// The capability that CloudKit's protocol lacks according to an error; `nil` for any other error.
     public static func missingInCloudKit(_ error: RecordError) -> Capability? {
         Capability.allCases.first { notInCloudKit($0) == error }
     }

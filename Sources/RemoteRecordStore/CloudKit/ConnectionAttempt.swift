@@ -4,9 +4,9 @@ internal import Logging
 public import RecordStore
 public import Records
 
-/// The way to a connection: tries its credentials out, and opens the sign-in.
+/// Prepares a new connection to a container in iCloud: tests its credentials, and starts the sign-in.
 public struct ConnectionAttempt: Sendable {
-    /// Time for a request: somebody waits for the answer.
+    /// The time limit for a request, because a user waits for the answer.
     private static let patience: Duration = .seconds(10)
 
     public let container: ContainerID
@@ -16,8 +16,8 @@ public struct ConnectionAttempt: Sendable {
     private let observer: (@Sendable (RequestEvent) -> Void)?
 
     /// - Parameters:
-    ///   - address: of another server than iCloud.
-    ///   - observer: is told the requests.
+    ///   - address: the address of a server other than iCloud; `nil` for iCloud.
+    ///   - observer: is called for each step of a request.
     public init(
         _ container: ContainerID, _ environment: Environment, address: String?, isWritable: Bool,
         observer: (@Sendable (RequestEvent) -> Void)? = nil
@@ -29,7 +29,8 @@ public struct ConnectionAttempt: Sendable {
         self.observer = observer
     }
 
-    /// - Throws: `RecordError` EXISTS if a container of this machine has the name, which a connection would hide.
+    /// - Throws: `RecordError` EXISTS if this machine has a container with the same name, which the connection would
+    ///   hide.
     public static func checkName(_ container: ContainerID, isConnected: Bool, in engine: any RecordEngine) async throws
     {
         if isConnected { return }
@@ -41,7 +42,7 @@ public struct ConnectionAttempt: Sendable {
         }
     }
 
-    /// A connection with a server-to-server key, after a request with it.
+    /// Sends a request with a server-to-server key, and returns a connection that uses the key.
     /// - Throws: `UnusableKey`; `CloudKitFailure`.
     public func connection(keyID: String, pem: String) async throws -> ContainerConnection {
         let key = try ServerToServerKey(keyID: keyID, pem: pem)
@@ -49,9 +50,9 @@ public struct ConnectionAttempt: Sendable {
         return connection(with: .serverKey(keyID: key.keyID, pem: pem), of: nil, origin: nil)
     }
 
-    /// The page where the user of an API token signs in.
-    /// - Parameter origin: of the page that waits for the sign-in.
-    /// - Throws: `CloudKitFailure`; `RecordError` BAD_REQUEST if the server asks nobody to sign in.
+    /// Returns the address of the page where a user signs in for an API token.
+    /// - Parameter origin: the origin of the page that waits for the sign-in.
+    /// - Throws: `CloudKitFailure`; `RecordError` BAD_REQUEST if the server does not require a sign-in.
     public func signInURL(apiToken: String, origin: String) async throws -> String {
         try await withClient(.apiToken(apiToken), origin: origin) { client in
             do {
@@ -67,10 +68,10 @@ public struct ConnectionAttempt: Sendable {
         }
     }
 
-    /// A connection with an API token and the token of a sign-in, after a request with both.
+    /// Sends a request with an API token and a web auth token, and returns a connection that uses both.
     /// - Throws: `CloudKitFailure`.
     public func connection(apiToken: String, token: WebAuthToken, origin: String) async throws -> ContainerConnection {
-        // The token is replaced with each answer; the newest one is stored.
+        // Each answer replaces the token. The connection gets the newest one.
         let user = WebAuthCredential(token) { _ in }
         let name = try await withClient(.webAuth(apiToken: apiToken, user: user), origin: origin) { client in
             let caller = try? await client.database(.private).caller().userRecordName
@@ -80,8 +81,8 @@ public struct ConnectionAttempt: Sendable {
         return connection(with: .webAuth(apiToken: apiToken, webAuthToken: user.token.text), of: name, origin: origin)
     }
 
-    /// The reason for a sign-in without a token, as far as iCloud tells it.
-    /// - Parameter code: iCloud's own.
+    /// Explains why a sign-in returned no token, if iCloud states the reason.
+    /// - Parameter code: iCloud's error code.
     public static func refusal(_ code: String) -> String {
         "iCloud gave no token (\(code.prefix(100))). It gives none to accounts with Advanced Data Protection, or without 'Access iCloud Data on the Web', "
             + "which is a setting of the account. A server-to-server key needs no sign-in, and reaches the public database."
@@ -98,7 +99,8 @@ public struct ConnectionAttempt: Sendable {
             isWritable: isWritable)
     }
 
-    /// A request that any good credential may make. The record does not exist, which is an error of the item.
+    /// Sends a request that all valid credentials may send. The record does not exist, which only is an error of the
+    /// item.
     private func tryOut(_ scope: DatabaseScope, of client: ContainerClient) async throws {
         let database = client.database(scope)
         _ = try await (observer.map { database.observing($0) } ?? database).lookup(["skylight-connect"])

@@ -5,21 +5,21 @@ public import RecordStore
 public import Records
 internal import Synchronization
 
-/// The containers of this machine and the connected ones, each with its engine.
+/// The containers of this machine and the connected containers in iCloud, each with its engine.
 ///
-/// The accounts say which containers are connected, at each call. A connected container is never looked for on this
-/// machine, in none of its environments, so that nothing is saved here by mistake.
+/// Each call asks the accounts which containers are connected. A connected container is never opened on this machine,
+/// in any environment, so that nothing is saved here by mistake.
 public final class ContainersByEngine: RecordEngine {
     private let local: any RecordEngine
     private let accounts: Accounts
     private let logger: Logger
     private let clock: @Sendable () -> Timestamp
-    /// Engines by the id of their connection.
+    /// The engines by the IDs of their connections.
     private let engines = Mutex<[String: CloudKitRecordEngine]>([:])
 
     /// - Parameters:
     ///   - local: the engine of the containers of this machine.
-    ///   - accounts: holds the connections, and gets the tokens that replace those of sign-ins.
+    ///   - accounts: stores the connections, and receives their new web auth tokens.
     public init(
         local: any RecordEngine, accounts: Accounts, logger: Logger,
         clock: @escaping @Sendable () -> Timestamp = Timestamp.now
@@ -32,10 +32,10 @@ public final class ContainersByEngine: RecordEngine {
 
     // MARK: Connections
 
-    /// The engine of a connected container's environment.
+    /// Returns the engine for an environment of a connected container.
     /// - Returns: `nil` for a container of this machine.
-    /// - Throws: `RecordError` NOT_FOUND if the container is connected in its other environment only; BAD_REQUEST for a
-    ///   credential that can't be used.
+    /// - Throws: `RecordError` NOT_FOUND if only the other environment of the container is connected; BAD_REQUEST for
+    ///   an invalid credential.
     public func connected(_ container: ContainerID, _ environment: Environment) throws -> CloudKitRecordEngine? {
         let connections = accounts.connections(of: container)
         if connections.isEmpty { return nil }
@@ -70,7 +70,7 @@ public final class ContainersByEngine: RecordEngine {
         }
     }
 
-    /// Ends connections that were forgotten or replaced, with their requests. A pull or push under way ends too.
+    /// Closes connections that were removed or replaced. Their requests fail, including pulls and pushes in progress.
     public func closeEnded() {
         let current = Set(accounts.connections().map(\.id))
         let ended = engines.withLock { engines in
@@ -99,7 +99,8 @@ public final class ContainersByEngine: RecordEngine {
 
     // MARK: Containers
 
-    /// The capabilities of the local engine. For a connected container the calls throw, except for the lists.
+    /// The capabilities of the local engine. For a connected container, the calls throw, except for those that list
+    /// containers.
     public var capabilities: Set<Capability> { local.capabilities }
     public func unable(_ capability: Capability) -> RecordError { local.unable(capability) }
 
@@ -113,7 +114,7 @@ public final class ContainersByEngine: RecordEngine {
         return Environment.allCases.filter { connected.contains($0) }
     }
 
-    /// Nothing of a connected container is on this disk, and CloudKit does not tell its size.
+    /// A connected container uses no space on this disk, and CloudKit does not report its size.
     public func summaries(of containers: [ContainerID]) async throws -> [ContainerSummary] {
         var summaries = try await local.summaries(of: containers.filter { !isConnected($0) })[...]
         return containers.map { container in
@@ -161,15 +162,16 @@ public final class ContainersByEngine: RecordEngine {
     }
 }
 
-/// The same containers for programs: connected ones can only be read, and only by the owner of the credentials.
+/// The containers as programs see them: connected containers are read-only, and available only to the owner of the
+/// credentials.
 ///
-/// A program may have come to the wrong address, and nobody would see what it changes in iCloud.
+/// A program may use a wrong address by mistake, and its changes in iCloud would go unnoticed.
 public struct ReadOnlyConnections: ForwardingEngine {
     private let containers: ContainersByEngine
     private let isOwners: Bool
 
-    /// - Parameter isOwners: false if others send requests too. The users of a server have no passwords, so they must
-    ///   not read what is in iCloud.
+    /// - Parameter isOwners: true if only the owner sends requests. If other users send requests too, they cannot read
+    ///   connected containers, because they have no passwords.
     public init(_ containers: ContainersByEngine, isOwners: Bool = true) {
         self.containers = containers
         self.isOwners = isOwners
@@ -193,13 +195,13 @@ public struct ReadOnlyConnections: ForwardingEngine {
     }
 }
 
-/// The same containers for people: connected ones are changed only after a question.
+/// The containers as people see them: connected containers are only changed after a confirmation.
 public struct ConfirmingConnections: ForwardingEngine {
     private let containers: ContainersByEngine
     private let confirmed: String?
 
-    /// - Parameter confirmed: the id of the connection whose container somebody agreed to change. Only the question
-    ///   tells it, so that no page of another site can answer the question by itself.
+    /// - Parameter confirmed: the ID of the connection whose container the user agreed to change. Only the confirmation
+    ///   form contains it, so that a page of another site cannot confirm changes.
     public init(_ containers: ContainersByEngine, confirmed: String?) {
         self.containers = containers
         self.confirmed = confirmed
@@ -212,10 +214,10 @@ public struct ConfirmingConnections: ForwardingEngine {
         return try await containers.database(address, as: caller)
     }
 
-    /// A database in iCloud, with what other databases do not have.
+    /// Returns a database in iCloud, with the methods that other databases do not have.
     /// - Returns: `nil` for a container of this machine.
-    /// - Throws: as ``ContainersByEngine/connected(_:_:)``; `RecordError` ACCESS_DENIED for a database that the
-    ///   credential does not reach.
+    /// - Throws: the errors of ``ContainersByEngine/connected(_:_:)``; `RecordError` ACCESS_DENIED for a database to
+    ///   which the credential gives no access.
     public func connected(_ address: DatabaseAddress) throws -> CloudKitDatabase? {
         guard let engine = try containers.connected(address.container, address.environment) else { return nil }
         var database = try engine.database(address)
@@ -223,12 +225,13 @@ public struct ConfirmingConnections: ForwardingEngine {
         return database
     }
 
-    /// The engine of a connected container's environment, for its client and what it learned.
+    /// Returns the engine for an environment of a connected container, to use its client and its learned indexes.
     public func engine(of connection: ContainerConnection) throws -> CloudKitRecordEngine? {
         try containers.connected(connection.container, connection.environment)
     }
 
-    /// - Throws: as ``CloudKitDatabase/checkWritable()``, for changes that are not made through a database.
+    /// Checks that a connection permits changes, for changes that do not go through a database.
+    /// - Throws: the errors of ``CloudKitDatabase/checkWritable()``.
     public func checkWritable(_ connection: ContainerConnection) throws {
         let address = DatabaseAddress(
             container: connection.container, environment: connection.environment, scope: .public)

@@ -1,16 +1,16 @@
 public import Records
 
-/// The schema of a container in iCloud, as far as it is known: from a schema file, from refused queries, and from the
-/// fields of records that came. CloudKit's protocol tells nothing about it.
+/// The known part of the schema of a container in iCloud. It comes from a schema file, from refused queries, and from
+/// the fields of received records, because CloudKit's protocol does not report the schema.
 public struct LearnedIndexes: Sendable, Hashable {
-    /// The number of refusals that are remembered, and of fields that records showed.
+    /// The maximum number of remembered refusals, and of fields that are known from records.
     public static let limit = 1000
 
-    /// The place that an index, or its absence, is known from.
+    /// How it is known that an index exists or is missing.
     public enum Source: Sendable, Hashable {
-        /// An imported schema file, and when it was imported.
+        /// From a schema file, with the time of its import.
         case schemaFile(Timestamp)
-        /// CloudKit refused a query, and when.
+        /// From a query that CloudKit refused, with its time.
         case refusal(Timestamp)
     }
 
@@ -21,12 +21,12 @@ public struct LearnedIndexes: Sendable, Hashable {
 
     private struct Absence: Hashable {
         let recordType: Name
-        /// `nil` for a type without any index.
+        /// The field; `nil` for a type without any index.
         let key: FieldKey?
         let index: Indexes
     }
 
-    /// The schema of the file that was imported last; `nil` if none was.
+    /// The schema of the last imported file; `nil` if none was imported.
     private var file: Schema?
     private var imported: Timestamp?
     private var refusals: [Absence: Timestamp] = [:]
@@ -34,8 +34,8 @@ public struct LearnedIndexes: Sendable, Hashable {
 
     public init() {}
 
-    /// The known types; `nil` if there are none. Fields known from records alone have every index, except those that
-    /// refused queries missed.
+    /// The known types; `nil` if there are none. A field that is only known from records has every index, except those
+    /// that refused queries lacked.
     public var schema: Schema? {
         if file == nil, seen.isEmpty { return nil }
         var schema = file ?? Schema()
@@ -61,14 +61,14 @@ public struct LearnedIndexes: Sendable, Hashable {
         return schema
     }
 
-    /// - Parameter index: a single one.
-    /// - Returns: `nil` if nothing is known.
+    /// - Parameter index: a single index.
+    /// - Returns: `nil` if it is unknown whether the index exists.
     public func finding(_ index: Indexes, of key: FieldKey, in recordType: Name) -> Finding? {
         let absences = [
             Absence(recordType: recordType, key: key, index: index),
             Absence(recordType: recordType, key: nil, index: []),
         ]
-        // Refusals are newer than the schema file, which replaces them.
+        // Refusals are newer than the schema file: an import removes earlier ones.
         if let refused = absences.lazy.compactMap({ refusals[$0] }).first {
             return Finding(exists: false, source: .refusal(refused))
         }
@@ -76,18 +76,18 @@ public struct LearnedIndexes: Sendable, Hashable {
         return Finding(exists: definition.indexes.contains(index), source: .schemaFile(imported))
     }
 
-    /// Learns the indexes of a schema file, and forgets the refusals before it.
+    /// Learns the indexes of a schema file, and drops earlier refusals.
     mutating func learn(from schema: Schema, at moment: Timestamp) {
         (file, imported, refusals) = (schema, moment, [:])
     }
 
-    /// Learns from Apple's words for a missing index, or for a value of another type than the field's. Other errors
-    /// tell nothing.
+    /// Learns from Apple's error for a missing index, or for a value of another type than the field has. Other errors
+    /// are ignored.
     mutating func learn(from refusal: RecordError, of query: Query, at moment: Timestamp) {
         let absence: Absence
         switch refusal.known {
         case .wrongFilterType?, .wrongComparator?, .encryptedFilter?:
-            // The row of encrypted fields has their types without ENCRYPTED_.
+            // The error for encrypted fields has their types without ENCRYPTED_.
             let values =
                 KnownReason.wrongComparator.values(in: refusal.reason)
                 ?? KnownReason.wrongFilterType.values(in: refusal.reason)
@@ -110,7 +110,7 @@ public struct LearnedIndexes: Sendable, Hashable {
         refusals[oldest] = nil
     }
 
-    /// Learns the types of a record's fields. CloudKit tells them with each value.
+    /// Learns the types of a record's fields. CloudKit states the type with each value.
     mutating func learn(from record: StoredRecord) throws {
         for field in try record.fields.decoded() where !field.isEncrypted {
             if let type = field.value.type { learn(type, of: field.name, in: record.recordType) }
@@ -122,7 +122,7 @@ public struct LearnedIndexes: Sendable, Hashable {
         seen[recordType, default: [:]][field] = type
     }
 
-    /// Forgets refusals that an answer disproves, because the index was added meanwhile.
+    /// Drops refusals that an answer disproves, because the index was added meanwhile.
     mutating func learn(fromAnswerTo query: Query) {
         guard !refusals.isEmpty else { return }
         refusals[Absence(recordType: query.recordType, key: nil, index: [])] = nil
@@ -131,7 +131,7 @@ public struct LearnedIndexes: Sendable, Hashable {
         }
     }
 
-    /// The single indexes that a query needs, by Apple's rules.
+    /// The single indexes that a query needs by Apple's rules.
     public static func needs(of query: Query) -> [(key: FieldKey, index: Indexes)] {
         var used: [(key: FieldKey, indexes: Indexes)] = query.filters.map {
             (key(named: $0.fieldName), $0.comparator.requiredIndexes)
@@ -141,7 +141,7 @@ public struct LearnedIndexes: Sendable, Hashable {
         return used.flatMap { key, indexes in Indexes.named.map(\.1).filter { indexes.contains($0) }.map { (key, $0) } }
     }
 
-    /// Queries and refusals name a system field in either way.
+    /// Queries and refusals may name a system field in two ways.
     private static func key(named name: Name) -> FieldKey {
         SystemField(named: name).map { .system($0) } ?? .custom(name)
     }

@@ -169,7 +169,7 @@ extension Answer {
             fields: fields, sharing: try sharing())
     }
 
-    /// Sharing's part of a record. The server does not tell the numbers of hierarchies.
+    /// The sharing information of a record. The server does not send the numbers of hierarchies.
     private func sharing() throws -> RecordSharing? {
         let members = try ["shortGUID", "share", "publicPermission", "participants", "rootRecordName"].compactMap {
             (name: Name) in

@@ -97,7 +97,7 @@ public struct RemoteAccounts: Sendable {
 
     // MARK: Connections to iCloud
 
-    /// The connections, without the secrets of their credentials, which no server tells.
+    /// Lists the connections. They have no secrets, because no server returns them.
     public func connections() async throws -> [ContainerConnection] {
         try await server.get(Self.root + "connections").array("connections").map { try $0.connection() }
     }

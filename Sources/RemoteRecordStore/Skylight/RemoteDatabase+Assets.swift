@@ -206,11 +206,11 @@ public struct AssetDownload: AsyncSequence, Sendable {
 
 // MARK: - Requests
 
-// Files, and streams of unknown length. Files have to come with some speed; streams may be silent, and end when not
-// even keep-alive messages come.
+// File transfers and streams of unknown length. Files need a minimum speed. Streams may be idle, and end if no
+// keep-alive messages arrive.
 
 extension ServerClient {
-    /// The time limit for the start of the answer to an upload whose size is not known.
+    /// The time limit for the beginning of the answer to an upload of unknown size.
     private static let uploadPatience: TimeAmount = .hours(24)
 
     /// Downloads a file from an offset.
@@ -232,7 +232,8 @@ extension ServerClient {
         return AssetDownload(response.body, size: size, from: self)
     }
 
-    /// The time in which the answer to an upload has to begin. The server syncs the file first.
+    /// The time limit for the beginning of the answer to an upload. Before it answers, the server writes the file to
+    /// disk.
     private static func timeToAnswer(_ size: Int64) -> TimeAmount {
         .seconds(60) + .milliseconds(Int64(min(TransferPace.time(for: size) / .milliseconds(1), 1e12)))
     }

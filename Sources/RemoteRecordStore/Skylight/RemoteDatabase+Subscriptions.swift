@@ -55,21 +55,21 @@ extension JSONWriter {
 
 /// A notification as the server sent it.
 public struct SentNotification: Sendable, Hashable {
-    /// The place to go on after it.
+    /// The ID to continue after this notification.
     public let eventID: String
-    /// A JSON object with the members `aps` and `ck`, as the web courier hands it out.
+    /// The notification as JSON: an object with the members `aps` and `ck`, as the web courier returns it.
     public let bytes: [UInt8]
 }
 
 extension RemoteRecordEngine {
     private static var pause: Duration { .seconds(1) }
 
-    /// Follows the notifications of a user's subscriptions to a database. Connects again after the connection broke,
-    /// without missing any.
+    /// Follows the notifications of a user's subscriptions to a database. After a broken connection it connects again
+    /// and misses none.
     /// - Parameters:
-    ///   - eventID: the last notification that was taken; `nil` for those from now on.
-    ///   - take: receives each notification, one after the other.
-    /// - Throws: `RecordError` if the server refuses or does not answer any more; `CancellationError`; errors of
+    ///   - eventID: the ID of the last received notification; `nil` to begin now.
+    ///   - take: receives the notifications one after another.
+    /// - Throws: `RecordError` if the server refuses the request or no longer answers; `CancellationError`; errors of
     ///   `take`.
     public func followNotifications(
         of address: DatabaseAddress, as caller: Caller, after eventID: String?,
@@ -93,19 +93,19 @@ extension RemoteRecordEngine {
             } catch let error as ReceiverError {
                 throw error.cause
             } catch let error as RecordError {
-                // It is asked once more only if it can be reached.
+                // The request is only repeated if the server can be reached.
                 throw error
             } catch is CancellationError {
                 throw CancellationError()
             } catch {
-                // The connection broke. The next one says why there is none.
+                // The connection broke. If there is no new connection, the next attempt reports the reason.
             }
             try await Task.sleep(for: Self.pause)
         }
     }
 }
 
-/// An error of the receiver, which must not be taken for one of the connection.
+/// The error of the receiver, wrapped to distinguish it from an error of the connection.
 private struct ReceiverError: Error {
     let cause: any Error
 
@@ -114,7 +114,7 @@ private struct ReceiverError: Error {
     }
 }
 
-/// Takes apart an event stream (HTML standard, "Server-sent events") as Skylight writes it.
+/// Parses an event stream (HTML standard, "Server-sent events") in the form that Skylight writes.
 struct EventStreamParser {
     struct Event: Hashable {
         var id = ""
@@ -122,13 +122,13 @@ struct EventStreamParser {
         var data: [UInt8] = []
     }
 
-    /// Maximum size of an event in bytes. A server sends smaller ones.
+    /// The maximum size of an event in bytes. A server sends smaller events.
     static let limit = 1 << 20
     private var line: [UInt8] = []
     private var event = Event()
 
-    /// The events that are complete with these bytes. Parts may be split anywhere.
-    /// - Throws: `RecordError` INTERNAL_ERROR for an event above ``limit``.
+    /// Returns the events that these bytes complete. The stream may be split anywhere.
+    /// - Throws: `RecordError` INTERNAL_ERROR for an event larger than ``limit``.
     mutating func events(after part: some Sequence<UInt8>) throws -> [Event] {
         var events: [Event] = []
         for byte in part {

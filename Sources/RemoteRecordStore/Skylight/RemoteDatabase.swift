@@ -257,8 +257,8 @@ extension RemoteDatabase {
         try await follow(shortGUIDs, "records/accept", .saves, addresses)
     }
 
-    /// - Parameter addresses: only to recognize the invitation in the answer. The server goes by the addresses that it
-    ///   knows of the caller.
+    /// - Parameter addresses: only used to recognize the invitation in the answer. The server uses the addresses that
+    ///   it knows of the caller.
     private func follow(
         _ shortGUIDs: [String], _ action: String, _ purpose: ServerClient.Purpose, _ addresses: LookupInfo
     ) async throws -> [Result<ResolvedShare, RecordError>] {

@@ -369,7 +369,8 @@ struct ServerLine: Sendable {
         return try await server.post(path(root, action), writer.bytes, headers: headers, purpose)
     }
 
-    /// - Parameter lastEventID: the last event of an earlier stream, after which this one begins; `nil` for none.
+    /// - Parameter lastEventID: the ID of the last event of an earlier stream, after which this one begins; `nil` for
+    ///   none.
     func stream(_ action: String, lastEventID: String? = nil) async throws -> HTTPClientResponse.Body {
         var headers = headers
         if let lastEventID { headers.add(name: "Last-Event-ID", value: lastEventID) }

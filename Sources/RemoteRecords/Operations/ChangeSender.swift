@@ -2,13 +2,13 @@ internal import CloudKitClient
 internal import Foundation
 internal import Records
 
-/// Sends the changes of one zone, and finds out what became of those whose answers were lost.
+/// Sends the changes of one zone. If an answer is lost, it looks up whether the changes were made.
 struct ChangeSender: Sendable {
     enum Change: Sendable {
         case save(Record)
         case delete(RecordID)
 
-        /// The record that a share is about which was never saved; `nil` for other changes.
+        /// The name of the root record, if the change saves a new share; `nil` for other changes.
         var newShareRoot: Name? {
             if case .save(let record) = self, record.isShare, record.recordChangeTag == nil {
                 record.sharing?.rootName
@@ -25,10 +25,10 @@ struct ChangeSender: Sendable {
         }
     }
 
-    /// The outcome of a change: the saved record, `nil` for a deletion.
+    /// The outcome of a change: the saved record, or `nil` for a deletion.
     typealias Outcome = Result<Record?, OperationError>
 
-    /// The number of times that a batch is sent whose answers are lost.
+    /// The maximum number of times that a batch is sent if its answers are lost.
     private static let attempts = 5
 
     let zoneID: ZoneID
@@ -37,7 +37,7 @@ struct ChangeSender: Sendable {
     let unanswered: Set<RecordID>
     let context: OperationContext
     let deliver: @Sendable (ModifyRecords.Event) async -> Void
-    /// The change tags of records that new shares are about.
+    /// The change tags of the root records of new shares.
     private var rootTags: [Name: String] = [:]
 
     init(
@@ -54,9 +54,9 @@ struct ChangeSender: Sendable {
     }
 
     /// - Returns: the errors of single items.
-    /// - Throws: the error of the operation as a whole.
+    /// - Throws: ``OperationError`` if the operation fails as a whole.
     func send(_ changes: [Change]) async throws(OperationError) -> [OperationError.Item: OperationError] {
-        // The server must have a record before it is shared, and tells its change tag.
+        // A root record must be saved before its share. Its answer contains the change tag that the share needs.
         let shares = changes.filter { $0.newShareRoot != nil }
         if shares.isEmpty { return try await sendBatches(changes) }
         let errors = try await sendBatches(changes.filter { $0.newShareRoot == nil })
@@ -95,12 +95,12 @@ struct ChangeSender: Sendable {
             do throws(OperationError) {
                 ready.append(try await uploadingFiles(of: change))
             } catch {
-                // Without a connection no other file will go up either.
+                // Without a connection, the remaining uploads would fail as well.
                 if Task.isCancelled || error.isOfNetwork { throw error }
                 failed[change.recordID] = error
             }
         }
-        // A file may be gone because its record was saved.
+        // The file may be gone because an earlier attempt saved its record.
         for (recordID, error) in failed where unsure.contains(recordID) { failed[recordID] = .lost(error) }
         if isAtomic, let (_, error) = failed.first {
             return await finish(
@@ -117,7 +117,7 @@ struct ChangeSender: Sendable {
             })
     }
 
-    /// Tells of the outcomes.
+    /// Delivers the outcomes as events.
     private func finish(_ changes: [Change], _ outcomes: [Outcome]) async -> [OperationError.Item: OperationError] {
         var errors: [OperationError.Item: OperationError] = [:]
         let events = zip(changes, outcomes).map { change, outcome -> ModifyRecords.Event in
@@ -127,7 +127,7 @@ struct ChangeSender: Sendable {
             case .save(let record): .saved(record.recordID, outcome.map { $0 ?? record })
             }
         }
-        // Together: an atomic batch must not be half known after the program was killed.
+        // All outcomes are stored together, so that no part of an atomic batch is missing if the program is killed.
         await context.steps?.answered(changes.map(\.recordID), events.compactMap { ModifyRecords.json(of: $0) })
         for event in events { await deliver(event) }
         return errors
@@ -135,8 +135,8 @@ struct ChangeSender: Sendable {
 
     // MARK: One request
 
-    /// Sends changes until what became of them is known.
-    /// - Parameter unsure: records whose changes may have been made already, by this run of the operation or an earlier
+    /// Sends changes until all outcomes are known.
+    /// - Parameter unsure: records whose changes may already have been made, by this run of the operation or an earlier
     ///   one.
     private func outcomes(of changes: [Change], unsure: Set<RecordID>) async throws(OperationError) -> [Outcome] {
         var results = [Outcome?](repeating: nil, count: changes.count)
@@ -171,7 +171,7 @@ struct ChangeSender: Sendable {
                             { results[place] = outcome }
                         }
                     } catch {
-                        // The half that failed has told its own.
+                        // The half that failed has delivered its own outcomes.
                         await tellKnown(results, of: changes)
                         throw error
                     }
@@ -180,7 +180,7 @@ struct ChangeSender: Sendable {
                     unsure.formUnion(left.map(\.recordID))
                     attempt += 1
                 default:
-                    // Callers must know which changes were made, and which may have been.
+                    // Callers must know which changes were made, and which may have been made.
                     if error.code == .serverResponseLost { unsure.formUnion(left.map(\.recordID)) }
                     let lost = OperationError.lost(error)
                     for place in open {
@@ -193,7 +193,7 @@ struct ChangeSender: Sendable {
                     if error.isOfItems { break }
                     await tellKnown(results, of: changes)
                     if Task.isCancelled { throw error.code == .serverResponseLost ? .cancelled : error }
-                    // A network that is gone now, or a busy server, would mean that nothing was done.
+                    // A network error or a busy server would mean that nothing was done.
                     throw (error.isOfNetwork || error.isMendedByTime)
                         && open.contains { unsure.contains(changes[$0].recordID) } ? lost : error
                 }
@@ -203,14 +203,15 @@ struct ChangeSender: Sendable {
         return results.map { $0 ?? .failure(.cancelled) }
     }
 
-    /// Tells of the outcomes that are known when the operation as a whole fails.
+    /// Delivers the known outcomes when the operation fails as a whole.
     private func tellKnown(_ results: [Outcome?], of changes: [Change]) async {
         let known = changes.indices.filter { results[$0] != nil }
         _ = await finish(known.map { changes[$0] }, known.compactMap { results[$0] })
     }
 
     /// Sends one request.
-    /// - Parameter unsure: changes that may have been made before, which are no conflicts then.
+    /// - Parameter unsure: records whose changes may already have been made. A conflict of such a record may be the
+    ///   change itself.
     private func answers(to changes: [Change], unsure: Set<RecordID>) async throws(OperationError) -> [Outcome] {
         let operations = changes.map { operation(of: $0) }
         let answers = try await context.request {
@@ -223,7 +224,8 @@ struct ChangeSender: Sendable {
             case (.success(.saved(let received)), .save(let record)):
                 outcomes.append(.success(record.saved(as: received)))
             case (.success, _): outcomes.append(.success(nil))
-            // Nothing is left to delete. In an atomic batch it may be the reason why nothing was done.
+            // The record does not exist, so the deletion is done. In an atomic batch, this error may be the reason why
+            // nothing was done.
             case (.failure(let error), .delete) where error.code == .notFound && (!isAtomic || changes.count == 1):
                 outcomes.append(.success(nil))
             case (.failure(let error), let change):
@@ -232,14 +234,15 @@ struct ChangeSender: Sendable {
                 outcomes.append(.failure(failure))
             }
         }
-        // The protocol does not tell the version of the server. Without it a conflict is still one, and the other
-        // changes are made.
+        // The error does not contain the server's record, so it is looked up. If the lookup fails, the conflict is
+        // reported without it, and the other changes are still made.
         let current =
             conflicts.isEmpty ? [] : (try? await lookup(conflicts.map { changes[$0].recordID.recordName })) ?? []
         for (index, current) in zip(conflicts, current) {
             guard case .save(let record) = changes[index] else { continue }
             guard case .success(let server) = current else {
-                // A new record met one that was deleted since: nothing was lost, and the next attempt succeeds.
+                // A new record keeps its conflict: the record that it conflicted with was deleted since. Nothing was
+                // lost, and the next attempt succeeds.
                 if case .failure(let error) = current, error.code == .notFound, record.recordChangeTag != nil {
                     outcomes[index] = .failure(OperationError(error))
                 }
@@ -260,8 +263,8 @@ struct ChangeSender: Sendable {
 
     // MARK: Lost answers
 
-    /// Compares changes whose answers were lost with what the server has.
-    /// - Returns: `nil` for those that were not made.
+    /// Compares changes whose answers were lost with the records on the server.
+    /// - Returns: an outcome for each change; `nil` if the change was not made.
     private func findOut(_ changes: [Change]) async throws(OperationError) -> [Outcome?] {
         let current = try await lookup(changes.map(\.recordID.recordName))
         let found = zip(changes, current).map { change, current -> Outcome? in
@@ -281,7 +284,7 @@ struct ChangeSender: Sendable {
                 var error = OperationError(.serverRecordChanged, "Another client saved the record")
                 error.conflict = conflict(of: record, with: serverRecord)
                 return .failure(error)
-            // It is the lookup that has to wait. The change may have been made.
+            // The lookup has to wait. The change may have been made.
             case (_, .failure(let error)) where error.isTemporary: return .failure(.lost(OperationError(error)))
             case (_, .failure(let error)): return .failure(OperationError(error))
             }
@@ -289,7 +292,7 @@ struct ChangeSender: Sendable {
         return isAtomic ? asWhole(changes, found, isUnmade: zip(changes, current).contains(where: isAsBefore)) : found
     }
 
-    /// True if the server has what it had before the change.
+    /// Returns whether the record on the server is the same as before the change.
     private func isAsBefore(_ change: Change, _ current: Result<ReceivedRecord, ServerError>) -> Bool {
         switch (change, current) {
         case (.save(let record), .success(let server)): server.recordChangeTag == record.recordChangeTag
@@ -300,28 +303,28 @@ struct ChangeSender: Sendable {
         }
     }
 
-    /// An atomic batch was made as a whole, or nothing of it.
-    /// - Parameter isUnmade: true if some record is as it was before the batch. One that looks saved got the same
-    ///   values from another client then.
+    /// Resolves the outcomes of an atomic batch, which was made either as a whole or not at all.
+    /// - Parameter isUnmade: true if at least one record is unchanged, so that the batch was not made. If another
+    ///   record looks saved, another client saved the same values.
     private func asWhole(_ changes: [Change], _ found: [Outcome?], isUnmade: Bool) -> [Outcome?] {
         func isMade(_ change: Change, _ outcome: Outcome?) -> Bool {
-            // A record that is missing may have been missing before.
+            // A missing record does not prove the deletion: the record may have been missing before.
             if case .save = change, case .success? = outcome { true } else { false }
         }
         func isFailed(_ outcome: Outcome?) -> Bool { if case .failure? = outcome { true } else { false } }
         func isUnknown(_ outcome: Outcome?) -> Bool {
             if case .failure(let error)? = outcome { error.code == .serverResponseLost } else { false }
         }
-        // The others can't be sent without it.
+        // Without this one, the others of the batch cannot be sent.
         if let unknown = found.first(where: isUnknown) { return found.map { $0 ?? unknown } }
         if !isUnmade, zip(changes, found).contains(where: isMade) {
-            // The records that look different were saved by others since.
+            // The batch was made. Records that differ were saved by other clients since.
             return found.map { outcome in
                 guard case .failure(let error)? = outcome else { return outcome ?? .success(nil) }
                 return .success(error.conflict?.serverRecord)
             }
         }
-        // Changes that were made are left as they are, and the rest is sent again.
+        // Changes that were made are not sent again. The others are.
         guard found.contains(where: isFailed) else { return found }
         return found.map { isFailed($0) ? $0 : .failure(.batchFailed) }
     }
@@ -330,8 +333,8 @@ struct ChangeSender: Sendable {
         try await context.request { try await $0.lookup(recordNames, in: zoneID) }
     }
 
-    /// The server's version, perhaps with later changes of others to other keys; `nil` if it does not have the record
-    /// as it was sent.
+    /// The server's version of the record if it contains the values that were sent, perhaps with later changes to other
+    /// keys; `nil` if it does not contain them.
     private func arrived(_ record: Record, in server: ReceivedRecord) -> Record? {
         guard server.recordChangeTag != record.recordChangeTag,
             case .success(let now) = context.record(.success(server))
@@ -373,7 +376,7 @@ struct ChangeSender: Sendable {
             if record.parentHasChanged { operation.parent = record.parent.map { .record($0) } ?? .cleared }
             if let share = record.sharing, record.replacedSharing != nil || record.recordChangeTag == nil {
                 operation.share = ShareInput(publicPermission: share.publicPermission, participants: share.participants)
-                // Participants are saved only if nobody else changed the share, whatever the policy.
+                // Whatever the policy, participants are saved only if no other client changed the share.
                 operation.recordChangeTag = record.recordChangeTag
                 if record.recordChangeTag == nil, let root = share.rootName {
                     operation.share.root = ShareInput.Root(recordName: root, recordChangeTag: rootTags[root])
@@ -385,7 +388,7 @@ struct ChangeSender: Sendable {
 
     // MARK: Files
 
-    /// The change with the receipts of its files.
+    /// Uploads the files of a change, and returns the change with their receipts.
     private func uploadingFiles(of change: Change) async throws(OperationError) -> Change {
         guard case .save(var record) = change else { return change }
         if let error = record.unwritable { throw error }
@@ -431,12 +434,12 @@ struct ChangeSender: Sendable {
 }
 
 extension OperationError {
-    /// True if the server refused a request for something in it. Other items may be fine.
+    /// True if the server refused the request because of one of its items. The other items may be valid.
     var isOfItems: Bool {
         code == .limitExceeded || serverError != nil && (code == .invalidArguments || code == .serverRejectedRequest)
     }
 
-    /// - Parameter error: the reason why nobody can find out.
+    /// - Parameter error: the reason why the outcome cannot be looked up.
     fileprivate static func lost(_ error: OperationError) -> OperationError {
         OperationError(
             .serverResponseLost, "The change may have been made: \(error.reason)", retryAfter: error.retryAfter)

@@ -2,30 +2,30 @@ public import CloudKitClient
 public import Records
 internal import Synchronization
 
-/// An operation on a database: a value with its parameters. It does nothing until it is added to a ``Database``, any
-/// number of times.
+/// An operation on a database: a struct with the parameters. It does nothing until it is added to a ``Database``. It
+/// can be added any number of times.
 ///
-/// Callbacks of one operation are one event at a time, in order. The operation waits for each, so that nothing piles
-/// up.
+/// An operation delivers one event at a time, in order. It waits until each callback returns, so that events do not
+/// accumulate.
 public protocol DatabaseOperation: Sendable {
-    /// A step that the operation tells of, such as a record that was saved.
+    /// A step that the operation reports, such as a saved record.
     associatedtype Event: Sendable
     /// The result of the whole operation.
     associatedtype Output: Sendable
 
     /// Runs the operation. ``Database`` calls it.
     /// - Parameters:
-    ///   - context: sends its requests.
-    ///   - deliver: takes each event.
-    /// - Throws: ``OperationError``: `partialFailure` with the errors of the items that failed, if the operation as a
-    ///   whole did not.
+    ///   - context: gives access to the database.
+    ///   - deliver: receives each event.
+    /// - Throws: ``OperationError``: `partialFailure` with the errors of the failed items, if the operation did not
+    ///   fail as a whole.
     func run(in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void)
         async throws(OperationError) -> Output
 }
 
 /// An operation's access to its database.
 public struct OperationContext: Sendable {
-    /// The ID of the run, as of its ``OperationHandle``.
+    /// The ID of the run, which is also the ID of its ``OperationHandle``.
     public let operationID: String
     /// The database of the operation.
     public let scope: DatabaseScope
@@ -34,7 +34,7 @@ public struct OperationContext: Sendable {
     private let rank: RequestScheduler.Rank
     private let requestTime: Duration
     private let deadline: ContinuousClock.Instant
-    /// The steps of a long-lived operation; `nil` for others.
+    /// The stored steps of a long-lived operation; `nil` for other operations.
     let steps: OperationSteps?
 
     private static let firstPause: Duration = .seconds(1)
@@ -55,9 +55,9 @@ public struct OperationContext: Sendable {
         self.steps = steps
     }
 
-    /// Sends a request when it is its turn. With a discretionary quality of service, broken connections are waited out.
-    /// - Throws: ``OperationError``; `operationCancelled` if the task is cancelled and nothing was under way that
-    ///   saves.
+    /// Sends a request when it is its turn. With a discretionary quality of service, it waits while the connection is
+    /// broken, and sends the request again.
+    /// - Throws: ``OperationError``; `operationCancelled` if the task is cancelled and no save was under way.
     public func request<Value: Sendable>(_ send: @Sendable (DatabaseClient) async throws -> Value)
         async throws(OperationError) -> Value
     {
@@ -66,8 +66,8 @@ public struct OperationContext: Sendable {
         }
     }
 
-    /// Sends a file up or down. While it moves it may take the time of the whole operation.
-    /// - Parameter send: takes the database for requests, and the one for the file.
+    /// Uploads or downloads a file. The transfer can take as long as the whole operation, as long as bytes flow.
+    /// - Parameter send: receives one database for requests, and one for the file.
     func transfer<Value: Sendable>(_ send: @Sendable (DatabaseClient, DatabaseClient) async throws -> Value)
         async throws(OperationError) -> Value
     {
@@ -102,7 +102,7 @@ public struct OperationContext: Sendable {
 }
 
 extension PageTrail {
-    /// - Throws: ``OperationError``: `serverRejectedRequest` if the server does not come to an end.
+    /// - Throws: ``OperationError``: `serverRejectedRequest` if the server's pages never end.
     mutating func followed(_ next: String, isEmpty: Bool) async throws(OperationError) {
         do { try await follow(next, isEmpty: isEmpty) } catch { throw OperationError(any: error) }
     }
@@ -110,11 +110,11 @@ extension PageTrail {
 
 // MARK: - Events
 
-/// The events of an operation, one after the other as they are asked for. Each iteration runs the operation.
+/// The events of an operation as an asynchronous sequence. Each iteration runs the operation.
 ///
-/// The operation waits until its latest event is taken. It is cancelled with the task that iterates, and with the end
-/// of a loop that is left early. A loop that goes on after that gets every event that the operation still tells, and
-/// then its error: none is left out before a later one.
+/// The operation waits until its latest event is taken. It is cancelled when the iterating task is cancelled, or when
+/// the loop ends early. A loop that continues after the cancellation receives every further event that the operation
+/// delivers, without gaps, and then its error.
 public struct OperationEvents<Operation: DatabaseOperation>: AsyncSequence, Sendable {
     /// An event of the operation.
     public typealias Element = Operation.Event
@@ -127,7 +127,7 @@ public struct OperationEvents<Operation: DatabaseOperation>: AsyncSequence, Send
         self.start = start
     }
 
-    /// Takes one event after the other.
+    /// The iterator, which takes one event after another.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let running: Running<Operation.Event, Operation.Output>
 
@@ -135,7 +135,7 @@ public struct OperationEvents<Operation: DatabaseOperation>: AsyncSequence, Send
             self.running = running
         }
 
-        /// - Throws: ``OperationError`` of the operation, after its last event.
+        /// - Throws: the ``OperationError`` of the operation, after its last event.
         public mutating func next() async throws -> Operation.Event? {
             try await running.next()
         }
@@ -144,7 +144,7 @@ public struct OperationEvents<Operation: DatabaseOperation>: AsyncSequence, Send
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(Running(start)) }
 }
 
-/// An operation that is cancelled with its last reference.
+/// Cancels an operation when the last reference to this object is released.
 private final class Running<Event: Sendable, Output: Sendable>: Sendable {
     private let exchange = Exchange<Event>()
     private let handle: OperationHandle<Output>
@@ -175,7 +175,7 @@ private final class Running<Event: Sendable, Output: Sendable>: Sendable {
     }
 }
 
-/// Hands one event at a time from one task to another.
+/// Hands over one event at a time from one task to another.
 final class Exchange<Event: Sendable>: Sendable {
     private enum State {
         case idle
@@ -186,9 +186,9 @@ final class Exchange<Event: Sendable>: Sendable {
 
     private let state = Mutex(State.idle)
 
-    /// Returns when the event is taken, or nobody will take it.
+    /// Returns when the event is taken, or when it can no longer be taken.
     ///
-    /// Cancelling the operation takes no event back. A token or an outcome that comes later would stand for it, too.
+    /// A cancelled operation does not withdraw its event, because a later token or outcome would include it.
     func offer(_ event: Event) async {
         await withCheckedContinuation { (taken: CheckedContinuation<Void, Never>) in
             let (wanted, isHeld): (CheckedContinuation<Event?, Never>?, Bool) = state.withLock { state in
@@ -227,7 +227,7 @@ final class Exchange<Event: Sendable>: Sendable {
     }
 
     func finish() {
-        // At once: nobody may begin to wait in between.
+        // In one step, so that no task begins to wait in between.
         let waiting = state.withLock { state in
             defer { state = .finished }
             return state
@@ -242,13 +242,13 @@ final class Exchange<Event: Sendable>: Sendable {
 
 // MARK: - Progress
 
-/// Moves a file, and tells its progress one value at a time. Values that come while one is told are replaced by the
-/// latest.
+/// Transfers a file, and reports the progress one value at a time. If new values arrive while one is being reported,
+/// only the latest is kept.
 /// - Parameters:
-///   - total: bytes of all files of the record.
-///   - before: bytes of the files that were moved before.
-///   - tell: takes numbers from 0 to 1.
-///   - move: gets a function that takes the bytes of this file so far.
+///   - total: the size of all files of the record, in bytes.
+///   - before: the size of the files that were already transferred, in bytes.
+///   - tell: receives the progress of the record, from 0 to 1.
+///   - move: transfers the file. Its argument is a function to call with the number of bytes so far.
 func withProgress<Value: Sendable>(
     of total: Int64, after before: Int64, _ tell: @escaping @Sendable (Double) async -> Void,
     _ move: (@escaping @Sendable (Int64) -> Void) async throws(OperationError) -> Value
@@ -264,7 +264,7 @@ func withProgress<Value: Sendable>(
         result = .failure(error)
     }
     continuation.finish()
-    // Otherwise a value could come after the event that ends the record.
+    // Otherwise a progress value could arrive after the event that ends the record.
     await telling.value
     return try result.get()
 }

@@ -2,21 +2,23 @@ internal import CloudKitClient
 internal import Foundation
 public import Records
 
-/// An operation that outlives the process: it is kept before it begins, and so is each outcome before it is told.
+/// An operation that continues after the process ended: it is stored before it begins, and each outcome is stored
+/// before it is delivered.
 public protocol LongLivedOperation: DatabaseOperation where Output == Void {
-    /// Such as `ModifyRecords`.
+    /// The name of the type in the store, such as `ModifyRecords`.
     static var kind: String { get }
-    /// The parameters.
+    /// The parameters of the operation, to store them.
     var json: JSONObject { get }
-    /// The operation with kept parameters.
+    /// Creates the operation from stored parameters.
     init(json: JSONObject) throws
-    /// - Returns: `nil` for an event that is not kept, such as progress.
+    /// Converts an event to JSON, to store it.
+    /// - Returns: `nil` for an event that is not stored, such as progress.
     static func json(of event: Event) -> JSONObject?
-    /// A kept event.
+    /// Creates an event from stored JSON.
     static func event(of json: JSONObject) throws -> Event
-    /// The operation without what these events say is done.
+    /// The operation without the parts that these events complete.
     func remaining(after events: [Event]) -> Self
-    /// The errors of items in these events.
+    /// The errors of the items in these events.
     static func errors(of events: [Event]) -> [OperationError.Item: OperationError]
 }
 
@@ -132,21 +134,21 @@ extension FetchRecords: LongLivedOperation {
 // MARK: - Operations of a container
 
 extension Container {
-    /// A long-lived operation that is not over for the app.
+    /// A stored long-lived operation whose completion has not returned yet.
     public struct LongLivedOperationInfo: Sendable, Hashable {
-        /// The ID under which it is resumed.
+        /// The ID for resuming the operation.
         public let operationID: String
         /// The type of the operation, such as `ModifyRecords`; see ``LongLivedOperation/kind``.
         public let kind: String
         /// The database of the operation.
         public let scope: DatabaseScope
-        /// True if its answers are there, and wait to be told.
+        /// True if all outcomes are known, and only remain to be delivered.
         public let isFinished: Bool
     }
 
-    /// The operations that wait to be resumed, in the order in which they were added. Ask at launch, once.
+    /// Returns the long-lived operations to resume, in the order in which they were added. Call it once, at launch.
     ///
-    /// An operation is listed until its completion has returned, or it was cancelled. Answers are kept for a day.
+    /// An operation is listed until its completion has returned or it was cancelled. Outcomes are kept for a day.
     /// - Throws: ``OperationError``.
     public func longLivedOperations() async throws(OperationError) -> [LongLivedOperationInfo] {
         let store = try longLivedStore
@@ -163,16 +165,16 @@ extension Container {
         }
     }
 
-    /// Runs an operation on after the process was ended. Everything that was told before is told again, to the new
-    /// callbacks.
+    /// Continues a long-lived operation that an earlier process began. The new callbacks also receive all events that
+    /// were delivered before.
     /// - Parameters:
-    ///   - type: the type of the operation, as its kind tells.
-    ///   - operationID: its ID in the list of ``longLivedOperations()``.
-    ///   - configuration: the operation has the one of a new operation otherwise.
-    ///   - onEvent: takes each event.
-    ///   - onCompletion: the operation is forgotten after it.
-    /// - Throws: ``OperationError``: `unknownItem` if there is no such operation, `invalidArguments` if it is of
-    ///   another type or runs already, `internalError` if it can't be read.
+    ///   - type: the type of the operation, which ``LongLivedOperationInfo/kind`` names.
+    ///   - operationID: its ID from ``longLivedOperations()``.
+    ///   - configuration: replaces the default configuration of a new operation.
+    ///   - onEvent: receives each event.
+    ///   - onCompletion: receives the result. When it returns, the operation is removed from the store.
+    /// - Throws: ``OperationError``: `unknownItem` if there is no such operation, `invalidArguments` if it has another
+    ///   type or is already running, `internalError` if its stored data is unreadable.
     @discardableResult
     public func resume<Operation: LongLivedOperation>(
         _ type: Operation.Type, withID operationID: String,
@@ -181,7 +183,7 @@ extension Container {
         onCompletion: @escaping @Sendable (Result<Void, OperationError>) async -> Void
     ) async throws(OperationError) -> OperationHandle<Void> {
         let store = try longLivedStore
-        // Before it is read: it must not end in between.
+        // Before the operation is read, so that it cannot end in between.
         guard store.begin(operationID) else { throw .isRunning }
         do {
             guard let kept = try await store.operation(operationID) else {
@@ -201,9 +203,9 @@ extension Container {
         }
     }
 
-    /// Forgets an operation that nobody will resume, such as one that can't be read. It may have been carried out in
-    /// part.
-    /// - Throws: ``OperationError``: `invalidArguments` if it runs; cancel its handle.
+    /// Removes a long-lived operation that will not be resumed, such as one with unreadable data. It may have been
+    /// carried out in part.
+    /// - Throws: ``OperationError``: `invalidArguments` if the operation is running. Cancel its handle instead.
     public func forgetLongLivedOperation(withID operationID: String) async throws(OperationError) {
         let store = try longLivedStore
         guard store.begin(operationID) else { throw .isRunning }
@@ -229,7 +231,7 @@ extension OperationError {
     fileprivate static let isRunning = OperationError(.invalidArguments, "The operation runs already")
 }
 
-/// The part of an operation that an earlier process did.
+/// The events and the outcome of an operation from an earlier process.
 private struct LongLivedPast<Event: Sendable>: Sendable {
     var events: [Event] = []
     var unanswered: Set<RecordID> = []
@@ -245,16 +247,18 @@ private struct LongLivedPast<Event: Sendable>: Sendable {
 }
 
 extension Database {
-    /// Adds an operation that outlives the process. It is kept in the container's file before it begins.
+    /// Adds an operation that continues after the process ended. It is stored in the container's file before it begins.
     ///
-    /// Nothing runs while the program does not: the next process must ask for ``Container/longLivedOperations()`` and
+    /// Operations only run while the program runs. The next process must call ``Container/longLivedOperations()`` and
     /// resume them.
     /// - Parameters:
-    ///   - operation: the operation to keep and to run.
-    ///   - dependencies: the operation begins when they have ended, in whatever way.
-    ///   - onEvent: takes each event. Events are told again if the process ends before the completion has returned.
-    ///   - onCompletion: the operation is forgotten after it.
-    /// - Throws: ``OperationError`` if the operation can't be kept. It does not begin then.
+    ///   - operation: the operation to store and run.
+    ///   - dependencies: the operations to wait for. The operation begins when all of them have finished, failed or
+    ///     been cancelled.
+    ///   - onEvent: receives each event. If the process ends before the completion has returned, the events are
+    ///     delivered again.
+    ///   - onCompletion: receives the result. When it returns, the operation is removed from the store.
+    /// - Throws: ``OperationError`` if the operation cannot be stored. Then it does not begin.
     @discardableResult
     public func addLongLived<Operation: LongLivedOperation>(
         _ operation: Operation, after dependencies: [any OperationDependency] = [],
@@ -263,7 +267,7 @@ extension Database {
     ) async throws(OperationError) -> OperationHandle<Void> {
         let store = try container.longLivedStore
         let operationID = UUID().uuidString
-        // Whoever finds it in the list at once must not run it too.
+        // Code that lists the operations at this moment must not resume this one.
         _ = store.begin(operationID)
         do {
             try await store.add(operationID, Operation.kind, scope, operation.json)
@@ -274,7 +278,7 @@ extension Database {
         return run(operation, operationID, in: store, after: dependencies, onEvent, onCompletion, LongLivedPast())
     }
 
-    /// Runs an operation that has begun in the store.
+    /// Runs an operation that is marked as running in the store.
     fileprivate func run<Operation: LongLivedOperation>(
         _ operation: Operation, _ operationID: String, in store: LongLivedStore,
         after dependencies: [any OperationDependency],
@@ -289,7 +293,7 @@ extension Database {
             for event in past.events { await onEvent(event) }
             let outcome: Result<Void, OperationError>
             if let known = past.outcome {
-                // The errors of items were kept with their events.
+                // The errors of items are stored with their events.
                 outcome = known.mapError {
                     $0.code == .partialFailure ? .partialFailure(Operation.errors(of: past.events)) : $0
                 }
@@ -302,8 +306,7 @@ extension Database {
             if past.outcome == nil, failure == nil, !Task.isCancelled {
                 var error: OperationError?
                 if case .failure(let found) = outcome { error = found }
-                // Without this the next process would find out what became of everything once more, and nothing is
-                // lost.
+                // If this fails, the next process looks up all outcomes again, and nothing is lost.
                 try? await store.finish(operationID, error, at: pacing.time())
             }
             await onCompletion(outcome)
@@ -313,8 +316,8 @@ extension Database {
         }
     }
 
-    /// Runs what is left of an operation.
-    /// - Parameter errors: of the items that failed in an earlier process.
+    /// Runs the remaining part of an operation.
+    /// - Parameter errors: the errors of the items that failed in an earlier process.
     private static func outcome<Operation: LongLivedOperation>(
         of operation: Operation, in context: OperationContext,
         _ onEvent: @escaping @Sendable (Operation.Event) async -> Void,

@@ -4,9 +4,9 @@ internal import GRDB
 internal import Records
 internal import Synchronization
 
-/// The file of long-lived operations.
+/// The SQLite file that stores long-lived operations.
 final class LongLivedStore: Sendable {
-    /// An operation as it was kept.
+    /// A stored operation.
     struct Kept: Sendable {
         let operationID: String
         let kind: String
@@ -14,17 +14,17 @@ final class LongLivedStore: Sendable {
         let request: JSONObject
         /// The outcomes of items, in the order in which they came.
         let events: [JSONObject]
-        /// Records that were sent without an answer.
+        /// Records that were sent and whose answer is missing.
         let unanswered: Set<RecordID>
-        /// `nil` while there is something to do.
+        /// The outcome of the operation; `nil` if it has not ended.
         let outcome: Result<Void, OperationError>?
     }
 
-    /// The time for which the answers of an operation are kept, in milliseconds: a day.
+    /// The time for which the outcomes of an operation are kept, in milliseconds: a day.
     private static let lifetime: Int64 = 86_400_000
 
     private let queue: DatabaseQueue
-    /// Operations that run in this process.
+    /// The IDs of the operations that run in this process.
     private let running = Mutex<Set<String>>([])
 
     init(_ file: URL, now: Timestamp) async throws {
@@ -54,7 +54,7 @@ final class LongLivedStore: Sendable {
 
     // MARK: Operations
 
-    /// All operations, in the order in which they were added, without a look at their contents.
+    /// All operations, in the order in which they were added, without reading their contents.
     func operations() async throws -> [(operationID: String, kind: String, scope: String, isFinished: Bool)] {
         try await queue.read { database in
             try Row.fetchAll(
@@ -130,7 +130,7 @@ final class LongLivedStore: Sendable {
         }
     }
 
-    /// - Returns: false if the operation runs already.
+    /// - Returns: false if the operation is already running.
     func begin(_ operationID: String) -> Bool {
         running.withLock { $0.insert(operationID).inserted }
     }
@@ -139,7 +139,7 @@ final class LongLivedStore: Sendable {
         running.withLock { _ = $0.remove(operationID) }
     }
 
-    /// Writes even if the task was cancelled, which would roll the write back.
+    /// Writes in a task of its own, because GRDB would roll back the write of a cancelled task.
     private func write(_ updates: @escaping @Sendable (GRDB.Database) throws -> Void) async throws {
         try await Task { try await queue.write { try updates($0) } }.value
     }
@@ -149,13 +149,13 @@ final class LongLivedStore: Sendable {
     }
 }
 
-/// The steps of one long-lived operation.
+/// Stores the steps of one long-lived operation.
 actor OperationSteps {
     private let store: LongLivedStore
     private let operationID: String
-    /// Records that were sent without an answer, by this process or an earlier one.
+    /// Records that this process or an earlier one sent and whose answer is missing.
     private(set) var unanswered: Set<RecordID>
-    /// The first step that could not be kept.
+    /// The error of the first step that could not be stored.
     private(set) var failure: OperationError?
 
     init(_ store: LongLivedStore, _ operationID: String, unanswered: Set<RecordID>) {
@@ -164,7 +164,7 @@ actor OperationSteps {
         self.unanswered = unanswered
     }
 
-    /// Keeps what will be sent.
+    /// Stores the IDs of the records that are about to be sent.
     func willSend(_ recordIDs: [RecordID]) async throws(OperationError) {
         unanswered.formUnion(recordIDs)
         do {
@@ -174,7 +174,7 @@ actor OperationSteps {
         }
     }
 
-    /// Keeps what became of records, all at once.
+    /// Stores the outcomes of records, all in one transaction.
     func answered(_ recordIDs: [RecordID], _ events: [JSONObject]) async {
         unanswered.subtract(recordIDs)
         do {
@@ -187,10 +187,10 @@ actor OperationSteps {
 
 // MARK: - JSON
 
-// The JSON of kept events and errors.
+// The JSON of stored events and errors.
 
 extension JSONValue {
-    /// The object of a literal.
+    /// The object, if the value is one; otherwise an empty object.
     var object: JSONObject { if case .object(let object) = self { object } else { JSONObject() } }
 }
 
@@ -225,7 +225,7 @@ extension JSONObject {
 }
 
 extension OperationError {
-    /// Everything but the request.
+    /// The error as JSON, without the failed request.
     var json: JSONObject {
         var object = JSONObject()
         object["code"] = .integer(Int64(code.rawValue))

@@ -1,21 +1,22 @@
 internal import Foundation
 
-/// How urgent an operation is. It decides the order of requests, how many there are at once, and what a broken
-/// connection means.
+/// The urgency of an operation. It determines the order of requests, how many run at the same time, and whether the
+/// operation waits while the connection is broken.
 public enum QualityOfService: Int, Sendable, Hashable, Comparable, CaseIterable {
-    /// One request at a time, after all others. Waits for the network.
+    /// At most one such request runs at a time, after all others. The operation waits for the network.
     case background
-    /// Leaves one request for what a user waits for. Waits for the network. The default of operations.
+    /// Leaves one of the simultaneous requests to operations that a user waits for. The operation waits for the
+    /// network. This is the default of operations.
     case utility
-    /// A user waits for it: a connection that fails for the time of one request is an error. The default of the calls
-    /// of ``Database``.
+    /// A user waits for the operation. If the connection fails for the time of one request, the operation fails. This
+    /// is the default of the calls of ``Database``.
     case userInitiated
-    /// Before everything else. Otherwise as `userInitiated`.
+    /// Runs before everything else, and otherwise like `userInitiated`.
     case userInteractive
 
     public static func < (left: QualityOfService, right: QualityOfService) -> Bool { left.rawValue < right.rawValue }
 
-    /// True if broken connections are waited out until the time of the whole operation is over.
+    /// True if the operation waits while the connection is broken, until the time for the whole operation is over.
     var isDiscretionary: Bool { self <= .utility }
 
     var taskPriority: TaskPriority {
@@ -28,29 +29,30 @@ public enum QualityOfService: Int, Sendable, Hashable, Comparable, CaseIterable 
     }
 }
 
-/// The order among operations of one quality of service.
+/// The order of operations that have the same quality of service.
 public enum QueuePriority: Int, Sendable, Hashable, Comparable, CaseIterable {
-    /// From the last to the first.
+    /// From last to first.
     case veryLow, low, normal, high, veryHigh
 
     public static func < (left: QueuePriority, right: QueuePriority) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The configuration of an operation. A property that is `nil` comes from the operation's group, and then has
+/// The configuration of an operation. If a property is `nil`, the value of the operation's group applies, and otherwise
 /// CloudKit's default.
 ///
 /// `allowsCellularAccess` of CloudKit is missing: a program on Linux cannot tell.
 public struct OperationConfiguration: Sendable, Hashable {
-    /// The order among all operations, and their patience; `nil` for the group's, or the default.
+    /// The urgency of the operation; `nil` for the value of the group, or else the default.
     public var qualityOfService: QualityOfService?
-    /// The order within one quality of service; `nil` for the group's, or `normal`.
+    /// The order among operations with the same quality of service; `nil` for the value of the group, or else `normal`.
     public var queuePriority: QueuePriority?
-    /// The time for a request with its repetitions; 60 seconds.
+    /// The time for a request with all its repetitions; `nil` for the value of the group, or else 60 seconds.
     public var timeoutIntervalForRequest: Duration?
-    /// The time for the whole operation with its files, from its first request; seven days.
+    /// The time for the whole operation with its files, counted from its first request; `nil` for the value of the
+    /// group, or else seven days.
     public var timeoutIntervalForResource: Duration?
 
-    /// A configuration; `nil` leaves a property to the group, or to the default.
+    /// Creates a configuration. A `nil` property has the value of the group, or else the default.
     public init(
         qualityOfService: QualityOfService? = nil, queuePriority: QueuePriority? = nil,
         timeoutIntervalForRequest: Duration? = nil,
@@ -62,7 +64,7 @@ public struct OperationConfiguration: Sendable, Hashable {
         self.timeoutIntervalForResource = timeoutIntervalForResource
     }
 
-    /// The same, with what is missing from another one.
+    /// A copy in which `nil` properties have the values of another configuration.
     func or(_ other: OperationConfiguration?) -> OperationConfiguration {
         OperationConfiguration(
             qualityOfService: qualityOfService ?? other?.qualityOfService,
@@ -72,29 +74,30 @@ public struct OperationConfiguration: Sendable, Hashable {
     }
 }
 
-/// Operations that belong together, such as those of one sync. They share a configuration; a group is no transaction.
+/// Operations that belong together, such as those of one sync. They share a configuration. A group is not a
+/// transaction.
 public struct OperationGroup: Sendable, Hashable {
-    /// The number of bytes that a group expects, as CloudKit tells it apart.
+    /// The expected amount of data of a group, in the size classes of CloudKit.
     public enum TransferSize: Int, Sendable, Hashable, CaseIterable {
-        /// From nothing known to hundreds of gigabytes.
+        /// The size classes, from unknown to hundreds of gigabytes.
         case unknown, kilobytes, megabytes, tensOfMegabytes, hundredsOfMegabytes, gigabytes, tensOfGigabytes,
             hundredsOfGigabytes
     }
 
-    /// A new UUID for each group.
+    /// The ID of the group, a new UUID.
     public let operationGroupID: String
-    /// For people, such as `First launch`.
+    /// A name for people to read, such as `First launch`.
     public var name: String?
-    /// The number of things that the operations are about, as the app counts them.
+    /// The number of items that the operations process. The app defines what it counts.
     public var quantity: Int?
-    /// An estimate of the bytes to send. It has no effect here.
+    /// The expected size of the data to send. It has no effect.
     public var expectedSendSize = TransferSize.unknown
-    /// An estimate of the bytes to receive. It has no effect here.
+    /// The expected size of the data to receive. It has no effect.
     public var expectedReceiveSize = TransferSize.unknown
-    /// For operations that leave a property out.
+    /// The configuration of operations in this group, for properties that their own configuration leaves `nil`.
     public var defaultConfiguration: OperationConfiguration
 
-    /// A group with a new ID.
+    /// Creates a group with a new ID.
     public init(name: String? = nil, defaultConfiguration: OperationConfiguration = OperationConfiguration()) {
         operationGroupID = UUID().uuidString
         self.name = name

@@ -1,14 +1,14 @@
 internal import Synchronization
 
-/// An operation that others can wait for.
+/// An operation that other operations can wait for.
 public protocol OperationDependency: Sendable {
-    /// Returns when the operation has finished, failed or was cancelled, or the waiting task is cancelled.
+    /// Waits until the operation has finished, failed or been cancelled, or until the waiting task is cancelled.
     func finished() async
 }
 
-/// An operation that was added to a database. It runs whether or not the handle is kept.
+/// A handle of an operation that was added to a database. The operation runs even if the handle is released.
 public final class OperationHandle<Output: Sendable>: OperationDependency {
-    /// Identifies the operation. Long-lived ones keep it when they run again.
+    /// The ID of the operation. A long-lived operation keeps its ID when it is resumed.
     public let operationID: String
     private let outcome: Outcome<Output>
     private let task: Task<Void, Never>
@@ -23,21 +23,21 @@ public final class OperationHandle<Output: Sendable>: OperationDependency {
         task = Task(priority: priority) { outcome.set(await run()) }
     }
 
-    /// Ends the operation as soon as possible, also while it waits for others. A change that is under way may arrive
-    /// nevertheless.
+    /// Cancels the operation, even while it waits for others. A change that is already being sent may still be made.
     public func cancel() {
         task.cancel()
     }
 
-    /// The outcome, when it is there.
+    /// The result of the operation. Waits until the operation has ended.
     public var result: Result<Output, OperationError> {
         get async {
             if let result = await outcome.wait() { return result }
-            // Only the waiting task was cancelled: there will be a result nevertheless.
+            // Only the waiting task was cancelled. The operation still produces a result.
             return await Task { await self.result }.value
         }
     }
 
+    /// The output of the operation. Waits until the operation has ended.
     /// - Throws: ``OperationError``.
     public var value: Output {
         get async throws(OperationError) { try await result.get() }
@@ -48,7 +48,7 @@ public final class OperationHandle<Output: Sendable>: OperationDependency {
     }
 }
 
-/// A result that tasks wait for.
+/// The result of an operation, which tasks can wait for.
 private final class Outcome<Output: Sendable>: Sendable {
     private struct State {
         var result: Result<Output, OperationError>?
@@ -91,16 +91,16 @@ private final class Outcome<Output: Sendable>: Sendable {
 
 // MARK: - Order of requests
 
-/// Decides whose request is next.
+/// Decides which request of a container runs next.
 ///
-/// Turns are for requests, not for whole operations. So an urgent operation need not wait for the last page of another
-/// one, and a callback that waits for an operation of its own cannot wait for ever.
+/// Operations take turns for each request, not for their whole run. So an urgent operation never waits for the last
+/// page of another one, and a callback can wait for another operation without a deadlock.
 final class RequestScheduler: Sendable {
-    /// The place of a request among those that wait.
+    /// The position of a request in the queue.
     struct Rank: Sendable {
         let qualityOfService: QualityOfService
         let priority: QueuePriority
-        /// Counts operations in the order in which they were added.
+        /// The number of the operation, in the order of addition.
         let number: Int
 
         func isBefore(_ other: Rank) -> Bool {
@@ -118,7 +118,7 @@ final class RequestScheduler: Sendable {
 
     private struct State {
         var running: [QualityOfService: Int] = [:]
-        /// By rank, and then in order of arrival.
+        /// The waiting requests, sorted by rank and then by order of arrival.
         var waiting: [Waiting] = []
         var lastOperation = 0
         var lastRequest = 0
@@ -127,12 +127,12 @@ final class RequestScheduler: Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
-    /// - Parameter limit: the number of requests at once.
+    /// - Parameter limit: the maximum number of requests that run at the same time.
     init(limit: Int) {
         self.limit = max(limit, 1)
     }
 
-    /// The number of requests that wait for their turn.
+    /// The number of waiting requests.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     func rank(_ qualityOfService: QualityOfService, _ priority: QueuePriority) -> Rank {
@@ -143,7 +143,7 @@ final class RequestScheduler: Sendable {
     }
 
     /// Runs a request when it is its turn.
-    /// - Throws: errors of the request; `CancellationError` if the task is cancelled while it waits.
+    /// - Throws: the errors of the request; `CancellationError` if the task is cancelled while it waits.
     func run<Value: Sendable>(_ rank: Rank, _ request: () async throws -> Value) async throws -> Value {
         guard await enter(rank) else { throw CancellationError() }
         defer { leave(rank) }
@@ -194,8 +194,8 @@ final class RequestScheduler: Sendable {
         for turn in next { turn.resume(returning: true) }
     }
 
-    /// Discretionary requests leave one place for what a user waits for, and those in the background have one place at
-    /// most.
+    /// Returns whether a request may run now. Discretionary requests leave one slot to requests that a user waits for,
+    /// and background requests use at most one slot.
     private func mayRun(_ rank: Rank, _ state: State) -> Bool {
         let running = state.running.values.reduce(0, +)
         guard running < limit else { return false }

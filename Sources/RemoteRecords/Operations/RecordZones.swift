@@ -1,18 +1,18 @@
 public import CloudKitClient
 public import Records
 
-/// Fetches zones (CKFetchRecordZonesOperation).
+/// Fetches zones by their IDs (CKFetchRecordZonesOperation).
 public struct FetchRecordZones: DatabaseOperation {
     /// A step of the operation.
     public enum Event: Sendable {
-        /// A zone that does not exist is `zoneNotFound`.
+        /// A zone, or its error: `zoneNotFound` if it does not exist.
         case fetched(ZoneID, Result<ReceivedZone, OperationError>)
     }
 
-    /// `nil` for all zones of the database.
+    /// The zones to fetch; `nil` for all zones of the database.
     public var zoneIDs: [ZoneID]?
 
-    /// A fetch of zones; of all of them without IDs.
+    /// Creates an operation that fetches zones; all zones without IDs.
     public init(_ zoneIDs: [ZoneID]? = nil) {
         self.zoneIDs = zoneIDs
     }
@@ -37,13 +37,13 @@ public struct FetchRecordZones: DatabaseOperation {
     }
 }
 
-/// Creates and deletes zones (CKModifyRecordZonesOperation). Saving a zone that exists succeeds.
+/// Creates and deletes zones (CKModifyRecordZonesOperation). Saving a zone that already exists succeeds.
 public struct ModifyRecordZones: DatabaseOperation {
     /// A step of the operation.
     public enum Event: Sendable {
-        /// A zone that is there now, or its error.
+        /// The zone that exists now, or the error.
         case saved(ZoneID, Result<ReceivedZone, OperationError>)
-        /// All records of the zone are deleted with it. A zone that does not exist is `zoneNotFound`.
+        /// A zone was deleted with all its records, or the error: `zoneNotFound` if it does not exist.
         case deleted(ZoneID, Result<Void, OperationError>)
     }
 
@@ -52,7 +52,7 @@ public struct ModifyRecordZones: DatabaseOperation {
     /// The zones to delete.
     public var zoneIDsToDelete: [ZoneID]
 
-    /// Changes of zones.
+    /// Creates an operation that creates and deletes zones.
     public init(saving zoneIDsToSave: [ZoneID] = [], deleting zoneIDsToDelete: [ZoneID] = []) {
         self.zoneIDsToSave = zoneIDsToSave
         self.zoneIDsToDelete = zoneIDsToDelete
@@ -75,9 +75,10 @@ public struct ModifyRecordZones: DatabaseOperation {
         if !errors.isEmpty { throw .partialFailure(errors) }
     }
 
-    /// Sends one zone per request. If its answer is lost, it is sent again: the second time has no effect of its own.
-    /// - Returns: the zone; `nil` for a deletion whose answer was lost. A request that the server refuses as a whole is
-    ///   an error of its zone alone.
+    /// Creates or deletes one zone with one request. If the answer is lost, the request is sent again, which has no
+    /// further effect.
+    /// - Returns: the zone; `nil` if the answer to a deletion was lost and the zone is gone. If the server refuses the
+    ///   request, only this zone has the error.
     private func outcome(of operation: ZoneOperation, in context: OperationContext) async throws(OperationError)
         -> Result<ReceivedZone?, OperationError>
     {
@@ -100,21 +101,21 @@ public struct ModifyRecordZones: DatabaseOperation {
 
 // MARK: - Changes
 
-/// Fetches which zones changed (CKFetchDatabaseChangesOperation). The public database has no such feed.
+/// Fetches the IDs of the zones that changed (CKFetchDatabaseChangesOperation). The public database has no such feed.
 ///
-/// The web protocol does not tell why a zone was deleted, so that purged zones are deleted ones.
+/// The web protocol does not report why a zone was deleted, so purged zones are reported as deleted.
 public struct FetchDatabaseChanges: DatabaseOperation {
     /// A step of the operation.
     public enum Event: Sendable, Hashable {
-        /// A zone was made, or has changes.
+        /// A zone was created, or has changes.
         case zoneChanged(ZoneID)
-        /// A zone was deleted with its records.
+        /// A zone was deleted with all its records.
         case zoneDeleted(ZoneID)
-        /// Everything before this token was delivered.
+        /// A token. All changes before it were delivered.
         case tokenUpdated(SyncToken)
     }
 
-    /// The end of a feed, or of its first page.
+    /// The end of a feed or, if only one page is fetched, of that page.
     public struct Output: Sendable, Hashable {
         /// The token for the next fetch.
         public var changeToken: SyncToken
@@ -122,14 +123,14 @@ public struct FetchDatabaseChanges: DatabaseOperation {
         public var moreComing: Bool
     }
 
-    /// `nil` for all zones.
+    /// The token to begin after; `nil` for all zones.
     public var previousToken: SyncToken?
-    /// The number of zones in an answer; `nil` for the server's choice.
+    /// The maximum number of zones in an answer; `nil` for the server's choice.
     public var resultsLimit: Int?
-    /// False for one page only.
+    /// True to fetch all pages, false to fetch one.
     public var fetchesAllChanges: Bool
 
-    /// A fetch of the zones that changed after a token.
+    /// Creates an operation that fetches the zones that changed after a token.
     public init(since previousToken: SyncToken? = nil, resultsLimit: Int? = nil, fetchesAllChanges: Bool = true) {
         self.previousToken = previousToken
         self.resultsLimit = resultsLimit
@@ -165,31 +166,31 @@ public struct FetchDatabaseChanges: DatabaseOperation {
 
 /// Fetches the changes in zones (CKFetchRecordZoneChangesOperation).
 ///
-/// Records come once, in their latest version, in the order of their latest changes. Tokens that were delivered stay
-/// good even if the operation fails.
+/// Each record is delivered once, in its latest version, in the order of the latest changes. Delivered tokens remain
+/// valid even if the operation fails.
 public struct FetchRecordZoneChanges: DatabaseOperation {
     /// A step of the operation.
     public enum Event: Sendable {
-        /// A record, or the error of one that could not be read. The ID is `nil` if the server does not tell it.
+        /// A saved record, or an error if it could not be read. The ID is `nil` if the server does not report it.
         case changed(RecordID?, Result<Record, OperationError>)
-        /// The type is `nil` if the server does not tell it, and CloudKit usually does not.
+        /// A deleted record. The type is `nil` if the server does not report it, which is usual for CloudKit.
         case deleted(RecordID, Name?)
-        /// Everything before this token was delivered, and more is coming.
+        /// A token of a zone. All changes before it were delivered, and more follow.
         case tokenUpdated(ZoneID, SyncToken)
-        /// The zone is through, or failed: `changeTokenExpired` means that its cache must be dropped and fetched
-        /// without a token.
+        /// The end of a zone: its last token, or an error. After `changeTokenExpired`, delete the local data of the
+        /// zone and fetch it without a token.
         case zoneFinished(ZoneID, Result<FetchDatabaseChanges.Output, OperationError>)
     }
 
-    /// The number of zones in one request.
+    /// The maximum number of zones in one request.
     private static let zonesAtOnce = 20
 
-    /// A request for each zone, with its token, limit and keys.
+    /// The zones to fetch, each with its token, limit and keys.
     public var zones: [ZonePull]
-    /// False for one page of each zone only.
+    /// True to fetch all pages of each zone, false to fetch one page of each.
     public var fetchesAllChanges: Bool
 
-    /// A fetch of the changes in zones.
+    /// Creates an operation that fetches the changes in zones.
     public init(_ zones: [ZonePull], fetchesAllChanges: Bool = true) {
         self.zones = zones
         self.fetchesAllChanges = fetchesAllChanges
@@ -223,7 +224,7 @@ public struct FetchRecordZoneChanges: DatabaseOperation {
                             try await trail.followed(page.syncToken.text, isEmpty: page.changes.isEmpty)
                             open.append((next, trail))
                         } catch {
-                            // The other zones go on.
+                            // An error of one zone does not stop the others.
                             if error.code == .operationCancelled { throw error }
                             errors[.zone(pull.zoneID)] = error
                             await deliver(.zoneFinished(pull.zoneID, .failure(error)))
@@ -236,7 +237,7 @@ public struct FetchRecordZoneChanges: DatabaseOperation {
         if !errors.isEmpty { throw .partialFailure(errors) }
     }
 
-    /// - Returns: the request for the next page; `nil` if the zone is through.
+    /// - Returns: the request for the next page; `nil` after the last page.
     private func take(
         _ page: ZoneFeedPage, of pull: ZonePull, in context: OperationContext,
         _ deliver: @Sendable (Event) async -> Void

@@ -2,9 +2,9 @@ internal import CloudKitClient
 public import Foundation
 public import Records
 
-/// Finds records (CKQueryOperation).
+/// Fetches the records that match a query (CKQueryOperation).
 public struct QueryRecords: DatabaseOperation {
-    /// The way to the records after those of an operation. It remembers the query and its zone.
+    /// The position in a query's results where the next operation continues. It includes the query and the zone.
     public struct Cursor: Sendable, Hashable {
         fileprivate let query: Query
         fileprivate let area: DatabaseClient.QueryArea
@@ -13,14 +13,14 @@ public struct QueryRecords: DatabaseOperation {
 
     /// A step of the operation.
     public enum Event: Sendable {
-        /// A record, in the order of the query. The ID is `nil` if the server does not tell which record it could not
-        /// read.
+        /// A record, in the order of the query. The ID is `nil` if the server could not read a record and does not name
+        /// it.
         case matched(RecordID?, Result<Record, OperationError>)
     }
 
-    /// `nil` for all keys, empty for none.
+    /// The keys to fetch; `nil` for all keys, empty for none.
     public var desiredKeys: Set<Name>?
-    /// The number of records; `nil` or 0 for what the server gives at once, at most 200.
+    /// The maximum number of records; `nil` or 0 for one page of the server's choice, at most 200.
     public var resultsLimit: Int?
 
     private let start: Start
@@ -31,10 +31,10 @@ public struct QueryRecords: DatabaseOperation {
     }
 
     /// - Parameters:
-    ///   - query: the condition and the order.
-    ///   - zoneID: `nil` for all zones of the database; the shared database requires one.
-    ///   - desiredKeys: `nil` for all keys, empty for none.
-    ///   - resultsLimit: the number of records; `nil` or 0 for what the server gives at once.
+    ///   - query: the record type, the filters and the sort order.
+    ///   - zoneID: the zone to query; `nil` for all zones of the database. The shared database requires a zone.
+    ///   - desiredKeys: the keys to fetch; `nil` for all keys, empty for none.
+    ///   - resultsLimit: the maximum number of records; `nil` or 0 for one page of the server's choice.
     public init(_ query: Query, in zoneID: ZoneID? = nil, desiredKeys: Set<Name>? = nil, resultsLimit: Int? = nil) {
         start = .query(query, zoneID)
         self.desiredKeys = desiredKeys
@@ -42,16 +42,16 @@ public struct QueryRecords: DatabaseOperation {
     }
 
     /// - Parameters:
-    ///   - cursor: the output of the operation before.
-    ///   - desiredKeys: `nil` for all keys, empty for none.
-    ///   - resultsLimit: the number of records; `nil` or 0 for what the server gives at once.
+    ///   - cursor: the output of the previous operation.
+    ///   - desiredKeys: the keys to fetch; `nil` for all keys, empty for none.
+    ///   - resultsLimit: the maximum number of records; `nil` or 0 for one page of the server's choice.
     public init(continuing cursor: Cursor, desiredKeys: Set<Name>? = nil, resultsLimit: Int? = nil) {
         start = .cursor(cursor)
         self.desiredKeys = desiredKeys
         self.resultsLimit = resultsLimit
     }
 
-    /// - Returns: the way to more records; `nil` if these were all.
+    /// - Returns: the cursor for more records; `nil` if there are none.
     public func run(
         in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
     ) async throws(OperationError) -> Cursor? {
@@ -65,7 +65,7 @@ public struct QueryRecords: DatabaseOperation {
             guard context.scope != .shared else {
                 throw OperationError(.invalidArguments, "A query of the shared database needs a zone")
             }
-            // The public database has one zone only.
+            // The public database has only the default zone.
             (query, area) = (asked, context.scope == .public ? .zone(.default) : .allZones)
         }
         var left = resultsLimit.flatMap { $0 > 0 ? $0 : nil }
@@ -100,24 +100,25 @@ public struct QueryRecords: DatabaseOperation {
 
 // MARK: - Fetch
 
-/// Fetches records by their IDs (CKFetchRecordsOperation). It sees every save at once, unlike queries.
+/// Fetches records by their IDs (CKFetchRecordsOperation). Unlike a query, it always returns the latest saved version.
 public struct FetchRecords: DatabaseOperation {
     /// A step of the operation.
     public enum Event: Sendable {
-        /// The part of the record's files that was downloaded, from 0 to 1; only with a folder for files.
+        /// The downloaded share of the record's files, from 0 to 1. Only reported if there is a folder for files.
         case progress(RecordID, Double)
-        /// A record that does not exist is `unknownItem`.
+        /// A record, or its error: `unknownItem` if it does not exist.
         case fetched(RecordID, Result<Record, OperationError>)
     }
 
-    /// The records to fetch, of any zones.
+    /// The records to fetch, from any zones.
     public var recordIDs: [RecordID]
-    /// `nil` for all keys, empty for none.
+    /// The keys to fetch; `nil` for all keys, empty for none.
     public var desiredKeys: Set<Name>?
-    /// The folder for the files of the records. `nil` leaves them on the server; fields then have their addresses.
+    /// The folder to download files to. If it is `nil`, files are not downloaded, and the fields contain their download
+    /// addresses.
     public var assetFolder: URL?
 
-    /// A fetch of records by their IDs.
+    /// Creates an operation that fetches records by their IDs.
     public init(_ recordIDs: [RecordID], desiredKeys: Set<Name>? = nil, assetFolder: URL? = nil) {
         self.recordIDs = recordIDs
         self.desiredKeys = desiredKeys
@@ -134,7 +135,7 @@ public struct FetchRecords: DatabaseOperation {
                 let answers = try await context.request {
                     try await $0.lookup(part, in: zoneID, desiredKeys: desiredKeys)
                 }
-                // Files take their time, so that records with files are kept one by one.
+                // Downloads take time, so records with files are delivered one by one.
                 for some in assetFolder == nil
                     ? [zip(part, answers).map { ($0, $1) }] : zip(part, answers).map({ [($0, $1)] })
                 {
@@ -154,7 +155,7 @@ public struct FetchRecords: DatabaseOperation {
         if !errors.isEmpty { throw .partialFailure(errors) }
     }
 
-    /// The record with its files, if there is a folder for them.
+    /// The record, with its files downloaded if there is a folder for them.
     private func withFiles(
         _ result: Result<Record, OperationError>, _ recordID: RecordID, _ context: OperationContext,
         _ deliver: @escaping @Sendable (Event) async -> Void
@@ -173,12 +174,12 @@ public struct FetchRecords: DatabaseOperation {
 }
 
 extension OperationContext {
-    /// The record with all its files on this machine, or none of them. Files have names of their own.
+    /// Downloads all files of a record. If one fails, the others are removed. The files get unique names.
     func downloadingFiles(
         of record: Record, to folder: URL, _ tell: @escaping @Sendable (Double) async -> Void
     ) async throws(OperationError) -> Record {
         var record = record
-        // The server's numbers may be anything.
+        // Sizes come from the server and may be any number, so the sum must not overflow.
         let total = record.fields.values.flatMap(\.files).reduce(0 as Int64) {
             $0.addingReportingOverflow($1.asset?.size ?? 0).partialValue
         }
@@ -221,7 +222,7 @@ extension OperationContext {
 }
 
 extension [RecordID] {
-    /// The names in each zone, zones and names in their order.
+    /// The record names of each zone, in the order of the IDs.
     var namesByZone: [(ZoneID, [Name])] {
         var zones: [(ZoneID, [Name])] = []
         var places: [ZoneID: Int] = [:]
@@ -247,15 +248,15 @@ extension OperationContext {
         return zone
     }
 
-    /// The record of an answer.
+    /// Converts the record of an answer.
     func record(_ answer: Result<ReceivedRecord, ServerError>) -> Result<Record, OperationError> {
         scope.record(answer)
     }
 }
 
 extension DatabaseScope {
-    /// A zone as the app names it. In the user's own database the server adds the user as the owner, which apps leave
-    /// out.
+    /// Converts a zone ID from the server to the form that apps use. In the private database the server adds the owner,
+    /// which apps leave out.
     func local(_ zoneID: ZoneID) -> ZoneID {
         self == .shared ? zoneID : ZoneID(zoneName: zoneID.zoneName)
     }
@@ -264,7 +265,7 @@ extension DatabaseScope {
         RecordID(recordName: recordID.recordName, zoneID: local(recordID.zoneID))
     }
 
-    /// References with their zones as the app names them; `nil` if nothing is to be changed.
+    /// Converts the zone IDs of references as ``local(_:)`` does; `nil` if nothing changes.
     private func local(_ content: FieldContent) -> FieldContent? {
         func local(_ value: FieldValue) -> FieldValue {
             guard case .reference(var reference) = value else { return value }
@@ -281,7 +282,7 @@ extension DatabaseScope {
         }
     }
 
-    /// The record of an answer.
+    /// Converts the record of an answer.
     func record(_ answer: Result<ReceivedRecord, ServerError>) -> Result<Record, OperationError> {
         switch answer {
         case .success(var received):
@@ -301,44 +302,45 @@ extension DatabaseScope {
 
 /// Saves and deletes records (CKModifyRecordsOperation).
 ///
-/// Records of several zones go in a request per zone. More than 200 are sent in batches, and a batch that the server
-/// refuses as a whole, because it is too large or because of one of its records, in halves, unless it is atomic.
-/// Another error of a request, such as one of the network, ends the operation before the zones and batches that are
-/// left. If an answer is lost, the records are looked up to find out which were saved: no change is made twice.
+/// Each zone has its own requests. More than 200 records are sent in batches. If the server refuses a batch as a whole,
+/// because it is too large or because of one record, the batch is split in halves and sent again, unless it is atomic.
+/// Any other error of a request, such as a network error, ends the operation, and the remaining zones and batches are
+/// not sent. If an answer is lost, the operation looks up which records were saved, so that no change is made twice.
 public struct ModifyRecords: DatabaseOperation {
-    /// The fields that a save sends, and the condition for it.
+    /// Determines which fields a save sends, and whether it fails if another client saved the record.
     public enum SavePolicy: String, Sendable, Hashable, CaseIterable {
-        /// Send the changed keys, if nobody else saved the record since.
+        /// Sends the changed keys. The save fails if another client saved the record since it was fetched.
         case ifServerRecordUnchanged
-        /// Send the changed keys, whatever others saved.
+        /// Sends the changed keys, even if another client saved the record.
         case changedKeys
-        /// Send all keys, whatever others saved. Keys that only the server has stay.
+        /// Sends all keys, even if another client saved the record. Keys that exist only on the server remain.
         case allKeys
     }
 
     /// A step of the operation.
     public enum Event: Sendable {
-        /// The part of the record's files that was uploaded, from 0 to 1. At least one with 1 comes for each record
-        /// that is sent. It may fall when an upload begins anew.
+        /// The uploaded share of the record's files, from 0 to 1. Each record that is sent has at least one such event,
+        /// with 1. The value falls if an upload has to begin again.
         case progress(RecordID, Double)
-        /// The record with its new change tag, or its error.
+        /// The saved record with its new change tag, or the error.
         case saved(RecordID, Result<Record, OperationError>)
-        /// The ID of a record that was deleted, or its error. Deleting one that does not exist succeeds.
+        /// The ID of a deleted record, or the error. Deleting a record that does not exist succeeds.
         case deleted(RecordID, Result<Void, OperationError>)
     }
 
-    /// The records to create or change. Each record is in the operation once.
+    /// The records to create or change. Each record may occur only once in the operation.
     public var recordsToSave: [Record]
     /// The records to delete.
     public var recordIDsToDelete: [RecordID]
-    /// The condition for saves, and their fields.
+    /// The save policy.
     public var savePolicy: SavePolicy
-    /// True for all or nothing in each zone. The public database and default zones have no such batches, and ignore it.
+    /// True to save and delete all records of a zone or none. Only custom zones support this: it is ignored in the
+    /// public database and in default zones.
     public var isAtomic: Bool
-    /// Records that an earlier operation sent without an answer.
+    /// Records that an earlier operation sent and whose answer is missing.
     var unanswered: Set<RecordID> = []
 
-    /// Changes of records in any zones.
+    /// Creates an operation that saves and deletes records in any zones.
     public init(
         saving recordsToSave: [Record] = [], deleting recordIDsToDelete: [RecordID] = [],
         savePolicy: SavePolicy = .ifServerRecordUnchanged,
@@ -368,7 +370,7 @@ public struct ModifyRecords: DatabaseOperation {
         if !errors.isEmpty { throw .partialFailure(errors) }
     }
 
-    /// The changes of each zone, zones and changes in the order of the operation.
+    /// The changes by zone, both in the order of the operation.
     private var zones: [(ZoneID, [ChangeSender.Change])] {
         var zones: [(ZoneID, [ChangeSender.Change])] = []
         var places: [ZoneID: Int] = [:]

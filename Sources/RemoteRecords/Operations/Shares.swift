@@ -2,17 +2,17 @@ public import CloudKitClient
 public import Foundation
 public import Records
 
-/// The link of a share: its address, or the identifier in it.
+/// The link of a share, given as its address or as the identifier in the address.
 public struct ShareLink: Sendable, Hashable, ExpressibleByStringLiteral {
     /// The identifier in the address.
     public let shortGUID: String
 
-    /// The link with an identifier.
+    /// Creates a link from an identifier.
     public init(shortGUID: String) {
         self.shortGUID = shortGUID
     }
 
-    /// - Returns: `nil` for an address that is not that of a share.
+    /// - Returns: `nil` if the address is not the link of a share.
     public init?(_ url: URL) {
         guard let last = url.pathComponents.last, last != "/", !last.isEmpty else { return nil }
         shortGUID = last
@@ -23,20 +23,22 @@ public struct ShareLink: Sendable, Hashable, ExpressibleByStringLiteral {
     }
 }
 
-/// Tells what links of shares lead to (CKFetchShareMetadataOperation). It needs a user, and works in every database.
+/// Fetches the metadata of shares by their links (CKFetchShareMetadataOperation). It requires a signed-in user, and
+/// works in every database.
 public struct FetchShareMetadata: DatabaseOperation {
     /// A step of the operation.
     public enum Event: Sendable {
-        /// A link of nobody's is `unknownItem`, one of others `permissionFailure`.
+        /// The metadata of a share, or the error: `unknownItem` if no share has this link, `permissionFailure` if the
+        /// user may not open the share.
         case fetched(ShareLink, Result<ShareMetadata, OperationError>)
     }
 
     /// The links to look up.
     public var links: [ShareLink]
-    /// True to get the records at the top too.
+    /// True to fetch the root records too.
     public var fetchesRootRecords: Bool
 
-    /// A lookup of links.
+    /// Creates an operation that looks up links.
     public init(_ links: [ShareLink], fetchesRootRecords: Bool = false) {
         self.links = links
         self.fetchesRootRecords = fetchesRootRecords
@@ -54,19 +56,19 @@ public struct FetchShareMetadata: DatabaseOperation {
     }
 }
 
-/// Lets the user take part in shares (CKAcceptSharesOperation). Their zones are in the shared database then. A second
-/// time changes nothing.
+/// Accepts shares for the user (CKAcceptSharesOperation). Afterwards their zones are in the shared database. Accepting
+/// a share again has no effect.
 public struct AcceptShares: DatabaseOperation {
     /// A step of the operation.
     public enum Event: Sendable {
-        /// The metadata as they are after it. Owners can't accept their own shares: `invalidArguments`.
+        /// The metadata after the acceptance, or the error: `invalidArguments` if the user owns the share.
         case accepted(ShareLink, Result<ShareMetadata, OperationError>)
     }
 
     /// The links of the shares.
     public var links: [ShareLink]
 
-    /// A way into shares.
+    /// Creates an operation that accepts shares.
     public init(_ links: [ShareLink]) {
         self.links = links
     }
@@ -91,19 +93,19 @@ extension Result where Success == ReceivedShareMetadata, Failure == ServerError 
     }
 }
 
-/// Finds users to invite (CKFetchShareParticipantsOperation).
+/// Looks up users to invite (CKFetchShareParticipantsOperation).
 public struct FetchShareParticipants: DatabaseOperation {
     /// A step of the operation.
     public enum Event: Sendable {
-        /// A participant with READ_ONLY, to add to a share. Addresses that no user has can be invited too; an unknown
-        /// user name is `unknownItem`.
+        /// A participant with READ_ONLY permission, to add to a share, or the error: `unknownItem` for an unknown user
+        /// record name. An e-mail address or telephone number that no user has can be invited too.
         case fetched(LookupInfo, Result<ShareParticipant, OperationError>)
     }
 
-    /// Names, addresses or telephone numbers.
+    /// The user record names, e-mail addresses or telephone numbers to look up.
     public var lookupInfos: [LookupInfo]
 
-    /// A search for users to invite.
+    /// Creates an operation that looks up users to invite.
     public init(_ lookupInfos: [LookupInfo]) {
         self.lookupInfos = lookupInfos
     }
@@ -128,19 +130,20 @@ public struct FetchShareParticipants: DatabaseOperation {
     }
 }
 
-/// Finds users of the app who let themselves be found (CKDiscoverUserIdentitiesOperation,
+/// Fetches users of the app who are discoverable (CKDiscoverUserIdentitiesOperation,
 /// CKDiscoverAllUserIdentitiesOperation).
 public struct DiscoverUserIdentities: DatabaseOperation {
     /// A step of the operation.
     public enum Event: Sendable {
-        /// Users who can't be found are `unknownItem`, and no error of the operation.
+        /// A user, or the error: `unknownItem` if the user cannot be found. This error does not make the operation
+        /// fail.
         case discovered(LookupInfo?, Result<ReceivedUser, OperationError>)
     }
 
-    /// `nil` for all contacts of the user.
+    /// The users to look up; `nil` for all contacts of the user.
     public var lookupInfos: [LookupInfo]?
 
-    /// A search for users of the app.
+    /// Creates an operation that looks up users of the app.
     public init(_ lookupInfos: [LookupInfo]? = nil) {
         self.lookupInfos = lookupInfos
     }
@@ -180,7 +183,8 @@ extension OperationContext {
         return try await request { try await $0.discoverUsers(asked) }.map { $0.mapError { OperationError($0) } }
     }
 
-    /// Sends a request that changes nothing more the second time, again if its answer is lost.
+    /// Sends a request, and sends it again if its answer is lost. The request must have the same effect if it is sent
+    /// twice.
     func repeatingLost<Value: Sendable>(_ send: @Sendable (DatabaseClient) async throws -> Value)
         async throws(OperationError) -> Value
     {
@@ -192,8 +196,8 @@ extension OperationContext {
         }
     }
 
-    /// Tells of items in order.
-    /// - Throws: ``OperationError``: `partialFailure` if items failed.
+    /// Delivers the results of items, in order.
+    /// - Throws: ``OperationError``: `partialFailure` if any item failed.
     func deliver<Key: Sendable, Value: Sendable>(
         _ results: some Sequence<(Key, Result<Value, OperationError>)>, as item: (Key) -> OperationError.Item,
         _ deliver: (Key, Result<Value, OperationError>) async -> Void

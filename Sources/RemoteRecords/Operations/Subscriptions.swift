@@ -2,18 +2,18 @@ internal import CloudKitClient
 internal import Foundation
 public import Records
 
-/// Fetches subscriptions (CKFetchSubscriptionsOperation).
+/// Fetches subscriptions by their IDs (CKFetchSubscriptionsOperation).
 public struct FetchSubscriptions: DatabaseOperation {
     /// A step of the operation.
     public enum Event: Sendable {
-        /// A subscription that does not exist is `unknownItem`.
+        /// A subscription, or the error: `unknownItem` if it does not exist.
         case fetched(Name, Result<Subscription, OperationError>)
     }
 
-    /// `nil` for all of the user in the database.
+    /// The subscriptions to fetch; `nil` for all subscriptions of the user in the database.
     public var subscriptionIDs: [Name]?
 
-    /// A fetch of subscriptions; of all of them without IDs.
+    /// Creates an operation that fetches subscriptions; all of them without IDs.
     public init(_ subscriptionIDs: [Name]? = nil) {
         self.subscriptionIDs = subscriptionIDs
     }
@@ -35,14 +35,14 @@ public struct FetchSubscriptions: DatabaseOperation {
     }
 }
 
-/// Saves and deletes subscriptions (CKModifySubscriptionsOperation). A subscription under an id that exists replaces
-/// it.
+/// Saves and deletes subscriptions (CKModifySubscriptionsOperation). Saving a subscription replaces an existing one
+/// with the same ID.
 public struct ModifySubscriptions: DatabaseOperation {
     /// A step of the operation.
     public enum Event: Sendable {
-        /// A subscription as it was sent, or its error.
+        /// The subscription as it was sent, or the error.
         case saved(Name, Result<Subscription, OperationError>)
-        /// Deleting one that does not exist succeeds.
+        /// The ID of a deleted subscription, or the error. Deleting a subscription that does not exist succeeds.
         case deleted(Name, Result<Void, OperationError>)
     }
 
@@ -51,7 +51,7 @@ public struct ModifySubscriptions: DatabaseOperation {
     /// The IDs of the subscriptions to delete.
     public var subscriptionIDsToDelete: [Name]
 
-    /// Changes of subscriptions.
+    /// Creates an operation that saves and deletes subscriptions.
     public init(saving subscriptionsToSave: [Subscription] = [], deleting subscriptionIDsToDelete: [Name] = []) {
         self.subscriptionsToSave = subscriptionsToSave
         self.subscriptionIDsToDelete = subscriptionIDsToDelete
@@ -63,7 +63,7 @@ public struct ModifySubscriptions: DatabaseOperation {
         let operations =
             subscriptionsToSave.map(SubscriptionOperation.save)
             + subscriptionIDsToDelete.map(SubscriptionOperation.delete)
-        // Both have the same effect the second time.
+        // Saving and deleting have the same effect if they are sent twice.
         let answers = try await context.repeatingLost { try await $0.modifySubscriptions(operations) }
         let results = zip(operations, answers).map {
             operation, answer -> (SubscriptionOperation, Result<Void, OperationError>) in
@@ -90,30 +90,32 @@ extension OperationContext {
 
 // MARK: - Notifications
 
-/// A notification of a subscription (CKNotification). It tells that something changed, not what: fetch the changes.
+/// A notification of a subscription (CKNotification). It reports that something changed, but not all of what changed:
+/// fetch the changes.
 public struct RemoteNotification: Sendable, Hashable {
-    /// The kind of the subscription, with the place of the change.
+    /// The kind of the subscription, with the zone or record that changed.
     public enum Subject: Sendable, Hashable {
-        /// A record that matches, or matched, a query.
+        /// A record that matches a query, or matched it before.
         case record(RecordID, Subscription.Event)
         /// A change in a zone.
         case zone(ZoneID)
-        /// Changes in the database. The zone is not told by CloudKit's own library.
+        /// Changes in the database. The zone is `nil` if the notification does not name it. CloudKit's own library
+        /// never reports the zone.
         case database(ZoneID?)
     }
 
-    /// The same for several subscriptions that one change matched.
+    /// The ID of the notification. Notifications of several subscriptions that one change matched have the same one.
     public let notificationID: String?
-    /// The subscription that fired; `nil` if the notification does not tell it.
+    /// The subscription that matched the change; `nil` if the notification does not name it.
     public let subscriptionID: Name?
-    /// The database of the change; `nil` if the notification does not tell it.
+    /// The database of the change; `nil` if the notification does not name it.
     public let scope: DatabaseScope?
-    /// The place of the change.
+    /// The zone or record that changed.
     public let subject: Subject
-    /// The whole notification, with its texts in `aps` and the fields that were asked for.
+    /// The whole notification, with the texts in `aps` and the requested fields.
     public let json: JSONObject
 
-    /// - Returns: `nil` for an object that is no notification of CloudKit's.
+    /// - Returns: `nil` if the object is not a CloudKit notification.
     public init?(_ json: JSONObject) {
         guard case .object(let ck)? = json["ck"] else { return nil }
         func text(_ object: JSONObject, _ name: Name) -> String? {
@@ -152,19 +154,18 @@ public struct RemoteNotification: Sendable, Hashable {
     }
 }
 
-/// The notifications of a user's subscriptions in a container, as they come. Some may be lost, so fetch now and then
-/// without one.
+/// The notifications of a user's subscriptions in a container, as they arrive. Notifications can be lost, so also fetch
+/// from time to time without one.
 ///
-/// Each iteration is a device of its own. It waits at the courier while the next notification is asked for, and only
-/// then.
+/// Each iteration registers as its own device. It only waits for a notification while the next element is requested.
 public struct RemoteNotifications: AsyncSequence, Sendable {
     public typealias Element = RemoteNotification
 
     fileprivate let client: ContainerClient
 
-    /// Waits for one notification after the other.
+    /// The iterator, which waits for one notification after another.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        /// The number of tokens in a row that the courier refused at once.
+        /// The maximum number of consecutive tokens that the web courier may refuse at once.
         private static let patience = 3
 
         fileprivate let client: ContainerClient
@@ -177,7 +178,7 @@ public struct RemoteNotifications: AsyncSequence, Sendable {
             self.client = client
         }
 
-        /// Makes the device known to the server, which tells of changes from now on.
+        /// Registers the device with the server. The server sends it notifications of changes from now on.
         mutating func register() async throws {
             if token == nil { token = try await client.makeCourierToken(clientID: clientID) }
         }
@@ -197,7 +198,7 @@ public struct RemoteNotifications: AsyncSequence, Sendable {
                         }
                         try await pause.wait(client.pacing)
                     } catch let failure as CloudKitFailure {
-                        // Tokens end after some hours.
+                        // Tokens expire after some hours.
                         refused += 1
                         guard failure.isRefusal, refused < Self.patience else { throw failure }
                         self.token = nil
@@ -222,6 +223,6 @@ extension CloudKitFailure {
 }
 
 extension Container {
-    /// The notifications of the user's subscriptions.
+    /// The notifications of the user's subscriptions in all databases of the container.
     public var notifications: RemoteNotifications { RemoteNotifications(client: client) }
 }

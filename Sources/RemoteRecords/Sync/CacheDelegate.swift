@@ -3,14 +3,14 @@ internal import GRDB
 internal import Records
 internal import Synchronization
 
-/// Stores what an engine tells, in the transaction that stores its state.
+/// Stores the events of a sync engine in one transaction with the engine's state.
 final class CacheDelegate: SyncEngineDelegate {
     private struct Inbox {
-        /// Events since the last state.
+        /// The events since the last state update.
         var events: [SyncEngine.Event] = []
-        /// The first error of a zone that was refused since somebody asked.
+        /// The error of the first zone that the server refused, since the last time that the error was read.
         var zoneRefusal: OperationError?
-        /// The error that broke the file. The engine is ahead of the file from then on.
+        /// The first error of the file. From then on, the engine's state is ahead of the file.
         var failure: (any Error)?
     }
 
@@ -28,20 +28,21 @@ final class CacheDelegate: SyncEngineDelegate {
         try await queue.read { try CachedRecords($0).state() }
     }
 
-    /// - Throws: the error that broke the file.
+    /// - Throws: the first error of the file, if there was one.
     func checkFile() throws {
         if let failure = inbox.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Changes records together with the engine's state, and with what the engine has told before that state.
-    /// - Throws: the error of the file, here and from now on: the engine may be ahead of it.
+    /// Changes records in one transaction with the engine's state and the events before that state.
+    /// - Throws: the error of the file. All later calls throw it too, because the engine's state may be ahead of the
+    ///   file.
     func write(_ engine: SyncEngine, _ change: @escaping @Sendable (CachedRecords) throws -> Void = { _ in })
         async throws
     {
         try checkFile()
         let (queue, resolver) = (queue, resolver)
         do {
-            // The cancellation of this task would roll the write back.
+            // GRDB would roll back the write if this task were cancelled.
             try await Task {
                 try await queue.write { [self] database in
                     try checkFile()
@@ -83,7 +84,7 @@ final class CacheDelegate: SyncEngineDelegate {
         let changes = syncEngine.state.nextRecordZoneChanges(in: context.options.scope)
         guard !changes.isEmpty, (try? checkFile()) != nil else { return nil }
         do {
-            // The cancellation of this task would be taken for an error of the file.
+            // The cancellation of this task would look like an error of the file.
             let found = try await Task { [queue] in
                 try await queue.read { database in
                     var found: [RecordID: Record] = [:]
@@ -92,7 +93,7 @@ final class CacheDelegate: SyncEngineDelegate {
                     return found
                 }
             }.value
-            // One without changes was saved before the program ended, and the note of it was lost.
+            // A record without changes was saved before the program ended, but the program ended before it noted that.
             return await RecordZoneChangeBatch(pendingChanges: changes) { recordID in
                 found[recordID].flatMap { $0.hasChanges ? $0 : nil }
             }
@@ -109,7 +110,7 @@ final class CacheDelegate: SyncEngineDelegate {
                 if case .sentDatabaseChanges(let sent) = event { inbox.zoneRefusal = inbox.zoneRefusal ?? sent.refusal }
             }
         }
-        // The error is kept for the caller of the engine.
+        // The error is stored, and thrown to the caller of the engine.
         try? await write(syncEngine)
     }
 
@@ -132,16 +133,16 @@ final class CacheDelegate: SyncEngineDelegate {
                 }
             }
         case .fetchedRecordZoneChanges(let event):
-            // They go with their zone.
+            // The zone is about to be deleted with its records.
             if engine.state.pendingDatabaseChanges.contains(.deleteZone(event.zoneID)) { return }
             for modification in event.modifications { try take(modification.record, in: records, engine, resolver) }
             for deletion in event.deletions { try drop(deletion.recordID, in: records, engine, resolver) }
         case .didFetchRecordZoneChanges(let event):
             if let error = event.error {
-                // Everything comes again; what does not come is gone.
+                // All records of the zone come again. Those that do not come were deleted.
                 if error.code == .changeTokenExpired { try records.markAll(in: event.zoneID) }
             } else if engine.kept.withLock({ $0.zonesWithoutHistory.contains(event.zoneID) }) {
-                // Records that were prefetched before the history was skipped do not come.
+                // Records that were prefetched before the history was skipped are not part of the feed.
                 return
             } else {
                 for recordID in try records.marked(in: event.zoneID) {
@@ -161,7 +162,7 @@ final class CacheDelegate: SyncEngineDelegate {
         }
     }
 
-    /// Takes a version of the server.
+    /// Applies a record from the server.
     private static func take(
         _ server: Record, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
     ) throws {
@@ -171,18 +172,18 @@ final class CacheDelegate: SyncEngineDelegate {
         else {
             return try records.set(server)
         }
-        // It is the version that the change was made on.
+        // The local change was made on this version.
         if mine.recordChangeTag == server.recordChangeTag { return try records.unmark(server.recordID) }
         guard pending != nil else { return try records.set(server) }
         try reconcile(mine, server, in: records, engine, resolver)
     }
 
-    /// Puts a record that was changed here together with another version of the server.
+    /// Merges a locally changed record with another version from the server.
     private static func reconcile(
         _ mine: Record, _ server: Record, in records: CachedRecords, _ engine: SyncEngine,
         _ resolver: RecordCache.Resolver
     ) throws {
-        // The change was made, and the answer to it was lost. Or another device made the same one.
+        // The change was made and its answer was lost, or another device made the same change.
         if mine.isContained(in: server, keys: mine.changedKeys) {
             engine.state.remove(pendingRecordZoneChanges: [.saveRecord(server.recordID)])
             return try records.set(server)
@@ -197,8 +198,8 @@ final class CacheDelegate: SyncEngineDelegate {
         _ recordID: RecordID, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
     ) throws {
         guard let mine = try records.record(recordID) else { return try records.remove(recordID) }
-        // The server never had it: the deletion is of an earlier record of this name, perhaps of one that was deleted
-        // here.
+        // The server never had this record. It deleted an earlier record of the same name, perhaps one that was deleted
+        // locally.
         if mine.recordChangeTag == nil { return try records.unmark(recordID) }
         guard engine.state.pendingChange(of: recordID) == .saveRecord(recordID) else {
             return try records.remove(recordID)
@@ -206,18 +207,18 @@ final class CacheDelegate: SyncEngineDelegate {
         try resolve(.deleted(mine), nil, in: records, engine, resolver)
     }
 
-    /// Takes a record that was saved. It may have been changed here since it was sent.
+    /// Applies a record that was saved. It may have been changed locally since it was sent.
     private static func settle(_ saved: Record, in records: CachedRecords, _ engine: SyncEngine) throws {
         guard let mine = try records.record(saved.recordID) else { return }
         var record = saved
-        // A file may have been written anew at the same place while it was uploaded, if the record was saved here
-        // since.
+        // If the record was changed locally since, another file may have been written to the same place during the
+        // upload.
         let isNewer = engine.state.pendingChange(of: saved.recordID) != nil
         for key in mine.changedKeys
         where !Record.isSent(mine.fields[key], as: saved.fields[key], filesMayDiffer: isNewer) {
             record[content: key] = mine.fields[key]
         }
-        // Another device may have moved the record.
+        // Another device may have changed the record's parent.
         if mine.parentHasChanged, mine.parent != saved.parent { record.parent = mine.parent }
         if mine.replacedSharing != nil, !mine.isContained(in: record, keys: []) { record.sharing = mine.sharing }
         try records.set(record)
@@ -227,7 +228,7 @@ final class CacheDelegate: SyncEngineDelegate {
         _ sent: Record, _ error: OperationError, in records: CachedRecords, _ engine: SyncEngine,
         _ resolver: RecordCache.Resolver
     ) throws {
-        // A record that was deleted here meanwhile has a change of its own that is pending.
+        // A record that was deleted locally in the meantime has a pending deletion.
         guard let mine = try records.record(sent.recordID) else { return }
         switch (error.code, error.conflict?.serverRecord) {
         case (.serverRecordChanged, let server?): try reconcile(mine, server, in: records, engine, resolver)
@@ -237,7 +238,8 @@ final class CacheDelegate: SyncEngineDelegate {
         }
     }
 
-    /// - Parameter server: the version to take if the local change is given up; `nil` if the record was deleted.
+    /// - Parameter server: the version to store if the local change is dropped; `nil` if the record was deleted on the
+    ///   server.
     private static func resolve(
         _ meeting: RecordCache.Meeting, _ server: Record?, in records: CachedRecords, _ engine: SyncEngine,
         _ resolver: RecordCache.Resolver
@@ -248,7 +250,7 @@ final class CacheDelegate: SyncEngineDelegate {
             case .deleted(let record): record.recordID
             }
         if let record = resolver(meeting), record.recordID == recordID {
-            // Otherwise the server would refuse it for the same reason, again and again.
+            // Without the current change tag, the server would refuse the record again and again for the same reason.
             try records.set(
                 record.recordChangeTag == server?.recordChangeTag
                     ? record : server.map { record.moved(onto: $0) } ?? record.madeAnew)
@@ -261,12 +263,12 @@ final class CacheDelegate: SyncEngineDelegate {
 }
 
 extension SyncEngine.Event.SentDatabaseChanges {
-    /// The zones that are still there. A zone that is gone needs no deletion.
+    /// The zones whose deletion failed and that still exist.
     fileprivate var refusedDeletions: [ZoneID] {
         failedZoneDeletes.filter { $0.value.code != .zoneNotFound && !$0.value.isMendedByTime }.map(\.key)
     }
 
-    /// The first error that time does not mend.
+    /// The first permanent error.
     fileprivate var refusal: OperationError? {
         failedZoneSaves.lazy.map(\.error).first { !$0.isMendedByTime }
             ?? refusedDeletions.first.flatMap { failedZoneDeletes[$0] }

@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import Records
 
-/// The tables of a cache, within a transaction.
+/// Access to the tables of a cache within a transaction.
 struct CachedRecords {
     private let database: GRDB.Database
 
@@ -40,7 +40,7 @@ struct CachedRecords {
 
     // MARK: State
 
-    /// The state of the engine; a new one if there is none.
+    /// The stored state of the engine; a new state if there is none.
     func state() throws -> SyncState {
         var state =
             try Data.fetchOne(database, sql: "SELECT bytes FROM state").map { try SyncState(Array($0)) } ?? SyncState()
@@ -86,15 +86,15 @@ struct CachedRecords {
         ).map { try Self.record($0) }
     }
 
-    /// Stores a record. It is then neither refused nor marked.
-    /// - Parameter isDeleted: true for a record whose deletion here is not sent yet.
+    /// Stores a record, and removes its refusal and its mark.
+    /// - Parameter isDeleted: true for a record that was deleted locally and whose deletion is not sent yet.
     func set(_ record: Record, isDeleted: Bool = false) throws {
         try database.execute(
             sql: "INSERT OR REPLACE INTO record (zone, owner, name, type, json, isDeleted) VALUES (?, ?, ?, ?, ?, ?)",
             arguments: Self.arguments(record) + [isDeleted])
     }
 
-    /// Stores a record that is not there.
+    /// Stores a record if the cache does not have it yet.
     func add(_ record: Record, isMarked: Bool) throws {
         try database.execute(
             sql: "INSERT OR IGNORE INTO record (zone, owner, name, type, json, isMarked) VALUES (?, ?, ?, ?, ?, ?)",
@@ -129,7 +129,7 @@ struct CachedRecords {
         try database.execute(sql: "DELETE FROM record WHERE zone = ? AND owner = ?", arguments: Self.key(zoneID))
     }
 
-    /// Removes the records of a zone that the server had.
+    /// Removes the records of a zone that exist on the server.
     func removeSaved(in zoneID: ZoneID) throws {
         try database.execute(
             sql:
@@ -143,7 +143,7 @@ struct CachedRecords {
 
     // MARK: Refusals and marks
 
-    /// Notes that a change was refused. A record whose deletion was refused is there again.
+    /// Stores the refusal of a change. If the change was a deletion, the record is visible again.
     func refuse(_ recordID: RecordID, _ reason: String) throws {
         try database.execute(
             sql: "UPDATE record SET refusal = ?, isDeleted = 0 WHERE zone = ? AND owner = ? AND name = ?",
@@ -166,7 +166,7 @@ struct CachedRecords {
         return refusals
     }
 
-    /// Marks the records of a zone until they come again.
+    /// Marks all records of a zone. The mark is removed when the record is fetched again.
     func markAll(in zoneID: ZoneID) throws {
         try database.execute(
             sql: "UPDATE record SET isMarked = 1 WHERE zone = ? AND owner = ?", arguments: Self.key(zoneID))
@@ -205,19 +205,19 @@ struct CachedRecords {
 }
 
 extension DatabaseQueue {
-    /// The time to wait for another program to close the file, in seconds.
+    /// The time to wait for another queue to close the file, in seconds.
     private static let patience: TimeInterval = 2
 
-    /// Opens a file for this queue alone, on a thread that may wait for the disk. A new file is only for the user who
-    /// runs the program: it has addresses of files.
-    /// - Throws: ``OperationError`` if another queue has it open; an error of SQLite.
+    /// Opens a file exclusively, on a thread that may block. Only the user who runs the program can read a new file,
+    /// because it contains download addresses.
+    /// - Throws: ``OperationError`` if another queue has the file open; an error of SQLite.
     static func opened(_ file: URL, _ prepare: @escaping @Sendable (GRDB.Database) throws -> Void) async throws
         -> DatabaseQueue
     {
         let path = file.path(percentEncoded: false)
         var configuration = Configuration()
         configuration.busyMode = .timeout(patience)
-        // Two engines would write each other's position.
+        // Two engines would overwrite each other's state.
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
         return try await withCheckedThrowingContinuation { [configuration] continuation in
             DispatchQueue.global().async {
@@ -238,7 +238,7 @@ extension DatabaseQueue {
     }
 }
 
-/// Makes a file that only its user reads, if there is none.
+/// Creates a file that only the current user can read, if it does not exist.
 private func makeForUser(_ path: String) {
     let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY, 0o600)
     if descriptor >= 0 { close(descriptor) }

@@ -3,45 +3,45 @@ internal import GRDB
 public import Records
 internal import Synchronization
 
-/// A local copy of a private or shared database in one SQLite file, which programs read and change at any time, and
-/// which a ``SyncEngine`` keeps the same.
+/// A local copy of a private or shared database in one SQLite file. Programs read and change it at any time. A
+/// ``SyncEngine`` synchronizes it with the database.
 ///
-/// A change is in the file, with the note that it has to be sent, before `save` returns. A page of changes is stored in
-/// one transaction with the position after it. So the program may be killed at any moment.
+/// `save` returns after the file contains the change and the note to send it. A page of fetched changes is stored in
+/// one transaction with the change token after it. So the program may be killed at any moment.
 public final class RecordCache: Sendable {
-    /// A local change that meets another one.
+    /// A conflict of a local change with a change on the server.
     public enum Meeting: Sendable {
-        /// Both sides changed the record.
+        /// The record was changed both locally and on the server.
         case changed(OperationError.Conflict)
-        /// The record that was changed here was deleted there.
+        /// The record was changed locally and deleted on the server.
         case deleted(Record)
     }
 
-    /// Decides what becomes of a local change.
-    /// - Returns: the record to save, whose changed keys are put on the server's version if it is another version;
-    ///   `nil` for what the server has. It runs in a transaction, so it must be quick.
+    /// Resolves the conflict of a local change. It runs in a transaction, so it must return quickly.
+    /// - Returns: the record to save; `nil` to accept the server's version. If the record is based on another version
+    ///   than the server's, its changed keys are applied to the server's version.
     public typealias Resolver = @Sendable (Meeting) -> Record?
 
-    /// The engine that keeps the cache and the database the same. Its state and its calls are for the app, too.
+    /// The engine that synchronizes the cache. The app may use its state and call its methods.
     public let engine: SyncEngine
     private let app: CacheDelegate
 
-    /// Opens the file, and creates it if necessary, for the user who runs the program. One cache at a time has it open,
-    /// among all processes.
+    /// Opens the file, and creates it if necessary. Only the user who runs the program can read a new file. Only one
+    /// cache of one process at a time can have the file open.
     /// - Parameters:
-    ///   - file: the SQLite file. It belongs to one database.
+    ///   - file: the SQLite file. Use one file for each database.
     ///   - database: a private or shared database.
-    ///   - resolver: by default the keys that were changed here win, the others come from the server, and a deletion
-    ///     wins.
-    /// - Throws: an error of SQLite; ``OperationError`` for the public database, which has no feed, and if the file
-    ///   stays open elsewhere for 2 seconds.
+    ///   - resolver: resolves conflicts. By default, locally changed keys replace those of the server, other keys come
+    ///     from the server, and a deletion on the server is accepted.
+    /// - Throws: an error of SQLite; ``OperationError`` for the public database, which has no feed, and if another
+    ///   cache still has the file open after 2 seconds.
     public convenience init(_ file: URL, of database: Database, resolver: @escaping Resolver = RecordCache.mergingKeys)
         async throws
     {
         try await self.init(file, of: database, resolver: resolver) { $0 }
     }
 
-    /// - Parameter delegate: takes what the engine tells, and hands it on to the cache.
+    /// - Parameter delegate: receives the engine's events, and passes them on to the cache.
     init(
         _ file: URL, of database: Database, resolver: @escaping Resolver,
         _ delegate: (CacheDelegate) -> any SyncEngineDelegate
@@ -50,7 +50,7 @@ public final class RecordCache: Sendable {
         engine = try SyncEngine(database, try await app.storedState(), parentsFirst: false, delegate: delegate(app))
     }
 
-    /// Puts the changed keys on the server's version, and lets deletions win.
+    /// Resolves a conflict: applies the locally changed keys to the server's version, and accepts deletions.
     public static func mergingKeys(_ meeting: Meeting) -> Record? {
         guard case .changed(let conflict) = meeting else { return nil }
         return conflict.clientRecord.moved(onto: conflict.serverRecord)
@@ -58,32 +58,31 @@ public final class RecordCache: Sendable {
 
     // MARK: Reading
 
-    /// The record as it is here, with the changes that are not sent yet; `nil` for none, and for one that was deleted
-    /// here.
+    /// The record with its unsent local changes; `nil` if the cache does not have it or if it was deleted locally.
     public func record(for recordID: RecordID) async throws -> Record? {
         try await app.queue.read { try CachedRecords($0).record(recordID) }
     }
 
-    /// All records of a type, in the order of their names.
+    /// All records of a type in a zone, sorted by name.
     public func records(ofType recordType: Name, in zoneID: ZoneID) async throws -> [Record] {
         try await app.queue.read { try CachedRecords($0).records(ofType: recordType, in: zoneID) }
     }
 
-    /// The changes that the server refused, with its reason, until the record changes there. Saving the record again
-    /// sends it again.
+    /// The IDs of records whose change the server refused, with the reasons. An entry remains until the record changes
+    /// on the server. Saving the record locally sends it again.
     public func refusals() async throws -> [RecordID: String] {
         try await app.queue.read { try CachedRecords($0).refusals() }
     }
 
-    /// A signal after each transaction that changed records, from now on.
+    /// A stream with one element after each transaction that changed records, from now on.
     public func updates() -> AsyncStream<Void> { app.signals.listen() }
 
-    /// Gets records by a query before the history of their zone plays back: the newest ones, or those that the app
-    /// shows first. Call it before the first ``sync()``. It does nothing for a zone that is complete.
+    /// Fetches records by a query before the changes of their zone are fetched: the newest ones, or those that the app
+    /// shows first. Call it before the first ``sync()``. It has no effect on a zone that is already complete.
     ///
-    /// The sync brings the same records in their latest version, and drops those that were deleted meanwhile. After
-    /// ``SyncEngine/skipHistory(of:)`` the records stay, and any number of queries brings what is wanted.
-    /// - Returns: the way to the next page; `nil` after the last one.
+    /// The sync fetches the same records again in their latest version, and removes those that were deleted meanwhile.
+    /// After ``SyncEngine/skipHistory(of:)``, prefetched records stay, and further queries can add records.
+    /// - Returns: the cursor for the next page; `nil` after the last page.
     /// - Throws: ``OperationError``; an error of SQLite.
     @discardableResult
     public func prefetch(_ query: Query, in zoneID: ZoneID, resultsLimit: Int? = nil) async throws -> QueryRecords
@@ -94,7 +93,7 @@ public final class RecordCache: Sendable {
         }
     }
 
-    /// The page after another one.
+    /// Fetches the page that follows a cursor.
     @discardableResult
     public func prefetch(continuing cursor: QueryRecords.Cursor, in zoneID: ZoneID, resultsLimit: Int? = nil)
         async throws -> QueryRecords.Cursor?
@@ -108,7 +107,8 @@ public final class RecordCache: Sendable {
         in zoneID: ZoneID, _ page: @escaping @Sendable (Database) async throws(OperationError) -> Database.QueryResults
     ) async throws -> QueryRecords.Cursor? {
         let app = app
-        // Not during a fetch: a record could come after the zone is complete, and stay although it was deleted.
+        // This must not run during a fetch: a record could be added after the zone is complete, and would stay although
+        // it was deleted.
         return try await engine.alone { engine in
             try await engine.checkAccount()
             let (isComplete, isLasting) = engine.kept.withLock {
@@ -126,19 +126,19 @@ public final class RecordCache: Sendable {
 
     // MARK: Changing
 
-    /// Stores a record. It is sent with the next ``sync()``. Keys that were changed in the cache since this copy was
-    /// read, and not in it, stay so.
+    /// Stores a record. The next ``sync()`` sends it. Changes that were made in the cache since this copy was read are
+    /// kept, except for keys that this copy changed.
     ///
-    /// Read the record anew after a sync: a copy of an older version is a conflict, which costs more requests. Until
-    /// that is settled, its other keys are those of the older version here.
-    /// - Throws: ``OperationError`` `invalidArguments` for a number that is infinite or none at all; an error of
-    ///   SQLite, or the one that broke the file earlier.
+    /// Read the record again after a sync: a copy of an older version causes a conflict, which costs more requests.
+    /// Until the conflict is resolved, the unchanged keys have the values of the older version.
+    /// - Throws: ``OperationError`` `invalidArguments` for a number that is infinite or not a number; an error of
+    ///   SQLite, or an earlier error of the file.
     public func save(_ record: Record) async throws {
         try await save([record])
     }
 
-    /// Stores records, all or none.
-    /// - Throws: as `save` of one record.
+    /// Stores all records or none.
+    /// - Throws: like `save` of one record.
     public func save(_ changed: [Record]) async throws {
         if let error = changed.lazy.compactMap(\.unwritable).first { throw error }
         let engine = engine
@@ -150,14 +150,14 @@ public final class RecordCache: Sendable {
         }
     }
 
-    /// Deletes a record here, and on the server with the next ``sync()``.
-    /// - Throws: as `save` of one record.
+    /// Deletes a record locally. The next ``sync()`` deletes it on the server.
+    /// - Throws: like `save` of one record.
     public func delete(_ recordID: RecordID) async throws {
         try await delete([recordID])
     }
 
-    /// Deletes records, all or none.
-    /// - Throws: as `save` of one record.
+    /// Deletes all records or none.
+    /// - Throws: like `save` of one record.
     public func delete(_ recordIDs: [RecordID]) async throws {
         let engine = engine
         try await app.write(engine) { records in
@@ -166,16 +166,17 @@ public final class RecordCache: Sendable {
         }
     }
 
-    /// Creates or deletes a zone with the next ``sync()``. The records of a zone that is deleted go at once. They come
-    /// again if the server refuses, or if the zone is saved before it was deleted there.
-    /// - Throws: as `save` of one record.
+    /// Creates or deletes a zone at the next ``sync()``. The records of a deleted zone disappear from the cache at
+    /// once. They return if the server refuses the deletion, or if the zone is saved again before it was deleted on the
+    /// server.
+    /// - Throws: like `save` of one record.
     public func change(_ change: PendingDatabaseChange) async throws {
         let engine = engine
         try await app.write(engine) { records in
             switch change {
             case .deleteZone(let zoneID): try records.removeAll(in: zoneID)
             case .saveZone(let zoneID):
-                // The server keeps the zone with its records, unless the deletion is on its way.
+                // The server still has the zone with its records, unless the deletion is being sent.
                 engine.kept.withLock {
                     if $0.pendingDatabaseChanges.contains(.deleteZone(zoneID)) { $0.fetchAnew(zoneID) }
                 }
@@ -184,23 +185,23 @@ public final class RecordCache: Sendable {
         }
     }
 
-    /// Fetches and sends. A zone that can't be fetched keeps nothing from being sent.
-    /// - Throws: ``OperationError``, also of a zone that the server refused to create or delete, once all else was
-    ///   sent; an error of SQLite, after which the cache must be opened anew.
+    /// Fetches changes and sends local changes. An error of one zone does not prevent sending.
+    /// - Throws: ``OperationError``; this includes the error of a zone that the server refused to create or delete,
+    ///   thrown after everything else was sent. An error of SQLite, after which the cache must be opened again.
     public func sync() async throws {
         try await engine.sync { try app.checkFile() }
         if let refusal = app.takeZoneRefusal() { throw refusal }
     }
 
-    /// Syncs again and again until the task is cancelled, as ``SyncEngine/run(every:listening:)``.
-    /// - Throws: as it, and the error of the file.
+    /// Synchronizes repeatedly until the task is cancelled, like ``SyncEngine/run(every:listening:)``.
+    /// - Throws: the errors of that method, and the error of the file.
     public func run(every interval: Duration, listening: Bool = false) async throws {
         try await engine.run(every: interval, listening: listening) { try await sync() }
     }
 }
 
 extension Record {
-    /// The changes of this record on another version of it.
+    /// Applies the changes of this record to another version of it.
     func moved(onto server: Record) -> Record {
         var record = server
         for key in changedKeys { record[content: key] = fields[key] }
@@ -209,7 +210,7 @@ extension Record {
         return record
     }
 
-    /// All of the record, as one that was never saved.
+    /// A copy of the record with all its values as changes, as if it had never been saved.
     var madeAnew: Record {
         var record = Record(recordType: recordType, recordID: recordID)
         for (key, content) in fields { record[content: key] = content }
@@ -218,13 +219,13 @@ extension Record {
         return record
     }
 
-    /// This copy with the changes that wait to be sent, to keys that were not changed in it. If it is of an older
-    /// version, the server finds a conflict, and all changes are put on its version.
+    /// This copy with the unsent changes of the cache, except for keys that this copy changed. If the copy has an older
+    /// version, the server reports a conflict, and all changes are applied to the server's version.
     fileprivate func adding(changesOf waiting: Record) -> Record {
-        // Nobody would send an older version.
+        // A copy without changes must not replace the cached record with an older version.
         if !hasChanges { return waiting }
-        // The copy is of an earlier record of this name. The server does not have that, and would refuse it with its
-        // changes.
+        // The copy is of an earlier record with the same name. That record no longer exists on the server, which would
+        // refuse the copy.
         if waiting.recordChangeTag == nil, recordChangeTag != nil { return moved(onto: waiting) }
         var record = self
         for key in waiting.changedKeys where !changedKeys.contains(key) { record[content: key] = waiting.fields[key] }
@@ -233,8 +234,8 @@ extension Record {
         return record
     }
 
-    /// True if a content was sent as another one: a file has its receipt then.
-    /// - Parameter filesMayDiffer: true if the same place may have another file now.
+    /// Returns whether the server's content is the one that was sent. A sent file has a receipt afterwards.
+    /// - Parameter filesMayDiffer: true if the file at the same place may have been replaced.
     static func isSent(_ content: FieldContent?, as sent: FieldContent?, filesMayDiffer: Bool) -> Bool {
         guard let content, let sent else { return content == nil && sent == nil }
         if content == sent { return true }

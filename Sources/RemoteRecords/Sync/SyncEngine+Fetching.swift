@@ -3,16 +3,17 @@ public import Records
 internal import Synchronization
 
 extension SyncEngine {
-    /// Begins to follow a zone with what changes from now on. Records that are there already do not come: ask for them
-    /// by queries, as far as they are wanted.
+    /// Makes the engine follow a zone from now on. Records that already exist are not fetched: get them by queries if
+    /// they are needed.
     ///
-    /// It does nothing for a zone of which something was fetched. CloudKit tells the token for now only over the web
-    /// protocol. If queries are late, as in iCloud by some seconds, a record that was saved just before is in neither.
-    /// - Throws: ``OperationError``: `zoneNotFound`; `serverRejectedRequest` if the server does not tell the token.
+    /// It has no effect if something of the zone was already fetched. Only the web protocol returns the current change
+    /// token of a zone. If queries lag, as in iCloud by some seconds, a record that was saved just before may be in
+    /// neither the feed nor the query.
+    /// - Throws: ``OperationError``: `zoneNotFound`; `serverRejectedRequest` if the server does not return the token.
     public func skipHistory(of zoneID: ZoneID) async throws {
         try await alone { engine in
             try await engine.checkAccount()
-            // A zone whose token has expired comes from the beginning, and what does not come is gone.
+            // A zone whose token has expired is fetched from the beginning. Records that do not come were deleted.
             if engine.kept.withLock({ $0.zoneTokens[zoneID] != nil || $0.zonesFromTheBeginning.contains(zoneID) }) {
                 return
             }
@@ -36,7 +37,7 @@ extension SyncEngine {
                     try await fetch(zoneID)
                 } catch {
                     failure = failure ?? error
-                    // Other zones would fail as well.
+                    // The other zones would fail as well.
                     if error.code != .zoneBusy,
                         error.isMendedByTime || error.code == .operationCancelled || error.code == .notAuthenticated
                     {
@@ -51,10 +52,11 @@ extension SyncEngine {
         if let failure { throw failure }
     }
 
-    /// Finds out which zones changed. They are remembered until all their changes are here.
+    /// Fetches the zones that changed. They are remembered until all their changes are fetched.
     private func fetchDatabase() async throws(OperationError) {
         var token = kept.withLock { $0.databaseToken }
-        // Zones that were deleted before are not in a feed without a token. They are the ones that do not come.
+        // Without a token, the feed does not contain zones that were deleted before. They are the known zones that the
+        // feed does not list.
         var isListing = token == nil
         var hasExpired = false
         var missing = Set(kept.withLock { $0.zoneTokens.keys })
@@ -81,7 +83,7 @@ extension SyncEngine {
                 try await trail.followed(newToken.text, isEmpty: page.modifications.isEmpty && page.deletions.isEmpty)
             }
             await update { state in
-                // A list that is not complete begins anew after a restart.
+                // If a list is incomplete, it is fetched from the beginning after a restart.
                 state.databaseToken = isListing && page.moreComing ? nil : newToken
                 state.drop(deletions)
                 let known = Set(state.zonesToFetch)
@@ -92,9 +94,9 @@ extension SyncEngine {
         }
     }
 
-    /// Fetches the changes of a zone, page by page. Changes are told together with the token after them.
-    /// - Parameter hasExpired: true for the second time in one fetch. Tokens that always expire would let it go on
-    ///   forever.
+    /// Fetches the changes of a zone, page by page. Each page is delivered with the token after it.
+    /// - Parameter hasExpired: true if the token already expired during this fetch. Tokens that always expire would
+    ///   otherwise make it endless.
     private func fetch(_ zoneID: ZoneID, hasExpired: Bool = false) async throws(OperationError) {
         let fromTheBeginning = kept.withLock { $0.zonesFromTheBeginning.contains(zoneID) }
         await tell(.willFetchRecordZoneChanges(.init(zoneID: zoneID, fromTheBeginning: fromTheBeginning)))
@@ -119,7 +121,7 @@ extension SyncEngine {
                 changes = FetchedChanges()
                 if !page.moreComing { await tell(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: nil))) }
                 await update { state in
-                    // The app has asked for all of the zone meanwhile. The next fetch begins anew.
+                    // The app requested the whole zone in the meantime. The next fetch starts from the beginning.
                     guard state.restarts[zoneID] == restarts else { return }
                     state.zoneTokens[zoneID] = page.changeToken
                     guard !page.moreComing else { return }
@@ -140,7 +142,7 @@ extension SyncEngine {
                 if hasExpired { throw error }
                 try await fetch(zoneID, hasExpired: true)
             case .zoneNotFound, .userDeletedZone:
-                // The feed of the database told it before it was deleted.
+                // The database feed listed the zone before it was deleted.
                 await tell(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: error)))
                 await tell(.fetchedDatabaseChanges(.init([], [zoneID])))
                 await update { $0.drop([zoneID]) }
@@ -154,9 +156,9 @@ extension SyncEngine {
 
 // MARK: - Changes of a zone
 
-/// The changes of a zone that were fetched and not told yet.
+/// The fetched changes of a zone that are not delivered yet.
 struct FetchedChanges: Sendable {
-    /// The number of records that are held back to put parents first.
+    /// The maximum number of records that are held back to deliver parents first.
     static let limit = 10_000
 
     private(set) var records: [Record] = []
@@ -166,10 +168,10 @@ struct FetchedChanges: Sendable {
     var isEmpty: Bool { records.isEmpty && deletions.isEmpty }
     var count: Int { records.count + deletions.count }
 
-    /// Adds a page. A record that came before has changed since.
+    /// Adds a page. A record replaces its earlier version.
     /// - Throws: the error of a record that could not be read.
     mutating func add(_ page: Database.RecordZoneChanges) throws(OperationError) {
-        // A record that was made anew is not deleted.
+        // A record that was created again is not deleted.
         let there = deletions.isEmpty ? [] : Set(page.modifications.compactMap(\.recordID))
         deletions.removeAll { there.contains($0.recordID) }
         for modification in page.modifications {
@@ -189,15 +191,16 @@ struct FetchedChanges: Sendable {
         places = Dictionary(records.enumerated().map { ($1.recordID, $0) }) { _, last in last }
     }
 
-    /// The records, each after those of its zone that it refers to. Circles are cut anywhere.
+    /// The records in an order in which each follows the records of its zone that it refers to. Circular references are
+    /// broken at any point.
     var parentsFirst: [Record] {
         var sorted: [Record] = []
         sorted.reserveCapacity(records.count)
         var begun = [Bool](repeating: false, count: records.count)
         for place in records.indices where !begun[place] {
             begun[place] = true
-            // The way down from this record, with what is left to look at of each. Chains may be too long for
-            // recursion.
+            // The path from this record to those that it refers to, each with the references that remain to be visited.
+            // Chains may be too long for recursion.
             var way = [(place: place, above: above(place))]
             while let last = way.last {
                 guard let next = last.above.last else {

@@ -19,8 +19,8 @@ extension SyncEngine {
         var sent = Event.SentDatabaseChanges()
         var done: [PendingDatabaseChange] = []
         var failure: OperationError?
-        // One at a time: what was made must be known, whatever becomes of the next ones. Each is a request of its own
-        // in any case.
+        // One request at a time, because outcomes must be known even if a later request fails. The server needs a
+        // request for each change anyway.
         for change in kept.withLock({ $0.pendingDatabaseChanges.filter { scope.contains($0) } }) {
             do throws(OperationError) {
                 if let zone = try await send(change) {
@@ -31,7 +31,7 @@ extension SyncEngine {
                 done.append(change)
             } catch {
                 if error.isRefusal { done.append(change) } else { failure = failure ?? error }
-                // Other zones would fail as well.
+                // The other zones would fail as well.
                 guard error.isRefusal || error.code == .zoneBusy else { break }
                 switch change {
                 case .saveZone(let zoneID):
@@ -50,8 +50,9 @@ extension SyncEngine {
         if let failure { throw failure }
     }
 
-    /// - Returns: the zone that is there now; `nil` for one that was deleted.
-    /// - Throws: the error of the zone, or of its request. What was made counts, also if the task was cancelled since.
+    /// - Returns: the zone that exists now; `nil` for a deleted zone.
+    /// - Throws: the error of the zone or of its request. If the change was made, it counts even if the task was
+    ///   cancelled in the meantime.
     private func send(_ change: PendingDatabaseChange) async throws(OperationError) -> ReceivedZone? {
         let operation =
             switch change {
@@ -78,10 +79,10 @@ extension SyncEngine {
         var waiting: Set<RecordID> = []
         while true {
             try await sendZones(options.scope)
-            // The app may change a record after it was asked for. That change stays pending.
+            // The app may change a record after it was requested for this batch. That change stays pending.
             let asked = kept.withLock { $0.pending.moment }
             let batch = await nextBatch(options)
-            // The app may have added zones meanwhile. They go before their records.
+            // The app may have added zones in the meantime. They are sent before their records.
             if kept.withLock({ $0.pendingDatabaseChanges.contains { options.scope.contains($0) } }) { continue }
             guard let batch else { return }
             if !batch.missing.isEmpty { await update { $0.pending.removeSaves(of: batch.missing, addedUntil: asked) } }
@@ -93,17 +94,17 @@ extension SyncEngine {
         }
     }
 
-    /// - Parameter waiting: records whose changes were refused because of other records, since a change was made. They
-    ///   are sent again after all others.
+    /// - Parameter waiting: records whose changes were refused because of other records since the last change that was
+    ///   made. They are sent again after all others.
     private func send(_ batch: RecordZoneChangeBatch, askedAt asked: Int64, _ waiting: inout Set<RecordID>)
         async throws(OperationError)
     {
-        // If the program is killed now, the next one finds out what became of them. A change that the app adds
-        // meanwhile is one of its own.
+        // If the program is killed now, the next run looks up the outcomes of these changes. A change that the app adds
+        // in the meantime is separate.
         let unanswered = await update { $0.pending.begin(batch.changes, askedAt: asked) }
         var outcomes: [Outcome] = []
         var failure: OperationError?
-        // Each zone is a request of its own anyway. So it is known which one an error is about.
+        // Each zone is a separate request, so that the zone of an error is known.
         for changes in batch.byZone where failure == nil {
             let (known, error) = await outcomesOfZone(changes, unanswered)
             outcomes += known
@@ -114,7 +115,7 @@ extension SyncEngine {
     }
 
     /// Sends the changes of one zone.
-    /// - Returns: what became of them, as far as it is known, and an error after which sending stops for now.
+    /// - Returns: the known outcomes, and an error if sending must stop for now.
     private func outcomesOfZone(_ changes: RecordZoneChangeBatch, _ unanswered: Set<RecordID>) async -> (
         [Outcome], OperationError?
     ) {
@@ -131,8 +132,8 @@ extension SyncEngine {
             let outcomes = answered.withLock { $0 }
             if error.code == .partialFailure { return (outcomes, nil) }
             guard error.isRefusal else { return (outcomes, error) }
-            // The same request would be refused again, and nothing would ever be sent after it. That nobody could find
-            // out more changes nothing.
+            // The same request would be refused again, and nothing would ever be sent after it. That holds even if the
+            // outcomes could not be looked up.
             let known = outcomes.filter { $0.error?.code != .serverResponseLost }
             let recordIDs = Set(known.map(\.change.recordID))
             return (
@@ -143,18 +144,18 @@ extension SyncEngine {
         }
     }
 
-    /// Tells what became of a batch.
-    /// - Parameter failure: set to an error after which sending stops for now.
+    /// Delivers the outcomes of a batch.
+    /// - Parameter failure: set to an error if sending must stop for now.
     private func take(
         _ outcomes: [Outcome], of batch: RecordZoneChangeBatch, _ waiting: inout Set<RecordID>,
         _ failure: inout OperationError?
     ) async {
         let isMade = outcomes.contains { $0.error == nil }
         if isMade { waiting = [] }
-        // A parent must be there before its children, and go after them. They may be in other batches.
+        // A parent must be saved before its children and deleted after them. They may be in other batches.
         let mayWait = isMade || kept.withLock { !$0.pending.first(1).isEmpty }
         var stays: [RecordID: Stay] = [:]
-        // An atomic batch that failed because of a change that stays: its other changes stay as well.
+        // If a change of an atomic batch stays pending, the other changes of its batch stay pending as well.
         var staysOfZones: [ZoneID: Stay] = [:]
         for outcome in outcomes {
             guard let error = outcome.error, error.code != .batchRequestFailed else { continue }
@@ -188,7 +189,8 @@ extension SyncEngine {
                 }
             }
         }
-        // Told first: a program that ends in between must not find the changes gone and their outcome unknown.
+        // Delivered before the state changes: if the program ends in between, the changes must not be gone while their
+        // outcome is unknown.
         if known.count > again.count { await tell(.sentRecordZoneChanges(sent)) }
         await update { [known, again] state in
             state.pending.end(known: known)
@@ -197,11 +199,11 @@ extension SyncEngine {
     }
 }
 
-/// The way in which a change stays pending that was not made.
+/// When to send a change again that stays pending.
 private enum Stay {
-    /// It is sent again after the other changes.
+    /// After the other pending changes.
     case afterOthers
-    /// It is sent again once sending goes on.
+    /// When sending resumes.
     case untilLater
 }
 
@@ -215,7 +217,7 @@ private struct Outcome: Sendable {
         (self.change, self.result) = (change, result)
     }
 
-    /// - Returns: `nil` for progress.
+    /// - Returns: `nil` for a progress event.
     init?(_ event: ModifyRecords.Event) {
         switch event {
         case .progress: return nil
@@ -228,19 +230,19 @@ private struct Outcome: Sendable {
 }
 
 extension OperationError {
-    /// True if a request, or an item, was refused for a reason that stays. False if the answer is missing, or if
-    /// somebody has to sign in or make room.
+    /// True if a request or an item was refused for a permanent reason. False if the answer is missing, or if the user
+    /// must sign in or free space.
     fileprivate var isRefusal: Bool {
         switch code {
         case .notAuthenticated, .operationCancelled, .quotaExceeded, .serverResponseLost: false
         case .invalidArguments, .limitExceeded: true
-        // A server that is at fault refuses everything, and somebody may mend it.
+        // A faulty server refuses every request, and may be repaired.
         case .internalError: serverError != nil && failure == nil
         default: !isMendedByTime && serverError != nil
         }
     }
 
-    /// The error to stop sending with, if a change failed that has to stay pending; `nil` for one that was refused.
+    /// The error that stops sending, if the failed change must stay pending; `nil` if the change was refused.
     fileprivate func endOfSending(at recordID: RecordID) -> OperationError? {
         if isMendedByTime || code == .serverResponseLost || code == .operationCancelled { return self }
         guard code == .serverRecordChanged, conflict == nil else { return nil }
@@ -250,7 +252,7 @@ extension OperationError {
 }
 
 extension RecordZoneChangeBatch {
-    /// The changes of each zone, zones and changes in the order of the batch.
+    /// The changes by zone, both in the order of the batch.
     fileprivate var byZone: [RecordZoneChangeBatch] {
         let saves = Dictionary(grouping: recordsToSave, by: \.recordID.zoneID)
         let deletions = Dictionary(grouping: recordIDsToDelete, by: \.zoneID)

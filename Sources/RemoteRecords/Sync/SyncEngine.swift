@@ -3,15 +3,16 @@ internal import Foundation
 public import Records
 internal import Synchronization
 
-/// Keeps an app's data and a private or shared database the same, with the shape of CKSyncEngine.
+/// Synchronizes an app's data with a private or shared database. Its interface resembles CKSyncEngine's.
 ///
-/// The engine knows positions and pending changes, the app has the data. An app needs one engine for each database. The
-/// engine begins nothing by itself: call ``fetchChanges()`` and ``sendChanges(_:)``, or ``run(every:listening:)``.
+/// The engine stores change tokens and pending changes; the app stores the data. An app needs one engine for each
+/// database. The engine never starts by itself: call ``fetchChanges()`` and ``sendChanges(_:)``, or
+/// ``run(every:listening:)``.
 public final class SyncEngine: Sendable {
-    /// The changes that wait to be sent. They reach the app's store with the next `stateUpdate`; a program that may be
-    /// killed before stores ``serialization`` with its own change.
+    /// The pending changes of an engine. The next `stateUpdate` event contains changes of this state. A program that
+    /// may be killed before that event should store ``serialization`` together with its own change.
     public struct State: Sendable {
-        /// A moment of an engine.
+        /// The state of an engine at one moment, to store it.
         public struct Serialization: Sendable, Codable {
             let state: SyncState
 
@@ -19,7 +20,7 @@ public final class SyncEngine: Sendable {
                 self.state = state
             }
 
-            /// - Throws: ``UnreadableRecord`` for other bytes than ``bytes``.
+            /// - Throws: ``UnreadableRecord`` if the bytes are not from ``bytes``.
             public init(bytes: [UInt8]) throws {
                 state = try SyncState(bytes)
             }
@@ -33,49 +34,50 @@ public final class SyncEngine: Sendable {
                 try container.encode(Data(bytes))
             }
 
-            /// Made when they are asked for. They have all pending changes, so that storing them costs as much as there
-            /// are.
+            /// The serialized state. It is created when it is read. It contains all pending changes, so the cost grows
+            /// with their number.
             public var bytes: [UInt8] { state.bytes }
         }
 
         fileprivate let engine: SyncEngine
 
-        /// The changes of zones that wait to be sent, in the order in which they were added.
+        /// The pending changes of zones, in the order in which they were added.
         public var pendingDatabaseChanges: [PendingDatabaseChange] {
             engine.kept.withLock { $0.pendingDatabaseChanges }
         }
-        /// In the order in which they were added. Each record is there once, with its last change; not while it is
-        /// sent.
+        /// The pending changes of records, in the order in which they were added. Each record occurs once, with its
+        /// last change. Changes that are being sent are not included.
         public var pendingRecordZoneChanges: [PendingRecordZoneChange] { engine.kept.withLock { $0.pending.all } }
 
-        /// The first of ``pendingRecordZoneChanges``. By default as many as one request takes, in the scope of a call.
+        /// The first elements of ``pendingRecordZoneChanges`` that are in a scope, by default as many as one request
+        /// can contain.
         public func nextRecordZoneChanges(_ count: Int = 200, in scope: SendChangesOptions.Scope = .all)
             -> [PendingRecordZoneChange]
         {
             engine.kept.withLock { $0.pending.first(count) { scope.contains($0) } }
         }
 
-        /// The change of a record that waits; `nil` for none.
+        /// The pending change of a record; `nil` if there is none, or if it is being sent.
         public func pendingChange(of recordID: RecordID) -> PendingRecordZoneChange? {
             engine.kept.withLock { $0.pending[recordID] }
         }
 
-        /// Adds changes of zones. Many changes of one zone are one: the last.
+        /// Adds pending changes of zones. A change replaces an earlier pending change of the same zone.
         public func add(pendingDatabaseChanges changes: [PendingDatabaseChange]) {
             engine.kept.withLock { state in for change in changes { state.add(change) } }
         }
 
-        /// Takes changes of zones back.
+        /// Removes pending changes of zones.
         public func remove(pendingDatabaseChanges changes: [PendingDatabaseChange]) {
             engine.kept.withLock { state in state.pendingDatabaseChanges.removeAll { changes.contains($0) } }
         }
 
-        /// Adds changes of records. Many changes of one record are one: the last.
+        /// Adds pending changes of records. A change replaces an earlier pending change of the same record.
         public func add(pendingRecordZoneChanges changes: [PendingRecordZoneChange]) {
             engine.kept.withLock { state in for change in changes { state.pending.add(change) } }
         }
 
-        /// Takes changes of records back, unless they have become others.
+        /// Removes pending changes of records. A change that differs from the pending one is ignored.
         public func remove(pendingRecordZoneChanges changes: [PendingRecordZoneChange]) {
             engine.kept.withLock { state in
                 for change in changes where state.pending[change.recordID] == change {
@@ -84,20 +86,21 @@ public final class SyncEngine: Sendable {
             }
         }
 
-        /// The state as of now.
+        /// The current state, to store it.
         public var serialization: Serialization { Serialization(state: engine.kept.withLock { $0 }) }
 
-        /// The position, and the changes that were touched since the last call, for a store that keeps each change by
-        /// itself.
+        /// The position and the pending changes that were modified since the last call, for a store that keeps each
+        /// change separately.
         func takeTouched() -> (position: [UInt8], changes: [(recordID: RecordID, entry: PendingChanges.Entry?)]) {
             engine.kept.withLock { ($0.positionBytes, $0.pending.takeTouched()) }
         }
     }
 
-    /// True while an event is handled. It holds for all engines: two that wait for each other would wait for ever.
+    /// True while an event is handled. It applies to all engines, because two engines that wait for each other would
+    /// deadlock.
     @TaskLocal private static var isHandling = false
 
-    /// The private or shared database to keep the same.
+    /// The private or shared database to synchronize with.
     public let database: Database
     let delegate: any SyncEngineDelegate
     let parentsFirst: Bool
@@ -125,12 +128,12 @@ public final class SyncEngine: Sendable {
         kept = Mutex(state)
     }
 
-    /// The engine's position and pending changes.
+    /// The engine's pending changes.
     public var state: State { State(engine: self) }
 
-    /// Fetches what changed since the last fetch.
-    /// - Throws: ``OperationError`` of the database or of the first zone that failed. Everything before it stays
-    ///   fetched.
+    /// Fetches all changes since the last fetch.
+    /// - Throws: ``OperationError`` of the database or of the first zone that failed. Changes that were fetched before
+    ///   the error are kept.
     public func fetchChanges() async throws {
         try await alone { engine in
             try await engine.checkAccount()
@@ -139,7 +142,7 @@ public final class SyncEngine: Sendable {
     }
 
     /// Sends the pending changes.
-    /// - Throws: ``OperationError`` if sending has to stop; what was not sent stays pending.
+    /// - Throws: ``OperationError`` if sending has to stop. Changes that were not sent stay pending.
     public func sendChanges(_ options: SendChangesOptions = SendChangesOptions()) async throws {
         try await alone { engine in
             try await engine.checkAccount()
@@ -147,10 +150,10 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Tells that the user has signed out, and drops tokens and pending changes.
+    /// Notifies the engine that the user has signed out. It drops the change tokens and pending changes.
     ///
-    /// The engine does not do it by itself: `notAuthenticated` comes of an old credential too, and changes must not be
-    /// lost with that.
+    /// The engine never does this by itself: an expired credential also causes `notAuthenticated`, and must not cost
+    /// the user any changes.
     public func signOut() async throws {
         try await alone { engine in
             engine.knowsAccount.withLock { $0 = false }
@@ -162,7 +165,7 @@ public final class SyncEngine: Sendable {
 
     // MARK: For fetching and sending
 
-    /// Changes the state, and tells that it has changed.
+    /// Changes the state, and delivers a `stateUpdate` event.
     @discardableResult
     func update<Value>(_ change: (inout SyncState) -> Value) async -> Value {
         let value = kept.withLock { state in change(&state) }
@@ -180,7 +183,7 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Waits for other work of the engine.
+    /// Runs work when no other work of the engine is running.
     func alone<Value: Sendable>(_ work: @escaping @Sendable (SyncEngine) async throws -> Value) async throws -> Value {
         guard !Self.isHandling else {
             throw OperationError(.invalidArguments, "No engine can fetch or send while one tells of an event")
@@ -189,7 +192,7 @@ public final class SyncEngine: Sendable {
             return try await turn.run { try await work(self) }
         } catch {
             let failure = OperationError(any: error)
-            // Perhaps somebody else signs in.
+            // Another user may sign in next.
             if failure.code == .notAuthenticated { knowsAccount.withLock { $0 = false } }
             throw failure
         }
@@ -197,7 +200,7 @@ public final class SyncEngine: Sendable {
 
     // MARK: Accounts
 
-    /// Another user must not get the changes of the one before.
+    /// Checks whether the user changed, because one user's changes must not be sent for another.
     func checkAccount() async throws {
         if knowsAccount.withLock({ $0 }) { return }
         let current = try await database.container.userRecordID()
@@ -217,7 +220,7 @@ public final class SyncEngine: Sendable {
 }
 
 extension OperationError {
-    /// The errors after which an engine sends or fetches the same again by itself, as CKSyncEngine does.
+    /// True for a temporary error, after which the engine fetches or sends again by itself, like CKSyncEngine.
     package var isMendedByTime: Bool {
         switch code {
         case .networkFailure where isUntrusted: false
@@ -232,29 +235,29 @@ extension OperationError {
 // MARK: - Work
 
 extension SyncEngine {
-    /// The subscription of ``run(every:listening:)``. Each database has one, for all devices of the user.
+    /// The subscription that ``run(every:listening:)`` saves. Each database has one for all devices of the user.
     static let subscription: Subscription = {
         var silent = NotificationInfo()
         silent.shouldSendContentAvailable = true
         return Subscription("RemoteRecords", to: .database(recordType: nil), notificationInfo: silent)
     }()
 
-    /// Fetches and sends, again and again, until the task is cancelled.
+    /// Fetches and sends repeatedly, until the task is cancelled.
     ///
-    /// Errors that time mends are waited out, longer each time, up to five minutes, or as long as the server asks for.
-    /// Notifications do not end that.
+    /// After a temporary error it waits before it tries again: longer each time, up to five minutes, or as long as the
+    /// server requests. Notifications do not shorten that wait.
     /// - Parameters:
     ///   - interval: the pause after each sync.
-    ///   - listening: true to begin earlier when a notification comes. The engine saves a subscription of the database
-    ///     for that. If that fails, the interval remains.
-    /// - Throws: ``OperationError``: `operationCancelled`, or one that time does not mend, such as `notAuthenticated`.
-    ///   Changes are sent before, also if it is an error of the fetch.
+    ///   - listening: true to begin earlier when a notification arrives. For that the engine saves a subscription of
+    ///     the database. If saving fails, the engine only uses the interval.
+    /// - Throws: ``OperationError``: `operationCancelled`, or a permanent error such as `notAuthenticated`. Even if the
+    ///   error is one of fetching, the changes are sent first.
     public func run(every interval: Duration, listening: Bool = false) async throws {
         try await run(every: interval, listening: listening) { try await sync() }
     }
 
-    /// Fetches and sends. One zone that can't be fetched keeps nothing from being sent.
-    /// - Parameter check: throws an error after which nothing may go on.
+    /// Fetches and sends. An error of one zone does not prevent sending.
+    /// - Parameter check: throws an error if the sync must not continue.
     /// - Throws: the first error.
     func sync(_ check: () throws -> Void = {}) async throws {
         var failure: (any Error)?
@@ -283,7 +286,7 @@ extension SyncEngine {
         defer { listener?.cancel() }
         var backoff: Duration = .seconds(1)
         while true {
-            // A notification that comes during the sync must not be missed.
+            // A notification that arrives during the sync must not be missed.
             let woken = wakes.listen()
             var pause = interval
             do {
@@ -314,7 +317,7 @@ extension SyncEngine {
         }
     }
 
-    /// Signals each notification of the database. After an error it tries again.
+    /// Sends a signal for each notification of the database. After an error it listens again.
     private func listen(_ wakes: Signals) async {
         let pacing = database.container.client.pacing
         var backoff: Duration = .seconds(1)
@@ -323,7 +326,7 @@ extension SyncEngine {
                 try await database.save(Self.subscription)
                 var notifications = database.container.notifications.makeAsyncIterator()
                 try await notifications.register()
-                // Nobody tells of a change between the last fetch and now.
+                // No notification reports changes between the last fetch and this moment.
                 wakes.send()
                 while let notification = try await notifications.next() {
                     backoff = .seconds(1)

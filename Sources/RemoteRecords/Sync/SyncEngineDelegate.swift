@@ -1,17 +1,17 @@
 public import CloudKitClient
 public import Records
 
-/// A change of a zone that waits to be sent.
+/// A pending creation or deletion of a zone.
 public enum PendingDatabaseChange: Sendable, Hashable {
-    /// Create the zone. One that exists stays as it is.
+    /// Create the zone. A zone that already exists does not change.
     case saveZone(ZoneID)
-    /// Delete the zone with its records.
+    /// Delete the zone with all its records.
     case deleteZone(ZoneID)
 
-    /// Create a zone, as CKSyncEngine takes it.
+    /// Creates a pending change from a zone, as in CKSyncEngine.
     public static func saveZone(_ zone: ReceivedZone) -> PendingDatabaseChange { .saveZone(zone.zoneID) }
 
-    /// The zone that changes.
+    /// The zone to create or delete.
     public var zoneID: ZoneID {
         switch self {
         case .saveZone(let zoneID), .deleteZone(let zoneID): zoneID
@@ -19,14 +19,14 @@ public enum PendingDatabaseChange: Sendable, Hashable {
     }
 }
 
-/// A change of a record that waits to be sent. The record itself is asked for when it is.
+/// A pending change of a record. It only has the ID. The engine requests the record itself when it sends the change.
 public enum PendingRecordZoneChange: Sendable, Hashable {
     /// Create or change the record.
     case saveRecord(RecordID)
     /// Delete the record.
     case deleteRecord(RecordID)
 
-    /// The record that changes.
+    /// The record to save or delete.
     public var recordID: RecordID {
         switch self {
         case .saveRecord(let recordID), .deleteRecord(let recordID): recordID
@@ -34,27 +34,28 @@ public enum PendingRecordZoneChange: Sendable, Hashable {
     }
 }
 
-/// The records that are sent in one operation.
+/// The records to send in one operation.
 public struct RecordZoneChangeBatch: Sendable {
     /// The records to create or change.
     public var recordsToSave: [Record]
     /// The records to delete.
     public var recordIDsToDelete: [RecordID]
-    /// True for all or nothing in each zone.
+    /// True to save and delete all records of a zone or none.
     public var atomicByZone: Bool
 
-    /// A batch of records that the app has chosen.
+    /// Creates a batch of records that the app has chosen.
     public init(recordsToSave: [Record] = [], recordIDsToDelete: [RecordID] = [], atomicByZone: Bool = false) {
         self.recordsToSave = recordsToSave
         self.recordIDsToDelete = recordIDsToDelete
         self.atomicByZone = atomicByZone
     }
 
-    /// As many pending changes as one request takes.
+    /// Creates a batch of pending changes, as many as one request can contain.
     /// - Parameters:
-    ///   - pendingChanges: the changes to choose from, first ones first.
-    ///   - recordProvider: makes the record to save. Without one, the change is no longer pending.
-    /// - Returns: `nil` if there is nothing to send.
+    ///   - pendingChanges: the changes to choose from, in order.
+    ///   - recordProvider: returns the record to save. If it returns `nil`, the change is removed from the pending
+    ///     ones.
+    /// - Returns: `nil` if there are no pending changes.
     public init?(pendingChanges: [PendingRecordZoneChange], recordProvider: (RecordID) async -> Record?) async {
         self.init()
         for change in pendingChanges.prefix(DatabaseClient.itemLimit) {
@@ -71,7 +72,7 @@ public struct RecordZoneChangeBatch: Sendable {
         if recordsToSave.isEmpty, recordIDsToDelete.isEmpty, missing.isEmpty { return nil }
     }
 
-    /// Records that are no longer there to be saved.
+    /// The IDs of records to save for which there was no record.
     private(set) var missing: [RecordID] = []
 
     var changes: [PendingRecordZoneChange] {
@@ -87,18 +88,18 @@ extension SyncEngine {
     /// CKSyncEngine.RecordZoneChangeBatch.
     public typealias RecordZoneChangeBatch = RemoteRecords.RecordZoneChangeBatch
 
-    /// The pending changes that a call sends.
+    /// Options that determine which pending changes a call sends.
     public struct SendChangesOptions: Sendable, Hashable {
         /// The zones or records whose changes are sent.
         public enum Scope: Sendable, Hashable {
-            /// All changes.
+            /// All pending changes.
             case all
-            /// The changes of zones and of their records.
+            /// The changes of these zones and of their records.
             case zoneIDs([ZoneID])
-            /// The changes of records, and of their zones.
+            /// The changes of these records and of their zones.
             case recordIDs([RecordID])
 
-            /// True if a change of a record is in the scope.
+            /// Returns whether a change of a record is in the scope.
             public func contains(_ change: PendingRecordZoneChange) -> Bool {
                 switch self {
                 case .all: true
@@ -107,7 +108,8 @@ extension SyncEngine {
                 }
             }
 
-            /// Zones are sent before their records.
+            /// Returns whether a change of a zone is in the scope. The zones of records in the scope are included,
+            /// because zones are sent before their records.
             public func contains(_ change: PendingDatabaseChange) -> Bool {
                 switch self {
                 case .all: true
@@ -120,34 +122,34 @@ extension SyncEngine {
         /// The changes to send.
         public var scope: Scope
 
-        /// Options for a call; all changes without a scope.
+        /// Creates options; all changes without a scope.
         public init(scope: Scope = .all) {
             self.scope = scope
         }
     }
 
-    /// The call that a batch is made for.
+    /// The context in which the engine requests a batch.
     public struct SendChangesContext: Sendable, Hashable {
-        /// The options of the call.
+        /// The options of the call that sends changes.
         public let options: SendChangesOptions
     }
 
     /// The parameters of a new engine.
     public struct Configuration: Sendable {
-        /// The database to keep the same: private or shared.
+        /// The private or shared database to synchronize with.
         public var database: Database
-        /// The state to go on from; `nil` for a new app.
+        /// The state to continue from; `nil` for an app without a stored state.
         public var stateSerialization: State.Serialization?
-        /// Takes events and makes batches. The engine keeps it.
+        /// The delegate, which handles events and returns batches. The engine keeps a strong reference.
         public var delegate: any SyncEngineDelegate
-        /// True to get records after those that they refer to, by `parent` or by a reference in the same zone. Pages of
-        /// a zone are told together then, up to 10,000 records.
+        /// True to deliver records after those that they refer to, by `parent` or by a reference within the zone. Then
+        /// up to 10,000 records of a zone are collected and delivered together.
         public var parentsFirst = false
 
         /// - Parameters:
-        ///   - database: private or shared.
-        ///   - stateSerialization: of the last `stateUpdate` that was stored; `nil` for a new app.
-        ///   - delegate: takes events and makes batches. The engine keeps it.
+        ///   - database: the private or shared database to synchronize with.
+        ///   - stateSerialization: the state of the last stored `stateUpdate`; `nil` for an app without a stored state.
+        ///   - delegate: handles events and returns batches. The engine keeps a strong reference.
         public init(database: Database, stateSerialization: State.Serialization?, delegate: any SyncEngineDelegate) {
             self.database = database
             self.stateSerialization = stateSerialization
@@ -156,14 +158,14 @@ extension SyncEngine {
     }
 }
 
-/// The app's part of a sync.
+/// The part of the sync that the app implements.
 public protocol SyncEngineDelegate: Sendable {
-    /// Takes an event. Do not call `fetchChanges` or `sendChanges` of any engine in it, nor in a task that inherits
-    /// from it: they throw.
+    /// Handles an event. Do not call `fetchChanges` or `sendChanges` of any engine in it, nor in a task that inherits
+    /// its task-local values: these calls throw.
     func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async
 
-    /// Makes the next batch to send, of the pending changes that are in the scope of the context. As in `handleEvent`,
-    /// do not fetch or send in it.
+    /// Returns the next batch to send, from the pending changes that are in the scope of the context. As in
+    /// `handleEvent`, do not fetch or send in it.
     /// - Returns: `nil` if there is nothing more to send now.
     func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async
         -> RecordZoneChangeBatch?
@@ -172,80 +174,82 @@ public protocol SyncEngineDelegate: Sendable {
 // MARK: - Events
 
 extension SyncEngine {
-    /// A step of an engine. Steps come one at a time, in order, and the engine waits for each.
+    /// An event of the engine. Events are delivered one at a time, in order, and the engine waits until each is
+    /// handled.
     public enum Event: Sendable {
-        /// The engine's state has changed: store it.
+        /// The engine's state changed. Store it.
         case stateUpdate(StateUpdate)
-        /// Somebody signed in or out, or the user is another one.
+        /// A user signed in or out, or another user signed in.
         case accountChange(AccountChange)
 
         /// A fetch begins.
         case willFetchChanges
-        /// Zones were made, changed or deleted.
+        /// Zones were created, changed or deleted.
         case fetchedDatabaseChanges(FetchedDatabaseChanges)
         /// The fetch of a zone begins.
         case willFetchRecordZoneChanges(WillFetchRecordZoneChanges)
-        /// A page of a zone.
+        /// Records of a zone were saved or deleted.
         case fetchedRecordZoneChanges(FetchedRecordZoneChanges)
-        /// The fetch of a zone is over, perhaps with an error.
+        /// The fetch of a zone ended, perhaps with an error.
         case didFetchRecordZoneChanges(DidFetchRecordZoneChanges)
-        /// The fetch is over, also after an error.
+        /// The fetch ended, perhaps with an error.
         case didFetchChanges
 
-        /// A sending begins.
+        /// The engine begins to send changes.
         case willSendChanges
-        /// The outcomes of changes of zones.
+        /// The outcomes of sent changes of zones.
         case sentDatabaseChanges(SentDatabaseChanges)
-        /// The outcomes of a batch.
+        /// The outcomes of sent changes of records.
         case sentRecordZoneChanges(SentRecordZoneChanges)
-        /// The sending is over, also after an error.
+        /// The engine finished sending, perhaps with an error.
         case didSendChanges
     }
 }
 
 extension SyncEngine.Event {
-    /// Store it together with what the events before it brought. An engine that is made with it goes on from here.
+    /// A new state. Store it together with the data of the events before it. A new engine with this state continues
+    /// from here.
     public struct StateUpdate: Sendable {
         let state: SyncEngine.State
 
-        /// The state to store, with all changes that are pending when it is asked for. Ask for it where you store it,
-        /// while the event is handled: an earlier one would overwrite a state that was stored since with a change of
-        /// the app's own.
+        /// The state to store. It includes all changes that are pending when the property is read. Read it where you
+        /// store it, while the event is handled: a state that was read earlier could overwrite a state that the app
+        /// stored since with a change of its own.
         public var stateSerialization: SyncEngine.State.Serialization { state.serialization }
     }
 
-    /// Tokens and pending changes are dropped, except after the first sign-in. Drop what belongs to the previous
-    /// account.
+    /// A change of the account. Except after the first sign-in, the engine drops its tokens and pending changes. Delete
+    /// the data of the previous account.
     public struct AccountChange: Sendable, Hashable {
-        /// The way in which the account has changed.
+        /// The kind of account change.
         public enum ChangeType: Sendable, Hashable {
             /// The first sign-in. Pending changes stay.
             case signIn(currentUser: RecordID)
-            /// Nobody is signed in any more.
+            /// The user signed out.
             case signOut(previousUser: RecordID)
             /// Another user is signed in.
             case switchAccounts(previousUser: RecordID, currentUser: RecordID)
         }
 
-        /// The way, with the users.
+        /// The kind of the change, with the users.
         public let changeType: ChangeType
     }
 
-    /// The web protocol does not tell why a zone was deleted.
+    /// The zones that were created, changed or deleted. The web protocol does not report why a zone was deleted.
     public struct FetchedDatabaseChanges: Sendable, Hashable {
-        /// A zone that was made, or has changes.
+        /// A zone that was created, or has changes.
         public struct Modification: Sendable, Hashable {
-            /// The zone.
+            /// The zone that was created or changed.
             public let zoneID: ZoneID
         }
 
         /// A zone that was deleted with its records.
         public struct Deletion: Sendable, Hashable {
-            /// The zone.
+            /// The zone that was deleted.
             public let zoneID: ZoneID
         }
 
-        /// Zones that were made, or have changes.
+        /// Zones that were created, or have changes.
         public let modifications: [Modification]
         /// Zones that were deleted.
         public let deletions: [Deletion]
@@ -260,13 +264,13 @@ extension SyncEngine.Event {
     public struct WillFetchRecordZoneChanges: Sendable, Hashable {
         /// The zone to fetch.
         public let zoneID: ZoneID
-        /// True if the zone's token has expired, and everything comes again.
+        /// True if the zone's token has expired, so that all its records are fetched again.
         public let fromTheBeginning: Bool
     }
 
-    /// A page of a zone.
+    /// Changes of a zone, fetched together.
     public struct FetchedRecordZoneChanges: Sendable {
-        /// A record in the version of the server.
+        /// A record that was saved, in the server's version.
         public struct Modification: Sendable, Hashable {
             /// The record.
             public let record: Record
@@ -276,11 +280,11 @@ extension SyncEngine.Event {
         public struct Deletion: Sendable, Hashable {
             /// The record that was deleted.
             public let recordID: RecordID
-            /// `nil` if the server does not tell it.
+            /// The record's type; `nil` if the server does not report it.
             public let recordType: Name?
         }
 
-        /// The zone of the page.
+        /// The zone of the records.
         public let zoneID: ZoneID
         /// Records that were saved, each in its latest version.
         public let modifications: [Modification]
@@ -294,27 +298,28 @@ extension SyncEngine.Event {
         }
     }
 
-    /// After `changeTokenExpired`, mark what is known of the zone, in the store: everything comes again, perhaps in
-    /// several runs of the program. Records that the server had and that are still marked when a fetch of the zone ends
-    /// without an error are gone.
+    /// The end of a zone's fetch. After `changeTokenExpired`, mark all stored records of the zone: they are fetched
+    /// again, perhaps over several runs of the program. When a fetch of the zone ends without an error, delete the
+    /// records that the server had and that are still marked.
     public struct DidFetchRecordZoneChanges: Sendable {
         /// The zone that was fetched.
         public let zoneID: ZoneID
-        /// `nil` if all of its changes are here.
+        /// The error of the fetch; `nil` if all changes of the zone were fetched.
         public let error: OperationError?
     }
 
-    /// Changes of zones that fail for good are no longer pending. After errors that time mends they are sent again.
+    /// The outcomes of sent changes of zones. After a permanent error, a change is no longer pending. After a temporary
+    /// error, the engine sends it again.
     public struct SentDatabaseChanges: Sendable {
         /// A zone that was not created.
         public struct FailedZoneSave: Sendable {
-            /// The zone, with nothing but its ID.
+            /// The zone, with only its ID.
             public let zone: ReceivedZone
-            /// The reason.
+            /// The reason why the zone was not created.
             public let error: OperationError
         }
 
-        /// Zones that are there now.
+        /// Zones that were created or already existed.
         public internal(set) var savedZones: [ReceivedZone] = []
         /// Zones that were not created.
         public internal(set) var failedZoneSaves: [FailedZoneSave] = []
@@ -324,18 +329,18 @@ extension SyncEngine.Event {
         public internal(set) var failedZoneDeletes: [ZoneID: OperationError] = [:]
     }
 
-    /// Changes that failed and that the engine does not send again by itself are no longer pending: settle them, and
-    /// add them anew.
+    /// The outcomes of sent changes of records. A failed change that the engine does not send again by itself is no
+    /// longer pending: resolve the error and add the change again.
     public struct SentRecordZoneChanges: Sendable {
         /// A record that was not saved.
         public struct FailedRecordSave: Sendable {
-            /// The record as it was to be sent.
+            /// The record as it was sent.
             public let record: Record
-            /// The reason. A conflict has three versions.
+            /// The reason why the record was not saved. A conflict contains three versions of the record.
             public let error: OperationError
         }
 
-        /// Records with their new change tags.
+        /// The saved records with their new change tags.
         public internal(set) var savedRecords: [Record] = []
         /// Records that were not saved.
         public internal(set) var failedRecordSaves: [FailedRecordSave] = []

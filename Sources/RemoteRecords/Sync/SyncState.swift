@@ -1,19 +1,19 @@
 internal import CloudKitClient
 internal import Records
 
-/// All that an engine has to know to go on: its position, and the changes to send.
+/// The complete state of an engine: its position and the pending changes.
 struct SyncState: Sendable {
     var userRecordName: Name?
     var databaseToken: SyncToken?
     var zoneTokens: [ZoneID: SyncToken] = [:]
-    /// Zones that changed before `databaseToken`, and whose changes are not all here.
+    /// Zones that changed before `databaseToken` and whose changes are not all fetched.
     var zonesToFetch: [ZoneID] = []
-    /// Zones of `zonesToFetch` whose token has expired, and that are fetched from the beginning.
+    /// Zones of `zonesToFetch` whose token has expired, so that they are fetched from the beginning.
     var zonesFromTheBeginning: Set<ZoneID> = []
-    /// Zones that are followed from some moment on. Records that were there before do not come.
+    /// Zones whose history was skipped. Records that existed before are not fetched.
     var zonesWithoutHistory: Set<ZoneID> = []
-    /// The number of times that all of a zone was asked for. A page that was asked for before must not move its
-    /// position. They are not kept.
+    /// The number of times that each zone was requested again from the beginning. A page that was requested before must
+    /// not change the position. These numbers are not stored.
     private(set) var restarts: [ZoneID: Int] = [:]
     var pendingDatabaseChanges: [PendingDatabaseChange] = []
     var pending = PendingChanges()
@@ -22,7 +22,7 @@ struct SyncState: Sendable {
 
     init() {}
 
-    /// Drops everything that belongs to the user before.
+    /// Drops everything that belongs to the previous user.
     mutating func reset(for user: Name?) {
         pending.removeAll()
         let pending = pending
@@ -37,24 +37,25 @@ struct SyncState: Sendable {
         zonesWithoutHistory.remove(zoneID)
     }
 
-    /// Makes the next fetch bring all of a zone.
+    /// Makes the next fetch request the whole zone.
     mutating func fetchAnew(_ zoneID: ZoneID) {
         forget(zoneID)
         zonesToFetch.append(zoneID)
         restarts[zoneID, default: 0] += 1
     }
 
-    /// Drops all that belongs to zones that were deleted. Changes stay in a zone that is about to be made anew: the
-    /// deletion may be this device's own.
+    /// Drops everything that belongs to deleted zones, except pending changes in a zone that is to be created again:
+    /// this device may have deleted the zone itself.
     mutating func drop(_ zoneIDs: [ZoneID]) {
         for zoneID in zoneIDs { forget(zoneID) }
-        // Somebody may make the zone anew. Its records must not go with a deletion that was meant for this one.
+        // Another client may create the zone again. A deletion that was meant for the old zone must not delete its
+        // records.
         let deletions = zoneIDs.map { PendingDatabaseChange.deleteZone($0) }
         pendingDatabaseChanges.removeAll { deletions.contains($0) }
         pending.removeAll(in: Set(zoneIDs.filter { !pendingDatabaseChanges.contains(.saveZone($0)) }))
     }
 
-    /// True if everything in the zone came, up to its token.
+    /// Returns whether all changes of the zone up to its token were fetched.
     func isComplete(_ zoneID: ZoneID) -> Bool {
         zoneTokens[zoneID] != nil && !zonesToFetch.contains(zoneID) && !zonesWithoutHistory.contains(zoneID)
     }
@@ -67,7 +68,7 @@ struct SyncState: Sendable {
 
     // MARK: JSON
 
-    /// Everything, for a store that keeps it as a whole.
+    /// The whole state, for a store that keeps it in one piece.
     var bytes: [UInt8] {
         var object = position
         object["pending"] = .array(
@@ -80,7 +81,7 @@ struct SyncState: Sendable {
         return JSONWriter.bytes(of: .object(object))
     }
 
-    /// Everything but the changes of records.
+    /// The state without the pending changes of records.
     var positionBytes: [UInt8] { JSONWriter.bytes(of: .object(position)) }
 
     private var position: JSONObject {
@@ -145,38 +146,38 @@ struct SyncState: Sendable {
 
 // MARK: - Changes to send
 
-/// The changes of records that wait to be sent, in the order in which they were added. Each record is there once, with
-/// its last change.
+/// The pending changes of records, in the order in which they were added. Each record occurs once, with its last
+/// change.
 ///
-/// Adding, removing and asking for the next ones cost the same however many there are.
+/// The cost of adding, removing and reading the next changes does not depend on their number.
 struct PendingChanges: Sendable {
     struct Entry: Sendable, Hashable {
         let number: Int64
         let change: PendingRecordZoneChange
-        /// True if it was sent without an answer.
+        /// True if the change was sent and its answer is missing, so that it may have been made.
         var mayBeMade: Bool
-        /// The moment when it was added last, also as an equal change. It is not kept.
+        /// The moment when the change was last added, even if it was equal. It is not stored.
         var moment: Int64 = 0
     }
 
-    /// By number, with holes in the place of removed ones.
+    /// The entries by number; `nil` where one was removed.
     private var entries: [Entry?] = []
     private var places: [RecordID: Int] = [:]
-    /// There are only holes before it.
+    /// All entries before this index are `nil`.
     private var start = 0
     private var lastNumber: Int64 = 0
-    /// Rises with each change that is added.
+    /// Increases with each added change.
     private(set) var moment: Int64 = 0
-    /// Changes on their way. For a program that ends now, they are pending.
+    /// The changes that are being sent. For a program that starts again, they are pending.
     private var sending: [RecordID: Entry] = [:]
-    /// The records whose entries changed since ``takeTouched()``; `nil` if nobody asks.
+    /// The records whose entries changed since ``takeTouched()``; `nil` if changes are not tracked.
     private var touched: Set<RecordID>?
 
     init() {}
 
     /// - Parameters:
-    ///   - kept: in the order of their numbers.
-    ///   - tracksChanges: true for a store that keeps each change by itself.
+    ///   - kept: the stored entries, in the order of their numbers.
+    ///   - tracksChanges: true for a store that keeps each change separately.
     init(_ kept: [Entry], tracksChanges: Bool = false) {
         arrange(kept)
         lastNumber = kept.last?.number ?? 0
@@ -187,7 +188,7 @@ struct PendingChanges: Sendable {
 
     var all: [PendingRecordZoneChange] { entries.compactMap { $0?.change } }
 
-    /// - Returns: `nil` also for a record that is on its way.
+    /// - Returns: `nil` if the record has no pending change, or if its change is being sent.
     subscript(_ recordID: RecordID) -> PendingRecordZoneChange? { places[recordID].flatMap { entries[$0]?.change } }
 
     func first(_ count: Int, where isWanted: (PendingRecordZoneChange) -> Bool = { _ in true })
@@ -201,7 +202,7 @@ struct PendingChanges: Sendable {
         return found
     }
 
-    /// The changes that have to outlive the program: they wait, or are on their way.
+    /// The changes to store: those that are pending and those that are being sent.
     var toKeep: [Entry] {
         (entries.compactMap { $0 } + sending.values.filter { places[$0.change.recordID] == nil }).sorted {
             $0.number < $1.number
@@ -247,7 +248,7 @@ struct PendingChanges: Sendable {
         if entries.count > 2 * places.count + 64 { arrange(entries.compactMap { $0 }) }
     }
 
-    /// Takes saves out whose records are gone, unless they were added after a moment.
+    /// Removes the saves of records that no longer exist, unless they were added after a moment.
     mutating func removeSaves(of recordIDs: [RecordID], addedUntil asked: Int64) {
         for recordID in recordIDs where isCurrent(.saveRecord(recordID), addedUntil: asked) { remove(recordID) }
     }
@@ -266,9 +267,9 @@ struct PendingChanges: Sendable {
         for recordID in places.keys { remove(recordID) }
     }
 
-    /// Takes changes out that are about to be sent. Newer changes of their records stay.
-    /// - Parameter asked: the moment when the records to send were asked for; `nil` for now.
-    /// - Returns: the records whose earlier change may have been made already.
+    /// Removes changes that are about to be sent from the pending ones. Newer changes of the same records stay.
+    /// - Parameter asked: the moment when the records to send were requested; `nil` for now.
+    /// - Returns: the records whose earlier change may already have been made.
     mutating func begin(_ changes: [PendingRecordZoneChange], askedAt asked: Int64? = nil) -> Set<RecordID> {
         var unanswered: Set<RecordID> = []
         for change in changes {
@@ -284,7 +285,7 @@ struct PendingChanges: Sendable {
         return unanswered
     }
 
-    /// Puts the changes back whose fate is not known, unless the app has changed their records since.
+    /// Makes changes with an unknown outcome pending again, unless the app changed their records since.
     /// - Parameter known: the records whose change was made or refused.
     mutating func end(known: Set<RecordID>) {
         var open: [Entry] = []

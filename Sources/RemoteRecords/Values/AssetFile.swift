@@ -4,16 +4,17 @@ internal import NIOCore
 internal import NIOPosix
 public import Records
 
-/// A file of a record: on this machine, on the server, or both.
+/// The file of an asset field: on this machine, on the server, or both.
 public struct AssetFile: Sendable, Hashable {
-    /// The file on this machine; `nil` until it is downloaded. An upload reads it while the record is saved.
+    /// The file on this machine; `nil` until it is downloaded. Saving the record uploads it.
     public var fileURL: URL?
-    /// The file as the server knows it; `nil` until it is uploaded.
+    /// The asset as the server represents it; `nil` until the file is uploaded.
     public internal(set) var asset: Asset?
-    /// Valid for a limited time, for whoever has it; `nil` if the record was not fetched.
+    /// The download address. Anyone who has it can download the file for a limited time. `nil` if the record was not
+    /// fetched.
     public internal(set) var downloadURL: String?
 
-    /// A file to upload with the next save of its record.
+    /// Creates a file to upload with the next save of its record.
     public init(fileURL: URL) {
         self.fileURL = fileURL
     }
@@ -28,12 +29,12 @@ public struct AssetFile: Sendable, Hashable {
     }
 }
 
-/// The bytes of a file on this machine as it is at one moment, read in threads that may block.
+/// The bytes of a file on this machine, read on threads that may block. Reading fails if the file changes.
 struct FileBytes: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
     private static let partSize = 128 << 10
 
-    /// In bytes.
+    /// The size of the file in bytes.
     let size: Int64
     private let url: URL
     private let modified: Date?
@@ -46,15 +47,14 @@ struct FileBytes: AsyncSequence, Sendable {
 
     private static func state(of url: URL) throws -> (size: Int64, modified: Date?) {
         var url = url
-        // Some systems remember the values for a while.
+        // Some systems cache these values for a while.
         url.removeAllCachedResourceValues()
         let values = try url.resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey, .contentModificationDateKey])
         guard values.isRegularFile == true, let size = values.fileSize else { throw CocoaError(.fileReadNoSuchFile) }
         return (Int64(size), values.contentModificationDate)
     }
 
-    /// True if somebody wrote to the file, perhaps without a change of its size. One that is gone is whole as long as
-    /// it is open.
+    /// True if the file was written to, even if its size is the same. A deleted file remains readable while it is open.
     private var hasChanged: Bool {
         guard let now = try? Self.state(of: url) else { return false }
         return now != (size, modified)
@@ -77,7 +77,7 @@ struct FileBytes: AsyncSequence, Sendable {
             let (handle, part) = try await NIOThreadPool.singleton.runIfActive {
                 let handle = try open ?? FileHandle(forReadingFrom: file.url)
                 let part = try handle.read(upToCount: Int(Swift.min(left, Int64(partSize)))) ?? Data()
-                // The server has the whole file with its last bytes.
+                // With its last bytes, the server would have the whole file.
                 if part.isEmpty || part.count == left && file.hasChanged {
                     throw OperationError(
                         .assetFileModified, "The file '\(file.url.lastPathComponent)' changed while it was uploaded")
@@ -92,7 +92,7 @@ struct FileBytes: AsyncSequence, Sendable {
 
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-    /// Writes a stream to a file, which replaces one of the same name once all of it is there.
+    /// Writes a stream to a file. The file replaces an existing one after the stream was completely received.
     static func write(_ stream: AssetStream, to url: URL) async throws {
         let part = url.deletingLastPathComponent().appending(path: ".\(url.lastPathComponent).\(UUID().uuidString)")
         let handle = try await NIOThreadPool.singleton.runIfActive {
@@ -119,7 +119,7 @@ struct FileBytes: AsyncSequence, Sendable {
         }
     }
 
-    /// Removes files, also if the task was cancelled.
+    /// Removes files, even if the task was cancelled.
     static func remove(_ files: [URL]) async {
         _ = try? await Task {
             try await NIOThreadPool.singleton.runIfActive {

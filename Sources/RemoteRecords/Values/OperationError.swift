@@ -4,123 +4,123 @@ public import Records
 
 /// The error of an operation or of one of its items, with the codes of CKError.
 public struct OperationError: Error, Sendable, CustomStringConvertible {
-    /// The numbers are those of CKError. Cases that the web protocol cannot cause are there, so that code moves without
-    /// change.
+    /// The codes of CKError, with its numbers. Cases that the web protocol cannot cause exist so that code for CloudKit
+    /// compiles unchanged.
     public enum Code: Int, Sendable, Hashable, CaseIterable {
-        /// A fault of the server, or of this library.
+        /// The server or this library has a fault.
         case internalError = 1
         /// Some items failed; see ``OperationError/partialErrors``.
         case partialFailure
-        /// There is no connection, and nothing was done.
+        /// There is no network connection. Nothing was done.
         case networkUnavailable
-        /// The connection broke, or the server's certificate is not trusted, and nothing was done.
+        /// The connection failed, or the server's certificate is not trusted. Nothing was done.
         case networkFailure
-        /// The container can't be used.
+        /// The container cannot be used.
         case badContainer
-        /// The server has no time now.
+        /// The server is busy.
         case serviceUnavailable
-        /// There were too many requests; see ``OperationError/retryAfter``.
+        /// The client sent too many requests; see ``OperationError/retryAfter``.
         case requestRateLimited
         /// The app may not use iCloud.
         case missingEntitlement
-        /// Nobody is signed in, or the credential is too old.
+        /// No user is signed in, or the credential has expired.
         case notAuthenticated
-        /// The user may not do this.
+        /// The user is not permitted to do this.
         case permissionFailure
         /// The record, share, user or subscription does not exist.
         case unknownItem
-        /// The request is wrong.
+        /// The request is invalid.
         case invalidArguments
-        /// The answer was cut off.
+        /// The results were truncated.
         case resultsTruncated
-        /// Someone else saved the record; see ``OperationError/conflict``.
+        /// Another client saved the record; see ``OperationError/conflict``.
         case serverRecordChanged
-        /// The server refuses the request for a reason of its own.
+        /// The server rejected the request for a reason of its own.
         case serverRejectedRequest
-        /// The file to upload can't be read.
+        /// The file to upload cannot be read.
         case assetFileNotFound
         /// The file changed while it was uploaded.
         case assetFileModified
-        /// The app is too old for the server.
+        /// The app's version is too old for the server.
         case incompatibleVersion
         /// Another record has the same value of a unique field.
         case constraintViolation
-        /// The task or the operation was cancelled.
+        /// The task or operation was cancelled.
         case operationCancelled
-        /// Drop what is known of the zone, and fetch it without a token.
+        /// The change token has expired. Delete the local data of the zone, and fetch the zone without a token.
         case changeTokenExpired
-        /// The item is fine, but another one of its atomic batch failed.
+        /// The item is valid, but another item of its atomic batch failed.
         case batchRequestFailed
         /// The zone is busy with other changes.
         case zoneBusy
-        /// The database has no such service.
+        /// The service does not exist in this database.
         case badDatabase
-        /// The user has no room left.
+        /// The user's storage is full.
         case quotaExceeded
         /// The zone does not exist.
         case zoneNotFound
         /// The request or the answer is too large.
         case limitExceeded
-        /// The user deleted the app's data.
+        /// The user deleted the app's data, and with it the zone.
         case userDeletedZone
         /// The share has too many participants.
         case tooManyParticipants
-        /// The record belongs to another share.
+        /// The record already belongs to another share.
         case alreadyShared
-        /// A record that it refers to is missing, or another record still refers to it.
+        /// A record that the item refers to is missing, or another record still refers to the item.
         case referenceViolation
-        /// The user's account is managed, and may not do this.
+        /// The user's account is managed and not permitted to do this.
         case managedAccountRestricted
-        /// The participant has to prove who it is.
+        /// The participant must verify their identity.
         case participantMayNeedVerification
-        /// The change was sent, and it is not known if it was made.
+        /// The change was sent, and it is unknown whether it was made.
         case serverResponseLost
         /// The file is not on the server, or its address has expired.
         case assetNotAvailable
-        /// The account does not work now.
+        /// The account does not work at the moment.
         case accountTemporarilyUnavailable
     }
 
-    /// The part of an operation that an error is about.
+    /// The item of an operation that an error belongs to.
     public enum Item: Sendable, Hashable {
-        /// A record by its ID.
+        /// The record with an ID.
         case record(RecordID)
-        /// A zone by its ID.
+        /// The zone with an ID.
         case zone(ZoneID)
-        /// By the identifier in the link of a share.
+        /// The share with an identifier, which is part of its link.
         case link(String)
-        /// A user as it was looked up.
+        /// The user with these lookup values.
         case user(LookupInfo)
-        /// A subscription by its ID.
+        /// The subscription with an ID.
         case subscription(Name)
     }
 
-    /// The three versions that meet in a conflict.
+    /// The three versions of a record in a conflict.
     public struct Conflict: Sendable {
-        /// The version on the server now. Apply the changes to it, and save it.
+        /// The record on the server. Apply the changes to it and save it.
         public var serverRecord: Record
-        /// The version that was to be saved.
+        /// The record that the client tried to save.
         public var clientRecord: Record
-        /// The version that the client had before its changes; `nil` if it had none.
+        /// The record before the client's changes; `nil` if there was none.
         public var ancestorRecord: Record?
     }
 
-    /// The kind of the error.
+    /// The kind of error.
     public var code: Code
-    /// For developers.
+    /// A description for developers.
     public var reason: String
-    /// The time to wait before another attempt; `nil` if the server does not tell.
+    /// The time to wait before the next attempt; `nil` if the server does not state it.
     public var retryAfter: Duration?
     /// The errors of the items that failed; empty unless the code is `partialFailure`.
     public var partialErrors: [Item: OperationError] = [:]
-    /// The versions that met, if the code is `serverRecordChanged` and the server's version could be looked up.
+    /// The versions of the record, if the code is `serverRecordChanged` and the server's version could be looked up.
     public var conflict: Conflict?
     /// The server's own error, if it stated one.
     public var serverError: ServerError?
-    /// The request that failed as a whole, with the ids by which it is found.
+    /// The failure of the whole request, with the IDs that identify the request.
     public var failure: CloudKitFailure?
 
-    /// An error without details.
+    /// Creates an error with a code and a reason.
     public init(_ code: Code, _ reason: String, retryAfter: Duration? = nil) {
         self.code = code
         self.reason = reason
@@ -144,24 +144,23 @@ public struct OperationError: Error, Sendable, CustomStringConvertible {
     /// True if only the connection failed, and nothing was done.
     var isOfNetwork: Bool { code == .networkUnavailable || code == .networkFailure }
 
-    /// True if the server's certificate is not trusted. The same request fails until somebody changes that.
+    /// True if the server's certificate is not trusted. The same request will fail until this is changed.
     var isUntrusted: Bool { if case .untrusted? = failure?.kind { true } else { false } }
 }
 
 extension OperationError {
-    /// The error of an item, or of a request.
+    /// Creates the error for a server error of an item or a request.
     public init(_ error: ServerError) {
         self.init(Self.code(of: error), error.reason, retryAfter: error.retryAfter)
         serverError = error
     }
 
-    /// The error of a request that failed as a whole.
+    /// Creates the error for a request that failed as a whole.
     public init(_ failure: CloudKitFailure) {
         if let error = failure.serverError {
             self.init(error)
             if case .signInRequired = failure.kind { code = .notAuthenticated }
-            // A request that is too large has the same status as one that finds no room. A smaller one finds none
-            // either.
+            // A full store has the same status as a request that is too large, but a smaller request would not help.
             if failure.status == 413, error.code != .quotaExceeded { code = .limitExceeded }
         } else {
             self.init(Self.code(of: failure), failure.description)
@@ -173,7 +172,7 @@ extension OperationError {
         }
     }
 
-    /// Any error that ends an operation.
+    /// Creates the error for any other error that ends an operation.
     init(any error: any Error) {
         switch error {
         case let known as OperationError: self = known
@@ -190,7 +189,7 @@ extension OperationError {
         case .accessDenied: .permissionFailure
         case .atomicError: .batchRequestFailed
         case .authenticationFailed, .authenticationRequired: .notAuthenticated
-        // The web protocol has no code of its own for it.
+        // The web protocol has no error code for expired tokens.
         case .badRequest: error.known == .expiredToken ? .changeTokenExpired : .invalidArguments
         case .conflict, .exists: .serverRecordChanged
         case .internalError: .internalError

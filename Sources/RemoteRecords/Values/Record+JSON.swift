@@ -2,23 +2,24 @@ internal import CloudKitClient
 internal import Foundation
 internal import Records
 
-// Records are kept as the JSON of CloudKit's answers, with members of this library's own that begin with `_`.
+// Records are stored as the JSON of CloudKit's answers. Additional members of this library begin with `_`.
 
-/// Kept data that this library did not write, or that is damaged.
+/// The error for stored data that is damaged or was not written by this library.
 public struct UnreadableRecord: Error, Sendable {}
 
 extension Record {
-    /// The whole record with its changes, for a store of the app's own. Files are only named: keep them too.
+    /// The whole record with its changes, for a store of the app. It contains the paths of files to upload, but not the
+    /// files: store these too.
     public var encoded: [UInt8] { JSONWriter.bytes(of: .object(json)) }
 
-    /// The record of ``encoded``.
+    /// Creates the record from ``encoded``.
     /// - Throws: ``UnreadableRecord``.
     public init(encoded: [UInt8]) throws {
         guard case .object(let object)? = try? JSONReader.value(of: encoded) else { throw UnreadableRecord() }
         try self.init(json: object)
     }
 
-    /// The record without its fields: what an app stores beside a model of its own, to save the model later without
+    /// The record without its fields. An app stores it beside its own model, and can later save the model without
     /// fetching the record.
     public var encodedSystemFields: [UInt8] {
         var record = Record(recordType: recordType, recordID: recordID)
@@ -26,7 +27,8 @@ extension Record {
         return record.encoded
     }
 
-    /// The record of ``encodedSystemFields``. It has no fields; those that are set are sent with the next save.
+    /// Creates the record from ``encodedSystemFields``. It has no fields. The fields that are set are sent with the
+    /// next save.
     /// - Throws: ``UnreadableRecord``.
     public init(encodedSystemFields: [UInt8]) throws {
         try self.init(encoded: encodedSystemFields)
@@ -43,7 +45,7 @@ extension Record {
         restoreChanges([], of: [:], parent: nil)
     }
 
-    /// The whole record with its changes.
+    /// The whole record with its changes, as JSON.
     var json: JSONObject {
         var object = JSONObject()
         object["recordName"] = .string(recordID.recordName.string)
@@ -77,7 +79,7 @@ extension Record {
         }
         self = record
         sharing?.rootName = Self.rootName(object)
-        // Files that were not uploaded are no fields of CloudKit's.
+        // CloudKit's fields cannot represent a file that is not uploaded.
         for (key, content) in Self.contents(object["fields"]) { restore(content, for: key) }
         var keys: Set<Name> = []
         if case .array(let names)? = object["_changedKeys"] {

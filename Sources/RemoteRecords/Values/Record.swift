@@ -2,43 +2,43 @@ public import CloudKitClient
 internal import Foundation
 public import Records
 
-/// A record as a program works with it: a value that remembers what was changed since it was fetched.
+/// A record that a program reads and changes: a struct that remembers what was changed since it was fetched.
 ///
-/// `StoredRecord` of Records is what a server stores, `ReceivedRecord` of CloudKitClient what an answer has. Neither
-/// can be edited and saved.
+/// `StoredRecord` of Records is the record that a server stores, and `ReceivedRecord` of CloudKitClient the one in an
+/// answer. Neither can be edited and saved.
 public struct Record: Sendable, Hashable {
     /// The name and zone of the record. They never change.
     public let recordID: RecordID
     /// The type of the record. It never changes.
     public let recordType: Name
-    /// Changes with each save; `nil` for a record that was never saved.
+    /// The record's version, which changes with each save; `nil` for a record that was never saved.
     public internal(set) var recordChangeTag: String?
-    /// `nil` before the first save.
+    /// The user and time of the first save; `nil` before it.
     public internal(set) var created: ReceivedSignature?
-    /// The latest save; `nil` before the first one.
+    /// The user and time of the latest save; `nil` before the first save.
     public internal(set) var modified: ReceivedSignature?
-    /// The share of the record, if it is shared.
+    /// The ID of the record's share; `nil` if the record is not shared.
     public internal(set) var share: RecordID?
-    /// The values by key. A record that was fetched with `desiredKeys` has these keys only.
+    /// The contents of the fields by key. A record that was fetched with `desiredKeys` only has these keys.
     public private(set) var fields: [Name: FieldContent] = [:]
-    /// The record in the same zone with which this one is shared.
+    /// The name of the parent, a record in the same zone. A share of the parent includes this record.
     public var parent: Name? {
         didSet { if parent != oldValue, replacedParent == nil { replacedParent = .some(oldValue) } }
     }
 
-    /// Participants and rights of a share; `nil` for other records. The owner comes first.
+    /// The participants and permissions of a share; `nil` for other records. The owner comes first.
     public var sharing: Share? {
         didSet { if sharing != oldValue, replacedSharing == nil { replacedSharing = .some(oldValue) } }
     }
-    /// The identifier in the link of the record's share, or of this share; `nil` before the first share.
+    /// The identifier in the link of the record's share, or of this share; `nil` if the record was never shared.
     public internal(set) var shortGUID: String?
 
     /// The contents before the changes, by key.
     private var replaced: [Name: FieldContent?] = [:]
-    /// The parent before it was changed; `nil` if it was not.
+    /// The parent before it was changed; `nil` if it was not changed.
     private(set) var replacedParent: Name??
     var parentHasChanged: Bool { replacedParent != nil }
-    /// The same for ``sharing``.
+    /// The participants and permissions before ``sharing`` was changed; `nil` if it was not changed.
     private(set) var replacedSharing: Share??
 
     /// Creates a record that was never saved.
@@ -47,12 +47,13 @@ public struct Record: Sendable, Hashable {
         self.recordType = recordType
     }
 
-    /// Creates a record that was never saved, with a name made of a new UUID.
+    /// Creates a record that was never saved, with a new UUID as its name.
     public init(recordType: Name, in zoneID: ZoneID = .default) {
         self.init(recordType: recordType, recordID: RecordID(recordName: Name(UUID().uuidString), zoneID: zoneID))
     }
 
-    /// - Returns: `nil` if the answer does not tell the record's type.
+    /// Creates a record from an answer.
+    /// - Returns: `nil` if the answer does not contain the record's type.
     public init?(_ received: ReceivedRecord) {
         guard let recordType = received.recordType else { return nil }
         recordID = received.recordID
@@ -64,10 +65,10 @@ public struct Record: Sendable, Hashable {
         (replacedParent, replacedSharing) = (nil, nil)
     }
 
-    /// The keys that were set since the record was fetched or saved, also to an equal value.
+    /// The keys that were set since the record was fetched or saved, even to an equal value.
     public var changedKeys: Set<Name> { Set(replaced.keys) }
 
-    /// True if a save would send something.
+    /// True if the record has changes to save.
     public var hasChanges: Bool {
         !replaced.isEmpty || parentHasChanged || replacedSharing != nil || recordChangeTag == nil
     }
@@ -83,7 +84,7 @@ public struct Record: Sendable, Hashable {
         return record
     }
 
-    /// The content of a key; `nil` for none. Setting it counts as a change, also to an equal value.
+    /// The content of a key; `nil` for none. Setting it is a change, even if the value is equal.
     public subscript(content key: Name) -> FieldContent? {
         get { fields[key] }
         set {
@@ -92,14 +93,15 @@ public struct Record: Sendable, Hashable {
         }
     }
 
-    /// The value of a key as a Swift type; `nil` for none, and for a value of another type. An encrypted key stays so.
+    /// The value of a key as a Swift type; `nil` if the key has no value, or a value of another type. Setting a value
+    /// keeps an encrypted key encrypted.
     public subscript<Value: RecordValue>(key: Name) -> Value? {
         get { fields[key].flatMap { Value.read($0) } }
         set { set(newValue?.fieldContent, for: key) }
     }
 
-    /// The value of a key in its own type, to be cast: `String`, `Int`, `Double`, `Date`, `Data`, `Location`,
-    /// `Reference`, ``AssetFile``, or an array of one; `nil` for none. An encrypted key stays so.
+    /// The value of a key, to cast to its type: `String`, `Int`, `Double`, `Date`, `Data`, `Location`, `Reference`,
+    /// ``AssetFile``, or an array of one of these; `nil` for none. Setting a value keeps an encrypted key encrypted.
     public subscript(key: Name) -> (any RecordValue)? {
         get { fields[key].flatMap(\.recordValue) }
         set { set(newValue?.fieldContent, for: key) }
@@ -109,7 +111,7 @@ public struct Record: Sendable, Hashable {
         self[content: key] = fields[key]?.isEncrypted == true ? content?.encrypted : content
     }
 
-    /// The value of a key that the server encrypts. Encrypted keys can't be queried; files and references can't be
+    /// The value of a key that the server encrypts. Queries cannot use encrypted keys. Files and references cannot be
     /// encrypted.
     public subscript<Value: RecordValue>(encrypted key: Name) -> Value? {
         get { self[key] }
@@ -118,20 +120,20 @@ public struct Record: Sendable, Hashable {
 
     // MARK: For saves
 
-    /// The record after the server saved it with its changes.
+    /// The record after the server saved its changes.
     func saved(as received: ReceivedRecord) -> Record {
         var record = self
         record.takeSystemFields(of: received)
         record.sharing = received.sharing?.share ?? sharing
-        // Only Skylight tells the root.
+        // Only Skylight returns the root of a share.
         if record.sharing?.rootName == nil { record.sharing?.rootName = sharing?.rootName }
         record.replaced = [:]
         (record.replacedParent, record.replacedSharing) = (nil, nil)
         return record
     }
 
-    /// The server's version of the record after it was saved with some keys, which stay as they are here: files have
-    /// their place on this machine.
+    /// The server's version of the record after some keys were saved. These keys keep their local contents, because
+    /// files have a local path.
     func found(as server: Record, keys: Set<Name>) -> Record {
         var record = server
         for key in keys { record.fields[key] = fields[key] }
@@ -142,7 +144,7 @@ public struct Record: Sendable, Hashable {
         return record
     }
 
-    /// The record with files that were uploaded, which is no change of its own.
+    /// The record with an uploaded file. This does not count as a change.
     func uploading(_ content: FieldContent, for key: Name) -> Record {
         var record = self
         record.fields[key] = content
@@ -159,7 +161,7 @@ public struct Record: Sendable, Hashable {
 }
 
 extension Record {
-    /// For the JSON of kept records.
+    /// Restores the changes of a stored record from its JSON.
     mutating func restoreChanges(
         _ keys: Set<Name>, of earlier: [Name: FieldContent], parent: Name??, sharing: Share?? = nil
     ) {
@@ -168,7 +170,7 @@ extension Record {
         (replacedParent, replacedSharing) = (parent, sharing)
     }
 
-    /// The contents before the changes, as far as there were any.
+    /// The contents before the changes, for keys that had one.
     var contentsBefore: [Name: FieldContent] { replaced.compactMapValues { $0 } }
 
     mutating func restore(_ content: FieldContent, for key: Name) {
@@ -177,13 +179,13 @@ extension Record {
 }
 
 extension Record {
-    /// True if another version has the same contents in some keys, and the same parent and participants if they were
-    /// changed.
+    /// Returns whether another version has the same contents of some keys, and the same parent and participants if
+    /// those were changed.
     func isContained(in other: Record, keys: Set<Name>) -> Bool {
         guard !parentHasChanged || parent == other.parent else { return false }
         if replacedSharing != nil || recordChangeTag == nil, let sharing {
             guard let theirs = other.sharing, theirs.publicPermission == sharing.publicPermission else { return false }
-            // The server adds the owner, and who a user is.
+            // The server adds the owner and the identities of users.
             func rights(_ share: Share) -> Set<String> {
                 Set(share.participants.filter { $0.role != .owner }.map { "\($0.participantID) \($0.permission)" })
             }
@@ -192,16 +194,16 @@ extension Record {
         return keys.allSatisfy { key in
             let theirs = other.fields[key]?.value
             guard let mine = fields[key] else { return theirs == nil }
-            // A file that was not uploaded is nowhere else.
+            // A file that was not uploaded cannot be in another version.
             guard let value = mine.value else { return false }
-            // An empty list is not kept.
+            // The server does not store an empty list.
             return theirs.map { $0.isSame(as: value) } ?? value.elements.isEmpty
         }
     }
 }
 
 extension Record {
-    /// The error of a number that JSON can't write; `nil` if there is none.
+    /// The error for a number that JSON cannot represent; `nil` if there is none.
     var unwritable: OperationError? {
         fields.first { $0.value.value?.isWritable == false }.map { key, _ in
             OperationError(.invalidArguments, "The number in '\(key)' is infinite, or none at all")
@@ -224,8 +226,8 @@ extension FieldValue {
         }
     }
 
-    /// True if the server's value is the one that was sent. The server adds the zone to references and members to
-    /// assets.
+    /// Returns whether the server's value is the one that was sent. The server adds the zone to references, and members
+    /// to assets.
     func isSame(as sent: FieldValue) -> Bool {
         switch (self, sent) {
         case (.reference(let left), .reference(let right)):
@@ -240,11 +242,11 @@ extension FieldValue {
 
 // MARK: - Sharing
 
-// A share is a record of the type `cloudkit.share` (CKShare), with what ``Record/sharing`` has at its top level.
+// A share is a record of the type `cloudkit.share` (CKShare). ``Record/sharing`` has its participants and permissions.
 
 extension Record {
-    /// A share of a record and all records below it. Save it with the record, or after it.
-    /// - Parameter root: a record of a custom zone of the private database.
+    /// Creates a share of a record and all records below it. Save it together with the record, or later.
+    /// - Parameter root: a record in a custom zone of the private database.
     public init(sharing root: Record) {
         let zoneID = root.recordID.zoneID
         self.init(
@@ -253,13 +255,13 @@ extension Record {
         sharing = Share(rootName: root.recordID.recordName, shortGUID: root.shortGUID ?? "", participants: [])
     }
 
-    /// A share of a whole custom zone of the private database.
+    /// Creates a share of a whole custom zone of the private database.
     public init(sharing zoneID: ZoneID) {
         self.init(recordType: Share.recordType, recordID: RecordID(recordName: Share.zoneWideName, zoneID: zoneID))
         sharing = Share(rootName: nil, shortGUID: "", participants: [])
     }
 
-    /// True for a share.
+    /// True if the record is a share.
     public var isShare: Bool { recordType == Share.recordType }
 
     /// The title of a share, which invited users see.
@@ -270,7 +272,7 @@ extension Record {
 }
 
 extension Share {
-    /// Invites a user. One who was invited before gets the new rights.
+    /// Invites a user. A user who is already a participant gets the new permission.
     public mutating func addParticipant(_ participant: ShareParticipant) {
         if let place = participants.firstIndex(where: {
             $0.lookupInfo.matches(participant.lookupInfo) || $0.isSameUser(participant)
@@ -281,7 +283,7 @@ extension Share {
         }
     }
 
-    /// Ends the part of a user. The owner stays.
+    /// Removes a participant. The owner cannot be removed.
     public mutating func removeParticipant(_ participant: ShareParticipant) {
         participants.removeAll { $0.role != .owner && $0.participantID == participant.participantID }
     }
@@ -293,30 +295,30 @@ extension ShareParticipant {
     }
 }
 
-/// The share that a link leads to, and the user's part in it (CKShare.Metadata).
+/// The metadata of a share that a link opens, and the user's role in it (CKShare.Metadata).
 public struct ShareMetadata: Sendable {
     /// The identifier in the link.
     public let shortGUID: String
-    /// The container of the share; `nil` if the server does not tell it.
+    /// The identifier of the share's container; `nil` if the server does not report it.
     public let containerIdentifier: String?
-    /// The user's database with the records: private for the owner, shared for others once they have accepted.
+    /// The user's database with the shared records: private for the owner, and shared for others after they accepted.
     public let databaseScope: DatabaseScope
-    /// The share with its participants, as far as the user may see them.
+    /// The share, with the participants that the user may see.
     public let share: Record
-    /// `nil` for the share of a whole zone.
+    /// The ID of the root record; `nil` if the share is of a whole zone.
     public let rootRecordID: RecordID?
-    /// `nil` if it was not asked for, or the user may not see it.
+    /// The root record; `nil` if it was not requested, or the user may not see it.
     public let rootRecord: Record?
-    /// The owner, as far as the server tells; `nil` if it does not.
+    /// The owner, with what the server reports about them; `nil` if it reports nothing.
     public let ownerIdentity: ReceivedUser?
-    /// The user's part in the share.
+    /// The user's role in the share.
     public let participantRole: ShareParticipant.Role
-    /// Invited, accepted or removed.
+    /// Whether the user is invited, has accepted or was removed.
     public let participantStatus: ShareParticipant.Status
-    /// The user's rights.
+    /// The user's permission.
     public let participantPermission: SharePermission
 
-    /// - Throws: ``OperationError`` for an answer without a record's type.
+    /// - Throws: ``OperationError`` if the answer does not contain the record's type.
     init(_ received: ReceivedShareMetadata) throws(OperationError) {
         let scope = received.databaseScope ?? .shared
         func record(_ received: ReceivedRecord) throws(OperationError) -> Record {

@@ -2,39 +2,40 @@ public import CloudKitClient
 public import Foundation
 public import Records
 
-/// A Swift type for the values of fields: text, numbers, dates, bytes, locations, references, files, and lists of each.
+/// A Swift type for the values of fields: text, numbers, dates, bytes, locations, references, files, and lists of
+/// these.
 public protocol RecordValue: Sendable {
-    /// The value in a field; `nil` if the field has another type.
+    /// Returns the value of a field; `nil` if the field has another type.
     static func read(_ content: FieldContent) -> Self?
-    /// The content of a field with the value.
+    /// The field content for the value.
     var fieldContent: FieldContent { get }
 }
 
-/// A type whose values can be in lists.
+/// A type that lists can contain.
 public protocol RecordElement: RecordValue {
-    /// The values in a field with a list; `nil` if the field has another type.
+    /// Returns the values of a field with a list; `nil` if the field has another type.
     static func readList(_ content: FieldContent) -> [Self]?
-    /// The content of a field with a list.
+    /// Returns the field content for a list.
     static func fieldContent(of list: [Self]) -> FieldContent
 }
 
-/// A type whose values are no files.
+/// A type of values that are not files.
 public protocol PlainRecordElement: RecordElement {
     /// The type of the values on the server.
     static var valueType: ValueType { get }
-    /// The value as this type; `nil` if it is of another one.
+    /// Returns the value as this type; `nil` if it has another type.
     static func read(_ value: FieldValue) -> Self?
-    /// The value as the server has it.
+    /// The value in the server's representation.
     var fieldValue: FieldValue { get }
 }
 
 extension PlainRecordElement {
-    /// The value in a field; `nil` if the field has another type.
+    /// Returns the value of a field; `nil` if the field has another type.
     public static func read(_ content: FieldContent) -> Self? {
         if case .value(let value, _) = content { read(value) } else { nil }
     }
 
-    /// The values in a field with a list; `nil` if one has another type.
+    /// Returns the values of a field with a list; `nil` if any value has another type.
     public static func readList(_ content: FieldContent) -> [Self]? {
         guard case .value(.list(let elements, let type), _) = content, type == nil || type == valueType else {
             return nil
@@ -43,17 +44,17 @@ extension PlainRecordElement {
         return values.count == elements.count ? values : nil
     }
 
-    /// The content of a field with the value, which is not encrypted.
+    /// The field content for the value, not encrypted.
     public var fieldContent: FieldContent { .value(fieldValue, isEncrypted: false) }
 
-    /// The content of a field with a list, which is not encrypted.
+    /// Returns the field content for a list, not encrypted.
     public static func fieldContent(of list: [Self]) -> FieldContent {
         .value(.list(list.map(\.fieldValue), of: valueType), isEncrypted: false)
     }
 }
 
 extension FieldContent {
-    /// The content as the Swift type for it; `nil` for a list of elements that are not of its type.
+    /// The content as a Swift type; `nil` for a list whose elements have different types.
     var recordValue: (any RecordValue)? {
         let types: [any RecordValue.Type] =
             switch self {
@@ -97,7 +98,7 @@ extension Int: PlainRecordElement {
     public var fieldValue: FieldValue { .int64(Int64(self)) }
 }
 
-/// CloudKit has no type for truth values: they are 0 and 1.
+/// CloudKit has no Boolean type. Booleans are stored as 0 and 1.
 extension Bool: PlainRecordElement {
     public static var valueType: ValueType { .int64 }
     public static func read(_ value: FieldValue) -> Bool? { Int64.read(value).map { $0 != 0 } }
@@ -112,7 +113,7 @@ extension Double: PlainRecordElement {
     public var fieldValue: FieldValue { .double(self) }
 }
 
-/// Fields hold whole milliseconds.
+/// Dates are stored in whole milliseconds.
 extension Date: PlainRecordElement {
     public static var valueType: ValueType { .timestamp }
 
@@ -167,17 +168,17 @@ extension AssetFile: RecordElement {
 
 // MARK: - Contents of fields
 
-/// The content of a record's field: a value, or files. `FieldValue` of Records has no file that is still to be
-/// uploaded, and no address.
+/// The content of a record's field: a value or files. Unlike `FieldValue` of Records, it can contain files that are not
+/// uploaded yet, and download addresses.
 public enum FieldContent: Sendable, Hashable {
     /// A value that is no asset.
     case value(FieldValue, isEncrypted: Bool)
-    /// A file that is here, on the server, or both.
+    /// A file on this machine, on the server, or both.
     case file(AssetFile)
     /// A list of files.
     case files([AssetFile])
 
-    /// - Returns: `nil` for a value or a type that this library does not know.
+    /// - Returns: `nil` if this library does not know the value or its type.
     public init?(_ received: ReceivedField) {
         guard let value = received.value else { return nil }
         let files = received.assets.map { AssetFile($0) }
@@ -190,7 +191,7 @@ public enum FieldContent: Sendable, Hashable {
         }
     }
 
-    /// The value; `nil` for files that were not uploaded.
+    /// The value as the server stores it; `nil` if it contains files that are not uploaded.
     public var value: FieldValue? {
         switch self {
         case .value(let value, _): value
@@ -206,7 +207,7 @@ public enum FieldContent: Sendable, Hashable {
         if case .value(_, let isEncrypted) = self { isEncrypted } else { false }
     }
 
-    /// The files of the field: one, those of a list, or none.
+    /// The files of the field: one file, the files of a list, or none.
     public var files: [AssetFile] {
         switch self {
         case .value: []
@@ -219,7 +220,7 @@ public enum FieldContent: Sendable, Hashable {
         if case .value(let value, _) = self { .value(value, isEncrypted: true) } else { self }
     }
 
-    /// The same with other files, in their order.
+    /// The content with other files, in the same order.
     func replacing(_ files: [AssetFile]) -> FieldContent {
         switch self {
         case .value: self

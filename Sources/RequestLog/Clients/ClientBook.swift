@@ -116,8 +116,8 @@ public struct ClientBook: Sendable {
 public struct ClientIdentity: Sendable, Hashable {
     /// The header `X-Skylight-Client`.
     public var name: String?
-    /// The client's id: the header `X-Skylight-Device`, else the `clientId` that CloudKit JS and pyicloud send. The
-    /// records that the client saves have it as their `deviceID`, and so has the client's token for notifications.
+    /// The client's ID: the header `X-Skylight-Device`, or else the `clientId` that CloudKit JS and pyicloud send.
+    /// Records that the client saves have it as their `deviceID`. It also identifies the client's notification token.
     public var deviceID: String?
     public var userAgent: String?
 
@@ -127,32 +127,32 @@ public struct ClientIdentity: Sendable, Hashable {
         self.userAgent = userAgent
     }
 
-    /// The names of the console: as its pages load and save files and follow feeds, and as it repeats a request of a
-    /// client.
+    /// The names of the console: the first for its pages, which load and save files and follow feeds; the second for a
+    /// repeated request of a client.
     public static let consoleName = "Skylight console"
     public static let replayName = "Skylight replay"
-    /// The name of the command line, and of other Skylights, that use this server.
+    /// The name of the command line and of other Skylight servers that use this server.
     public static let commandLineName = "skylight"
     private static let ownNames = [consoleName, replayName, commandLineName]
 
-    /// True for the console and the command line, which are no clients of an app.
+    /// True for the console and the command line, which are not clients of an app.
     public var isOfSkylight: Bool {
         name.map { name in Self.ownNames.contains { name.utf8.elementsEqual($0.utf8) } } ?? false
     }
 
-    /// The id by which all parts of Skylight tell clients of a user apart; `nil` for a client that sends neither an id
-    /// nor a name.
+    /// The ID by which all parts of Skylight distinguish the clients of a user; `nil` for a client that sends neither
+    /// an ID nor a name.
     public var clientID: String? { deviceID ?? name }
 
-    /// The common id of a client's requests: its ``clientID``, or its user agent if it has none.
+    /// The ID that all requests of a client have in common: its ``clientID``, or its user agent if it has none.
     public var id: String {
-        // A repeated request names the device that it was of, but is none of its requests.
+        // A repeated request names the device of the original request, but does not belong to that device.
         if isOfSkylight, let name { return name }
         return clientID ?? userAgent ?? "unnamed"
     }
 
-    /// The client for display: `Notes on iPad`. Shortens a user agent to its last product, and a UUID to its first
-    /// characters, with the product before it.
+    /// The name of the client for display, such as `Notes on iPad`. A user agent is shortened to its last product. A
+    /// UUID is shortened to its first characters, after the product.
     public var label: String {
         let shortID = clientID.map { Self.isUUID($0) ? String($0.prefix(8)) : $0 }
         guard let shortID else { return product ?? "unnamed" }
@@ -160,8 +160,8 @@ public struct ClientIdentity: Sendable, Hashable {
         return shortID == clientID ? shortID : "\(product.map { "\($0) " } ?? "")\(shortID)"
     }
 
-    /// `Chrome/142.0` from a browser's user agent, `python-requests/2.32` from a program's, and `Notes/2.1` from that
-    /// of an app on RemoteRecords, which ends with Skylight's version.
+    /// The product in a user agent: `Chrome/142.0` of a browser, `python-requests/2.32` of a program, `Notes/2.1` of an
+    /// app that uses RemoteRecords, whose user agent ends with Skylight's version.
     private var product: String? {
         let words =
             userAgent?.split(separator: " ").filter {

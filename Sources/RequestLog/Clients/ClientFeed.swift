@@ -2,9 +2,9 @@ public import Records
 
 /// The pulls of one client from one feed: the records of a zone, or the list of a database's zones.
 public struct ClientFeed: Sendable {
-    /// The maximum number of pulls that are kept.
+    /// The maximum number of pulls to keep.
     public static let deliveryLimit = 32
-    /// The maximum number of expired tokens that are kept, to detect their reuse.
+    /// The maximum number of expired tokens to keep, to detect their reuse.
     private static let expiredLimit = 4
 
     /// A pull and its request.
@@ -34,7 +34,7 @@ public struct ClientFeed: Sendable {
         fileprivate let size: Int
     }
 
-    /// `nil` for the list of zones.
+    /// The zone; `nil` for the list of a database's zones.
     public let zoneID: ZoneID?
     public private(set) var pullCount = 0
     /// The number of changes delivered in all pulls.
@@ -69,12 +69,12 @@ public struct ClientFeed: Sendable {
         lastPulled = time
     }
 
-    /// True if the client received the token here, as far as is known.
+    /// True if the feed is known to have given this token to the client.
     func gave(_ token: ChangeToken) -> Bool {
         lastGiven == token || deliveries.contains { $0.pull.given == token }
     }
 
-    /// The tokens of the set that the client received here, as far as is known.
+    /// The tokens of the set that the feed is known to have given to the client.
     func given(among tokens: Set<ChangeToken>) -> [ChangeToken] {
         ([lastGiven] + deliveries.map(\.pull.given)).compactMap(\.self).filter(tokens.contains)
     }
@@ -145,7 +145,7 @@ public struct ClientFeed: Sendable {
         guard let sent = pull.sent else {
             // A new start is correct after an expired token.
             if last.error != nil || lastGiven == nil { return nil }
-            // Requests beyond the protocol are from tools, which read a whole zone in each run.
+            // Requests beyond the protocol come from tools, which read a whole zone in each run.
             if request.isBeyondProtocol { return nil }
             return last.moreComing ? .moreComingNotFollowed : .restartedFromNothing
         }

@@ -5,7 +5,7 @@ public struct KnownClient: Sendable, Identifiable {
     public struct ID: Sendable, Hashable {
         /// ``ClientIdentity/id``.
         public var client: String
-        /// `nil` if the request was refused before authentication.
+        /// The acting user; `nil` if the request was refused before authentication.
         public var userRecordName: Name?
         public var address: DatabaseAddress
 
@@ -64,7 +64,8 @@ public struct KnownClient: Sendable, Identifiable {
         }
     }
 
-    /// The client's pulls of a zone, or of the list of zones for `nil`; `nil` if it never pulled it.
+    /// The client's pulls of a zone, or of the list of zones if the argument is `nil`. Returns `nil` if the client
+    /// never pulled it.
     public func feed(of zoneID: ZoneID?) -> ClientFeed? {
         known[normalized(zoneID)]
     }
@@ -74,7 +75,7 @@ public struct KnownClient: Sendable, Identifiable {
     /// The approximate memory use in bytes. It is updated incrementally, because a client may have hundreds of feeds.
     private(set) var size = 0
 
-    /// The tokens of the set that this client received, as far as is known.
+    /// The tokens of the set that this client is known to have received.
     func given(among tokens: Set<ChangeToken>) -> Set<ChangeToken> {
         known.values.reduce(into: []) { $0.formUnion($1.given(among: tokens)) }
     }
@@ -94,7 +95,7 @@ public struct KnownClient: Sendable, Identifiable {
         size -= oldest.value.size
     }
 
-    /// The zone id without its owner if that is the user: private databases accept both forms.
+    /// The zone ID without the owner if the owner is the user, because private databases accept both forms.
     public func normalized(_ zoneID: ZoneID?) -> ZoneID? {
         guard let zoneID, let owner = zoneID.ownerRecordName else { return zoneID }
         let isOwn = ZoneID.currentOwnerNames.contains(owner) || owner == id.userRecordName

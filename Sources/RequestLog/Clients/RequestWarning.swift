@@ -18,19 +18,19 @@ public enum RequestWarning: String, Sendable, Hashable, CaseIterable {
     case tokenOfAnotherUser
     /// A token that was already refused as expired.
     case loopAfterExpiry
-    /// The same query from its start, although the last answer had a marker for the next page.
+    /// A query that starts again, although the last answer to it had a marker for the next page.
     case continuationNotFollowed
     /// A save with a change tag that was already refused for the same record.
     case staleTagAgain
     /// A save that was already refused for the same reason.
     case refusedAgain
-    /// `desiredKeys` with names that no field has.
+    /// `desiredKeys` with names of fields that do not exist.
     case unknownDesiredKeys
     /// A TIMESTAMP in seconds instead of milliseconds.
     case timestampInSeconds
     /// Many lookups of one record each.
     case lookupsOneByOne
-    /// A request before the time of `retryAfter` was over.
+    /// A request before the waiting time in `retryAfter` was over.
     case ignoredRetryAfter
 
     /// A short title.
@@ -99,7 +99,7 @@ public enum RequestWarning: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The address of Apple's page about what the client should do.
+    /// The address of Apple's page that describes the correct behavior.
     public var reference: String {
         let page =
             switch self {
@@ -121,28 +121,28 @@ public enum RequestWarning: String, Sendable, Hashable, CaseIterable {
 
 // MARK: - Warnings from several requests
 
-/// What a client did lately beside its pulls, as far as its next request can repeat a mistake. Each list is short, and
-/// holds hashes only.
+/// The recent behavior of a client apart from its pulls, to recognize mistakes that its next request repeats. Each list
+/// is short, and contains only hashes.
 struct ClientHabits: Sendable {
     /// The number of queries by modification time that counts as polling.
     private static let pollingCount = 3
     /// The pause in milliseconds after which the count of such queries restarts.
     private static let pollingPause: Int64 = 3_600_000
-    /// The number of lookups of one record each that counts as a loop, and the time in milliseconds in which they are
+    /// The number of single-record lookups that counts as a loop, and the time in milliseconds within which they are
     /// sent.
     private static let lookupCount = 10
     private static let lookupTime: Int64 = 10_000
-    /// The maximum number of distinct queries, and of refused saves.
+    /// The maximum numbers of distinct queries and of refused saves to keep.
     private static let queryLimit = 8
     private static let refusalLimit = 32
 
     /// The queries by modification time, by a hash of their type and zones.
     private var clockQueries: [Int: (count: Int, last: Timestamp)] = [:]
-    /// The queries of which further pages were left, the latest last.
+    /// Hashes of the queries whose last answer had a marker for the next page, the latest last.
     private var openQueries: [Int] = []
-    /// The refused saves, the latest last.
+    /// Hashes of the refused saves, the latest last.
     private var refusals: [Int] = []
-    /// The time until which an answer asked the client to wait, and the end of that answer.
+    /// The time of an answer that asked the client to wait, and the end of the waiting time.
     private var wait: (from: Int64, until: Int64)?
     private var lookups = (count: 0, first: Timestamp(milliseconds: 0))
 
@@ -163,7 +163,7 @@ struct ClientHabits: Sendable {
         }
         if refusals.count > Self.refusalLimit { refusals.removeFirst(refusals.count - Self.refusalLimit) }
         if isLookingUpOneByOne(by: request) { found.append(.lookupsOneByOne) }
-        // A request that was under way when the answer came could not know of it.
+        // A request that began before the answer was complete could not know of the waiting time.
         if let wait, request.started.milliseconds > wait.from, request.started.milliseconds < wait.until {
             found.append(.ignoredRetryAfter)
         }
@@ -192,7 +192,7 @@ struct ClientHabits: Sendable {
         return before + 1 >= Self.pollingCount
     }
 
-    /// True for a query that begins again, although the last answer to the same one had a marker for the next page.
+    /// True if a query starts again, although the last answer to the same query had a marker for the next page.
     private mutating func leavesPages(_ query: Int, of request: ServedRequest) -> Bool {
         let wasOpen = openQueries.contains(query)
         openQueries.removeAll { $0 == query }

@@ -99,11 +99,11 @@ public struct ErrorCode: Sendable, Hashable {
 public enum RetryRule: Sendable, Hashable, CaseIterable {
     /// Never: the same request fails in the same way.
     case never
-    /// After a pause, unchanged.
+    /// The same request may be sent again after a pause.
     case later
-    /// As a new request, after the cause is fixed.
+    /// A corrected request may be sent after the cause is fixed.
     case mended
-    /// After a check whether the request succeeded.
+    /// The request may be sent again after a check whether it succeeded.
     case checked
     /// Each failed item has its own error and rule.
     case perItem

@@ -152,7 +152,7 @@ public struct ReadError: Sendable, Hashable {
         self.depth = depth
     }
 
-    /// What is known of the code; `nil` for unknown codes and other domains.
+    /// The description of the code; `nil` for unknown codes and other domains.
     public var code: ErrorCode? {
         switch domain {
         case "CKErrorDomain": number.flatMap(ErrorCode.framework) ?? name.flatMap(ErrorCode.frameworkNamed)
@@ -162,7 +162,8 @@ public struct ReadError: Sendable, Hashable {
         }
     }
 
-    /// What is known of CloudKit's internal number beside the code; `nil` if there is none, or it is unknown.
+    /// The description of CloudKit's internal number, which accompanies the code; `nil` if there is none, or it is
+    /// unknown.
     public var internalCode: ErrorCode? { domain == "CKErrorDomain" ? internalNumber.flatMap(ErrorCode.internal) : nil }
 
     /// The explanation of the message; `nil` for unknown messages.

@@ -34,7 +34,7 @@ public struct PastedText: Sendable, Hashable {
 // MARK: Kinds
 
 extension PastedText {
-    /// What a single value is; `nil` if nothing in its form tells, and for JSON and archives.
+    /// The kind of a single value; `nil` if its form does not show the kind, and for JSON and archives.
     public var kind: PastedKind? {
         if text.utf8.count > Self.limit { return nil }
         let wrapped = WrappedText(Self.trimmed(Array(text.utf8)))
@@ -44,16 +44,16 @@ extension PastedText {
         }
         let bytes = Self.lenientBytes(value)
         let kind = bytes.map { PastedKind(bytes: $0.bytes) }
-        // A marker of Skylight tells more than its name.
+        // For a marker of Skylight, its content is more specific than its name.
         if let named = PastedKind.named(wrapped.name) {
             return if case .continuationMarker? = kind { kind } else { named }
         }
-        // As NSData prints the token of a device.
+        // The format in which NSData prints the token of a device.
         if let bytes, bytes.forms == [.dataDump], bytes.bytes.count == 32 { return .credential(.notificationToken) }
         return kind
     }
 
-    /// The bytes of a value, also of one whose last digit is cut off.
+    /// The bytes of a value, even if its last digit is missing.
     private static func lenientBytes(_ text: [UInt8]) -> PastedBytes? {
         if let bytes = try? value(text, layers: 2) {
             let isCutHex =
@@ -216,7 +216,7 @@ public struct FoundToken: Sendable, Hashable {
     public let path: String
     /// The original text of the token; base64 for a token from an archive.
     public let text: String
-    /// `nil` if the text has no known encoding.
+    /// The bytes of the token; `nil` if the text has no known encoding.
     public let bytes: [UInt8]?
     /// The zone name beside the token, if there is one.
     public let zoneName: Name?

@@ -1,18 +1,18 @@
 internal import RecordStore
 public import Records
 
-/// A pasted text with the tokens in it, and what it is. The pages, the search box and the command line recognise tokens
-/// by it.
+/// A pasted text, with its kind and the tokens in it. The pages, the search box and the command line use it to
+/// recognize tokens.
 public struct PastedValue: Sendable {
     public let text: String
     public let reading: PastedReading
     /// The content of a single value's bytes.
     public let content: PastedBytes.Content?
-    /// What a single value is; `nil` for JSON, an archive, and a text that is nothing known.
+    /// The kind of a single value; `nil` for JSON, an archive, or an unknown text.
     public let kind: PastedKind?
-    /// The tokens in the text. The path of one that is the whole text is empty.
+    /// The tokens in the text. If the whole text is a token, its path is empty.
     public let tokens: [FoundToken]
-    /// True if the text is a credential or holds one, so it must not be repeated, and no address may hold it.
+    /// True if the text is a credential or contains one. Then it must neither be shown again nor be part of an address.
     public let holdsCredential: Bool
 
     public var isEmpty: Bool { reading == .empty }
@@ -55,14 +55,14 @@ public struct PastedValue: Sendable {
     /// The credential without its wrappers; `nil` for anything else.
     public var credentialText: String? { kind?.credential == nil ? nil : WrappedText(Array(text.utf8)).value }
 
-    /// Names beside credentials of no kind of their own, in lower case.
+    /// Names of other credentials, which have no kind of their own, in lower case.
     private static let otherNames: Set = ["x-apple-webauth-token", "authorization", "cookie", "set-cookie"]
-    /// The schemes of the header Authorization, which precede its credential, in lower case.
+    /// The schemes of the header Authorization, in lower case. The credential follows the scheme.
     private static let schemes = ["bearer ", "basic "].map { Array($0.utf8) }
-    /// The minimum length of a credential. A shorter text beside its name is a remark.
+    /// The minimum length of a credential. A shorter text after a credential's name is not a credential.
     private static let credentialLength = 16
 
-    /// True if a credential stands beside its name, or a private key is anywhere in the text.
+    /// True if the text contains a credential after its name, or a private key anywhere.
     private static func holdsCredential(_ text: String) -> Bool {
         if text.contains("PRIVATE KEY-----") { return true }
         let bytes = Array(text.utf8)
@@ -92,7 +92,7 @@ public struct PastedValue: Sendable {
             for scheme in schemes where rest.prefix(scheme.count).map({ $0 | 0x20 }) == scheme {
                 rest = rest.dropFirst(scheme.count)
             }
-            // The first cookie of a line may be a short one.
+            // The first cookie of a line may be short.
             let isCookies = name.hasSuffix("cookie")
             let values = rest.prefix { isCookies ? $0 != UInt8(ascii: "\n") : !isEnd($0) }.split(whereSeparator: isEnd)
             if values.contains(where: { $0.count >= credentialLength }) { return true }
@@ -103,32 +103,34 @@ public struct PastedValue: Sendable {
 
 // MARK: - Kinds
 
-/// What a pasted value is, as far as its form tells. Only a store knows if a token of Skylight's form is its own.
+/// The kind of a pasted value, as far as its form shows. Only a store knows whether a token in Skylight's format is its
+/// own.
 public enum PastedKind: Sendable, Hashable {
-    /// A credential, or a text that belongs to one, such as the ID of a key. Pages do not show it again, and no address
-    /// contains it.
+    /// A credential, or a text that belongs to one, such as a key ID. Pages do not show it again, and addresses do not
+    /// contain it.
     public enum Credential: String, Sendable, Hashable, CaseIterable {
         case webAuthToken, apiToken, keyID, notificationToken, privateKey, publicKey, signature
-        /// 64 hexadecimal digits, which an API token, the ID of a key and a token for notifications have.
+        /// 64 hexadecimal digits: the form of API tokens, key IDs and notification tokens.
         case digits64
     }
 
-    /// A whole token of Skylight.
+    /// A complete change token of Skylight.
     case changeToken
-    /// A token of Skylight with missing or additional bytes.
+    /// A change token of Skylight with missing or additional bytes.
     case damagedToken(count: Int, whole: Int)
-    /// - Parameter lastRecord: the last record of the page that it ends; `nil` for a marker of another server.
+    /// - Parameter lastRecord: the last record of the page that the marker follows; `nil` for a marker of another
+    ///   server.
     case continuationMarker(lastRecord: RecordID?)
     /// A change token of iCloud.
     case iCloudToken
-    /// Bytes without a known form.
+    /// Bytes in an unknown format.
     case unknownToken
     case credential(Credential)
-    /// The address of an asset's file.
+    /// The address of an asset file.
     case assetAddress
     /// The address of a share.
     case shareAddress
-    /// Another address, without a token in it.
+    /// Another address, which contains no token.
     case address
     case recordChangeTag
 
@@ -137,7 +139,7 @@ public enum PastedKind: Sendable, Hashable {
         if case .credential(let credential) = self { credential } else { nil }
     }
 
-    /// True if the value may be a change token, of any server.
+    /// True if the value may be a change token of any server.
     public var isToken: Bool {
         switch self {
         case .changeToken, .damagedToken, .iCloudToken, .unknownToken: true
@@ -145,7 +147,7 @@ public enum PastedKind: Sendable, Hashable {
         }
     }
 
-    /// True for the marker of a query's page.
+    /// True for the continuation marker of a query.
     public var isMarker: Bool { if case .continuationMarker = self { true } else { false } }
 
     /// True if no other kind has this form.
@@ -160,7 +162,8 @@ public enum PastedKind: Sendable, Hashable {
 // MARK: Recognition
 
 extension PastedKind {
-    /// The names of headers, parameters and members, in lower case, and what they hold. A token is known by its bytes.
+    /// The kinds of values by the names of headers, parameters and members, in lower case. Tokens are recognized by
+    /// their bytes instead.
     private static let named: [String: PastedKind] = [
         "ckapitoken": .credential(.apiToken), "ckwebauthtoken": .credential(.webAuthToken),
         "cksession": .credential(.webAuthToken),
@@ -172,10 +175,10 @@ extension PastedKind {
         "continuationmarker": .continuationMarker(lastRecord: nil),
     ]
 
-    /// - Parameter name: the name beside the value.
+    /// - Parameter name: the name that was pasted with the value.
     static func named(_ name: String?) -> PastedKind? { name.flatMap { named[$0.lowercased()] } }
 
-    /// What a value without its wrappers is, by its text; `nil` if only its bytes tell.
+    /// Recognizes the kind of a value without wrappers by its text; `nil` if only its bytes show the kind.
     init?(text: String) {
         let bytes = Array(text.utf8)
         if text.hasPrefix("-----BEGIN") {
@@ -208,7 +211,7 @@ extension PastedKind {
         }
     }
 
-    /// What bytes are. Those without a known form may be a token of any server.
+    /// Recognizes the kind of bytes. Bytes in an unknown format may be a token of any server.
     public init(bytes: [UInt8]) {
         if let lastRecord = ContinuationMarker.lastRecord(of: bytes) {
             self = .continuationMarker(lastRecord: lastRecord)
@@ -234,7 +237,7 @@ extension PastedKind {
 // MARK: Words
 
 extension PastedKind {
-    /// What it is, as a sentence without a full stop.
+    /// A description of the kind, as a sentence without a full stop.
     public var title: String {
         switch self {
         case .changeToken: "No store of this server issued this token"
@@ -253,7 +256,7 @@ extension PastedKind {
         }
     }
 
-    /// What to do with it, one sentence for each element.
+    /// Advice on what to do with the value, one sentence per element.
     public var advice: [String] {
         switch self {
         case .changeToken:

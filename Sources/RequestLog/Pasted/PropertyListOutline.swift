@@ -259,7 +259,7 @@ struct PropertyListOutliner {
 
     // MARK: References
 
-    /// The object that a reference means. In an archive, this resolves UIDs.
+    /// The object that a reference refers to. In an archive, this resolves UIDs.
     private func target(_ reference: Int) -> Int {
         guard let archived, case .uid(let number) = list.objects[reference], number < UInt64(archived.count) else {
             return reference

@@ -1,8 +1,8 @@
 internal import Records
 
-/// A value without what people paste with it: quotation marks, commas, `Optional(…)`, a name, an address.
+/// A pasted value without its wrappers: quotation marks, commas, `Optional(…)`, a name, an address.
 struct WrappedText {
-    /// The text inside.
+    /// The value without wrappers.
     private(set) var value: String
     /// The name of the header, parameter, member or variable that has the value; `nil` if there is none.
     private(set) var name: String?
@@ -46,7 +46,7 @@ struct WrappedText {
         for (open, close) in Self.quotationMarks
         where value.utf8.count >= open.utf8.count + close.utf8.count && value.hasPrefix(open) && value.hasSuffix(close)
         {
-            // Also the escapes of a string in JSON, such as `\/`.
+            // This also decodes the escapes of a JSON string, such as `\/`.
             if open == "\"", case .string(let text)? = try? JSONReader.value(of: Array(value.utf8)) {
                 value = text
             } else {
@@ -57,7 +57,7 @@ struct WrappedText {
         return false
     }
 
-    /// Takes the token out of an address, or out of a command with one.
+    /// Extracts the token from an address, or from a command that contains one.
     private mutating func takeParameter() -> Bool {
         guard value.contains("=") && (value.contains("?") || value.contains("&")) else { return false }
         var found: [String: (name: String, value: String)] = [:]
@@ -69,7 +69,7 @@ struct WrappedText {
         return take(found)
     }
 
-    /// Takes the token out of the lines of a header.
+    /// Extracts the token from the lines of a header.
     private mutating func takeHeader() -> Bool {
         guard value.contains(where: \.isNewline) else { return false }
         var found: [String: (name: String, value: String)] = [:]
@@ -79,7 +79,7 @@ struct WrappedText {
         return take(found)
     }
 
-    /// Takes the value whose name comes first in ``tokenNames``.
+    /// Extracts the value whose name comes first in ``tokenNames``.
     private mutating func take(_ found: [String: (name: String, value: String)]) -> Bool {
         guard let first = Self.tokenNames.lazy.compactMap({ found[$0] }).first else { return false }
         (name, value) = first
@@ -92,7 +92,7 @@ struct WrappedText {
         return true
     }
 
-    /// `Optional(…)`, `Data(…)!`
+    /// Removes a call around the value: `Optional(…)`, `Data(…)!`.
     private mutating func takeArgument() {
         let text = value.hasSuffix("!") || value.hasSuffix("?") ? value.dropLast() : value[...]
         guard text.hasSuffix(")"), let open = text.firstIndex(of: "("), text[..<open].utf8.count <= Self.nameLimit,
@@ -101,7 +101,8 @@ struct WrappedText {
         value = String(text[text.index(after: open)...].dropLast())
     }
 
-    /// `syncToken: …`, `let token = …`, `-H 'syncToken: …`. Base64 has equals signs only at its end.
+    /// Splits a name and a value: `syncToken: …`, `let token = …`, `-H 'syncToken: …`. In base64, equals signs occur
+    /// only at the end.
     private static func named(_ text: Substring) -> (name: String, value: String)? {
         guard
             let sign = text.utf8.prefix(nameLimit).firstIndex(where: {
@@ -113,7 +114,7 @@ struct WrappedText {
             last.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) })
         else { return nil }
         var rest = text[text.index(after: sign)...].drop { $0 == " " || $0 == "\t" }
-        // The quotation mark around name and value.
+        // The quotation mark around both name and value.
         if let mark = rest.last, mark == "'" || mark == "\"",
             !text[..<sign].filter({ $0 == mark }).count.isMultiple(of: 2)
         {
@@ -203,7 +204,7 @@ struct LooseJSON {
         }
     }
 
-    /// `zones[0].syncToken`
+    /// The path of a member, such as `zones[0].syncToken`.
     func path(of member: Member) -> String {
         let place = path(of: member.container)
         return place.isEmpty ? member.name : "\(place).\(member.name)"

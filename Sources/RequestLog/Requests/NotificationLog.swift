@@ -10,13 +10,13 @@ public final class NotificationLog: Sendable {
 
     private struct State {
         var kept: [LoggedNotification] = []
-        /// The index of the oldest one that counts. The ones before it are removed many at a time.
+        /// The index of the oldest notification that counts. Earlier ones are removed from the array many at a time.
         var start = 0
         var last: Int64 = 0
         var size = 0
 
         func index(of id: Int64) -> Int? {
-            // The number may come from an address.
+            // The number may come from a URL.
             guard id > 0, id <= last else { return nil }
             let index = kept.count - 1 - Int(last - id)
             return index >= start ? index : nil
@@ -55,7 +55,7 @@ public final class NotificationLog: Sendable {
         isOn ? state.withLock { $0.add(notification) } : nil
     }
 
-    /// Notes what became of a notification. Ignores those that are no longer kept.
+    /// Sets the outcome of a notification. Notifications that are no longer kept are ignored.
     public func note(_ fate: LoggedNotification.Fate, of id: Int64) {
         state.withLock { state in if let index = state.index(of: id) { state.kept[index].fate = fate } }
     }
@@ -69,7 +69,7 @@ public final class NotificationLog: Sendable {
     public func latest(
         _ count: Int = .max, before id: Int64? = nil, where isWanted: (LoggedNotification) -> Bool = { _ in true }
     ) -> [LoggedNotification] {
-        // The copy shares its storage, so the lock is free while the caller looks.
+        // The copy shares its storage, so the lock is released while the caller reads it.
         let (kept, start) = state.withLock { ($0.kept, $0.start) }
         var found: [LoggedNotification] = []
         for notification in kept[start...].reversed()
@@ -85,29 +85,29 @@ public final class NotificationLog: Sendable {
 public protocol NotificationSender: Sendable {
     /// Puts a copy of a notification into the queue of its device.
     /// - Returns: the number of the copy.
-    /// - Throws: `RecordError` NOT_FOUND if the notification or the device's token is gone, BAD_REQUEST if it has no
-    ///   content.
+    /// - Throws: `RecordError` NOT_FOUND if the notification or the device's token no longer exists, BAD_REQUEST if it
+    ///   has no content.
     func sendAgain(_ id: Int64) throws -> Int64
 }
 
 // MARK: - Notifications
 
-/// A notification for one device: its cause, its content, and what became of it.
+/// A notification for one device: its cause, its content, and its outcome.
 public struct LoggedNotification: Sendable, Hashable, Identifiable {
-    /// The state of the notification, or the reason why it was not sent.
+    /// The state of the notification, or the reason why it was not delivered.
     public enum Fate: Sendable, Hashable {
-        /// It is in the device's queue.
+        /// It waits in the device's queue.
         case waiting
         case delivered(Timestamp)
-        /// Another one, which waited, tells of the change too.
+        /// A waiting notification stands for this change too.
         case coalesced(into: Int64)
-        /// A later one with the same collapse id took its place.
+        /// A later notification with the same collapse ID replaced it.
         case replaced(by: Int64)
-        /// Too many waited.
+        /// It was dropped because too many notifications waited.
         case dropped
-        /// The token expired while it waited.
+        /// The device's token expired while it waited.
         case expired
-        /// A rehearsal lost it.
+        /// An injected fault dropped it.
         case lost
         /// The client made the change itself.
         case ownChange
@@ -125,18 +125,18 @@ public struct LoggedNotification: Sendable, Hashable, Identifiable {
     /// The position of the change.
     public var position: Int64
     public var zoneID: ZoneID
-    /// The record and its change; `nil` if the zone itself came or went.
+    /// The name of the changed record, and its change; both are `nil` if the zone itself was created or deleted.
     public var recordName: Name?
     public var event: Subscription.Event?
     /// The hash of the device's token.
     public var tokenID: String
     /// The client to which the token belongs; `nil` if unknown.
     public var clientID: String?
-    /// The notification as the device gets it; empty if it was not made.
+    /// The notification as the device receives it; empty if none was created.
     public var payload: [UInt8] = []
-    /// Time by which a rehearsal holds it back.
+    /// The delay of an injected fault; `nil` for none.
     public var delay: Duration?
-    /// The notification that somebody sent again with this one.
+    /// The notification of which this one is a copy, if somebody sent it again.
     public var original: Int64?
     public internal(set) var fate: Fate
 

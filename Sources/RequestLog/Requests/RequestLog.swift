@@ -33,11 +33,11 @@ public final class RequestLog: Sendable {
     /// The id of this log, which differs for each run of the server: 16 hexadecimal digits. Positions are valid only
     /// within the same run.
     public let run: String
-    /// The notifications that devices got.
+    /// The log of the notifications to devices.
     public let notifications: NotificationLog
     private let state: Mutex<State>
     private let noted = Signals()
-    /// Hashes of `desiredKeys` that the schema has, so that it is not read for each request.
+    /// Hashes of `desiredKeys` whose fields all exist, so that the schema is not read for each request.
     private let knownKeys = Mutex<Set<Int>>([])
     private static let knownKeysLimit = 1000
 
@@ -63,10 +63,10 @@ public final class RequestLog: Sendable {
         withExtendedLifetime(gone) {}
     }
 
-    /// True if ``learnKeys(_:)`` got the same hash before.
+    /// Returns whether a hash was passed to ``learnKeys(_:)`` before.
     public func knowsKeys(_ hash: Int) -> Bool { knownKeys.withLock { $0.contains(hash) } }
 
-    /// Remembers a hash of `desiredKeys` that the schema has.
+    /// Remembers a hash of `desiredKeys` whose fields all exist.
     public func learnKeys(_ hash: Int) {
         knownKeys.withLock { known in
             if known.count >= Self.knownKeysLimit { known.removeAll() }
@@ -133,8 +133,8 @@ public final class RequestLog: Sendable {
     /// The known clients, including those whose requests are no longer kept.
     public var clients: ClientBook { state.withLock { $0.clients } }
 
-    /// The number of failed requests and failed items of apps' clients in a container's environment, in the minutes
-    /// that began at a time or later.
+    /// The number of failed requests and items of apps in a container's environment, in the minutes that began at a
+    /// time or later.
     public func errors(in container: ContainerID, _ environment: Environment, since time: Timestamp) -> Int {
         state.withLock { $0.telemetry.errors(in: container, environment, since: time) }
     }
@@ -183,7 +183,7 @@ private final class Entry: Sendable {
 
 private struct Kept: Sendable {
     let entry: Entry
-    /// `nil` if there were none, or they were dropped.
+    /// The bodies of the request; `nil` if there were none, or they were dropped.
     var bodies: RequestBodies?
 
     var request: ServedRequest { entry.request }
@@ -215,7 +215,8 @@ private struct State {
         texts.share(&request)
         request.number = next
         request.warnings = clients.note(request)
-        // A page that follows changes stays connected while it is open. That says nothing about clients.
+        // A console page that follows changes stays connected while it is open. Its stream says nothing about clients
+        // of apps.
         if !(request.isStream && request.client.isOfSkylight) { telemetry.note(request) }
         var gone = next - first >= Int64(capacity) ? dropFirst() : nil
         let kept = Kept(entry: Entry(request, size: size), bodies: bodies.size > 0 ? bodies : nil)
@@ -266,7 +267,7 @@ public struct RequestBodies: Sendable, Hashable {
     /// The maximum number of bytes kept per body.
     public static let limit = 64 << 10
 
-    /// A body, or the beginning of it. The bytes of asset files are not kept.
+    /// A body or its beginning. The bytes of asset files are not kept.
     public struct Body: Sendable, Hashable {
         /// The kept bytes, at most ``RequestBodies/limit``.
         public let bytes: [UInt8]

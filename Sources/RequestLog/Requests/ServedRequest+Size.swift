@@ -85,8 +85,8 @@ extension Authentication {
 }
 
 extension ServedRequest.Plan {
-    /// The approximate memory use of a plan, in bytes: closures over a few names of fields. Its texts are not made to
-    /// be measured.
+    /// The approximate memory use of a plan in bytes: closures over a few field names. Its texts are not created for
+    /// the measurement.
     fileprivate static let size = 512
 }
 
@@ -149,7 +149,7 @@ extension String {
 /// whole and reused. Thousands of small retained strings would fragment it, and requests would work in uncached memory.
 struct SharedTexts: Sendable {
     private static let count = 64
-    /// Longer texts are not shared, in bytes.
+    /// The maximum length in bytes of a text that is shared.
     private static let limit = 512
 
     /// The maximum number of zones to compare. Most requests have fewer, and more comparisons would cost more than they

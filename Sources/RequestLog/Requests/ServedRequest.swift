@@ -19,16 +19,16 @@ public struct ServedRequest: Sendable, Identifiable {
             self.init(name: name, code: error.code, reason: error.reason)
         }
 
-        /// The row of the catalogue that tells the error apart from others; `nil` for a text that is not in it.
+        /// The row of the catalogue of errors for this code and text; `nil` if there is none.
         public var known: KnownReason? { KnownReason(code, reason) }
     }
 
     /// One pull of changes in the request.
     public struct Pull: Sendable, Hashable {
-        /// `nil` for a pull of the database's zone list.
+        /// The zone; `nil` for a pull of the database's zone list.
         public var zoneID: ZoneID?
-        /// The token in the request; `nil` if the pull starts anew. A client that follows a feed from the present
-        /// starts with the current token.
+        /// The token in the request; `nil` if the pull starts from the beginning. A client that only wants future
+        /// changes starts with the current token.
         public var sent: ChangeToken?
         /// The token in the answer; `nil` if the pull failed.
         public var given: ChangeToken?
@@ -61,23 +61,23 @@ public struct ServedRequest: Sendable, Identifiable {
         }
     }
 
-    /// A save that was refused, and would be refused again.
+    /// A refused save that would be refused again.
     public struct Refusal: Sendable, Hashable {
-        /// A hash of what was sent and refused, which is equal for the same save with the same outcome in one run of
-        /// the server.
+        /// A hash of the save and its error. In one run of the server, it is equal for the same save with the same
+        /// outcome.
         public let id: Int
-        /// True if another save came first.
+        /// True if another client saved the record first.
         public let isConflict: Bool
 
-        /// - Parameter recordChangeTag: the tag that the client sent.
-        /// - Returns: `nil` for errors that may be gone at the next attempt.
+        /// - Parameter recordChangeTag: the change tag that the client sent.
+        /// - Returns: `nil` for temporary errors, which may not occur at the next attempt.
         public init?(_ error: RecordError, recordName: Name?, zoneID: ZoneID, recordChangeTag: String?) {
             var hasher = Hasher()
             hasher.combine(recordName)
             hasher.combine(zoneID)
             switch error.code {
             case .conflict:
-                // A save without a tag names no version that could be stale.
+                // A save without a change tag cannot have a stale one.
                 guard let recordChangeTag else { return nil }
                 hasher.combine(recordChangeTag)
                 isConflict = true
@@ -90,13 +90,14 @@ public struct ServedRequest: Sendable, Identifiable {
         }
     }
 
-    /// The execution plan of a query. Its texts are made only when they are read, because few requests are looked at.
+    /// The execution plan of a query. Its texts are created only when they are read, because few requests are
+    /// inspected.
     public struct Plan: Sendable, Equatable {
         private let indexText: @Sendable () -> String?
         private let sentenceText: @Sendable () -> String
 
-        /// - Parameters: evaluated whenever ``index`` or ``sentence`` is read. What they capture stays in memory with
-        ///   the request, so it must be small.
+        /// - Parameters: are evaluated whenever ``index`` or ``sentence`` is read. The values that they capture stay in
+        ///   memory with the request, so these must be small.
         public init(
             index: @escaping @autoclosure @Sendable () -> String?,
             sentence: @escaping @autoclosure @Sendable () -> String
@@ -132,14 +133,14 @@ public struct ServedRequest: Sendable, Identifiable {
     public var operation: String
     public var container: ContainerID?
     public var environment: Environment?
-    /// `nil` if the path names no database.
+    /// The scope of the database; `nil` if the path names no database.
     public var scope: DatabaseScope?
     /// The acting user; `nil` if the request was refused before authentication.
     public var userRecordName: Name?
-    /// The authentication; `nil` if the request was refused before it, or needs none.
+    /// The authentication; `nil` if the request was refused before it, or if the service needs none.
     public var authentication: Authentication?
     public var client: ClientIdentity
-    /// The zones in the request, as the client named them.
+    /// The zones in the request, in the form that the client sent.
     public var zoneIDs: [ZoneID] = []
     /// The HTTP status; 0 if the connection ended without an answer.
     public var status = 0
@@ -161,8 +162,8 @@ public struct ServedRequest: Sendable, Identifiable {
     public var plan: Plan?
     /// True if a query continues from an earlier page.
     public var isContinuation = false
-    /// A hash of a query without its marker and limit, which tells repeated queries; `nil` for a query with a small
-    /// limit, as for a list of the latest.
+    /// A hash of a query without its marker and limit, to recognize repeated queries. `nil` for a query with a small
+    /// limit, such as for a list of the latest records.
     public var query: Int?
     /// True if the answer to a query has a marker for the next page.
     public var hasNextPage = false
@@ -173,9 +174,9 @@ public struct ServedRequest: Sendable, Identifiable {
     public static let refusalLimit = 8
     /// True for a lookup of one record.
     public var isSingleLookup = false
-    /// The seconds after which the client may try again; `nil` if the answer does not say.
+    /// The seconds after which the client may try again; `nil` if the answer does not state a time.
     public var retryAfter: Int?
-    /// The mistakes that the request shows by itself, each with the names that it is about.
+    /// The mistakes that the request alone shows, each with the affected names.
     public var mistakes: [RequestWarning: String] = [:]
     /// True if a query filters by a minimum modification time.
     public var asksByModificationTime = false
@@ -185,7 +186,7 @@ public struct ServedRequest: Sendable, Identifiable {
     public var rehearsals: String?
     /// True if the answer was a stream, such as a playback.
     public var isStream = false
-    /// True if the answer was kept back until something changed, or a time was over.
+    /// True if the answer was delayed until something changed or a time limit was over.
     public var hasWaited = false
     /// True if the connection ended before the answer was complete.
     public var isBrokenOff = false
@@ -226,7 +227,7 @@ public struct ServedRequest: Sendable, Identifiable {
             : started
     }
 
-    /// True if the duration depends on the client: of a stream, or of a request that waited for a change.
+    /// True if the duration depends on the client: for a stream, or for a request that waited for a change.
     var isTimedByClient: Bool { isStream || hasWaited }
 
     /// True if the request or one of its items failed, or the connection ended before the answer.
@@ -239,8 +240,7 @@ public struct ServedRequest: Sendable, Identifiable {
 public struct Authentication: Sendable, Hashable {
     /// The kind of credentials in a request.
     public enum Way: String, Sendable, Hashable, CaseIterable {
-        /// No credentials, on a server that requires none: the request acts as the user that it names, or as the
-        /// developer.
+        /// No credentials, on a server that requires none. The request acts as the user it names, or as the developer.
         case open
         /// No credentials, on a server that requires them.
         case nothing
@@ -264,7 +264,7 @@ public struct Authentication: Sendable, Hashable {
             case matches, differs, unknown
         }
 
-        /// `date`, `body hash`, `target`…
+        /// The name of the part, such as `date`, `body hash` or `target`.
         public var name: String
         public var expected: String
         public var received: String?
@@ -290,7 +290,7 @@ public struct Authentication: Sendable, Hashable {
         /// message to sign.
         public var expected: String?
         public var received: String?
-        /// True if the cause is proved, rather than inferred by exclusion.
+        /// True if the cause is proved, false if it is inferred by excluding other causes.
         public var isCertain: Bool
         /// The parts of a signed message; empty if the message was not checked.
         public var parts: [Part]

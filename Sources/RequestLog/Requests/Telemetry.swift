@@ -4,7 +4,7 @@ public import Records
 ///
 /// The memory is bounded by a maximum number of operations. Requests without a matching service count as ``unknown``.
 public struct Telemetry: Sendable {
-    /// The number of minutes that are kept.
+    /// The number of minutes to keep.
     public static let minuteLimit = 180
     /// The operation name for requests without a matching service.
     public static let unknown = "unknown"
@@ -37,14 +37,14 @@ public struct Telemetry: Sendable {
         public internal(set) var errors = 0
         /// The number of failed items.
         public internal(set) var itemErrors = 0
-        /// The number of both by container and environment, without those of Skylight's own requests: a command may ask
-        /// for a zone to learn whether it exists. Requests name any containers, so only the first ones of a minute
-        /// count.
+        /// The number of failed requests and items by container and environment, without Skylight's own requests: a
+        /// command may request a zone to find out whether it exists. Requests can name any container, so only the first
+        /// containers of a minute are counted.
         var clientErrors: [Target: Int] = [:]
         public internal(set) var milliseconds = 0.0
     }
 
-    /// The container and environment in the path of a request; `nil` where the path has none.
+    /// The container and environment in the path of a request; `nil` if the path has none.
     struct Target: Sendable, Hashable {
         let container: ContainerID?
         let environment: Environment?
@@ -59,8 +59,8 @@ public struct Telemetry: Sendable {
 
     public init() {}
 
-    /// The number of failed requests and failed items of apps' clients in a container's environment, in the minutes
-    /// that began at a time or later.
+    /// The number of failed requests and items of apps in a container's environment, in the minutes that began at a
+    /// time or later.
     public func errors(in container: ContainerID, _ environment: Environment, since time: Timestamp) -> Int {
         let target = Target(container: container, environment: environment)
         return minutes.reversed().prefix { $0.start >= time }.reduce(0) { $0 + ($1.clientErrors[target] ?? 0) }
@@ -72,8 +72,8 @@ public struct Telemetry: Sendable {
         if operations.count >= Self.operationLimit, operations[name] == nil { name = Self.unknown }
         operations[name, default: Operation()].note(request)
         let start = request.started.milliseconds - request.started.milliseconds % 60_000
-        // Requests are recorded in the order of their ends. One that began in an earlier minute counts there, if that
-        // minute is still kept.
+        // Requests are recorded when they end. A request that began in an earlier minute counts for that minute, if it
+        // is still kept.
         var index = minutes.count
         while index > 0, minutes[index - 1].start.milliseconds > start { index -= 1 }
         if index == 0 || minutes[index - 1].start.milliseconds != start {
@@ -132,8 +132,8 @@ public struct LatencyHistogram: Sendable, Hashable {
     }
 
     /// The duration in milliseconds that a share of all durations does not exceed, interpolated between the bounds;
-    /// `nil` if there are none.
-    /// - Parameter share: 0.5 for the median, 0.99 for the 99th percentile.
+    /// `nil` if there are no durations.
+    /// - Parameter share: the share, such as 0.5 for the median or 0.99 for the 99th percentile.
     public func percentile(_ share: Double) -> Double? {
         guard count > 0 else { return nil }
         let rank = min(max(share, 0), 1) * Double(count)

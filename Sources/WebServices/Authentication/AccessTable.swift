@@ -9,13 +9,13 @@ internal import RequestLog
 /// The table applies to valid credentials; ``Authenticator`` refuses invalid ones
 /// first. Access to single records is decided later, by the roles of their types.
 enum AccessTable {
-    /// The kinds of clients.
+    /// The kinds of clients, by their credentials.
     enum Asker: Sendable, Hashable, CaseIterable {
         /// No credentials.
         case nobody
-        /// An API token without a user.
+        /// An API token without a user's sign-in.
         case app
-        /// A web auth token.
+        /// A web auth token, which identifies a user.
         case user
         case serverKey
     }
@@ -72,7 +72,7 @@ extension AccessTable.Ask {
         case .caller: self = .caller
         case .people: self = .people
         case .reading: self = path.root == .database(.public) ? .publicReading : .ownData
-        // Devices have no database: their tokens are the user's, as the public database's records are.
+        // Devices are not in a database. Their tokens belong to a user, as records of the public database do.
         case .changing: self = path.root == .database(.public) || path.root == .device ? .publicChange : .ownData
         }
     }
@@ -90,7 +90,7 @@ struct AdministratorGate: Sendable {
 
     let access: AccessControl
 
-    /// The answer to a request that is not the administrator's; `nil` to let it in.
+    /// Returns the answer that refuses a request which is not the administrator's; `nil` to accept the request.
     func refusal(of request: Request, _ context: ServingRequestContext) async throws -> Response? {
         do {
             guard try await access.administrator(of: request, peer: context.peer) == nil else {
@@ -102,7 +102,7 @@ struct AdministratorGate: Sendable {
             return .failure(error, of: context.requestID, noting: RequestRecorder.current)
         }
         Self.noteRefusal(of: request, context)
-        // A script's request must not make the browser prompt for a password.
+        // A request from a script must not make the browser ask for a password.
         let isOfScript = request.headers[.secFetchMode].map { $0 != "navigate" } ?? false
         let refusal = Refusal(
             .unauthorized, Self.refusal.code, Self.refusal.reason,

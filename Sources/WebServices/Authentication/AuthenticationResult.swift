@@ -52,7 +52,7 @@ struct AuthenticationResult: Sendable {
         check(signed, hiding: secrets, at: path, by: accounts, at: now)
     }
 
-    /// The result for a signature that has not been verified yet.
+    /// The result for a signature that was not verified, because the body was not read.
     init(unread signature: Credentials.Signature) {
         authentication.way = .serverKey
         authentication.credential = signature.keyID.isEmpty ? nil : signature.keyID

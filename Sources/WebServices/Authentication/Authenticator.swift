@@ -20,15 +20,16 @@ struct Authenticator: Sendable {
         var apiToken: APIToken?
     }
 
-    /// Requests unrestricted access as the owner of the data, who is exempt from roles, or access as
-    /// an app without a user. A header of Skylight's own; its commands send it to a running server.
+    /// The values of Skylight's access header. A request asks with them for unrestricted access as the owner of the
+    /// data, who is exempt from roles, or for access as an app without a user. Skylight's commands send the header to a
+    /// running server.
     private static let accesses: [String: Access] = ["owner": .unrestricted, "anonymous": .anonymous]
     /// The user record name of clients without a user.
     private static let anonymous: Name = "_anonymous"
 
     let access: AccessControl
     let callers: CallerResolver
-    /// `nil` for no rate limit.
+    /// The rate limit; `nil` for none.
     let throttle: Throttle?
     /// The clock for sessions, sign-ins and signatures.
     let now: @Sendable () -> Timestamp
@@ -37,9 +38,9 @@ struct Authenticator: Sendable {
     private var date: Date { Date(timeIntervalSince1970: Double(now().milliseconds) / 1000) }
 
     /// - Parameters:
-    ///   - request: the body of a signed request is read. It stays readable for the service.
-    ///   - session: set to the session of a valid web auth token. Its next token belongs in the answer, even if this
-    ///     method throws.
+    ///   - request: the request. The body of a signed request is read here, and the service can read it again.
+    ///   - session: set to the session of a valid web auth token. The answer must contain the session's next token,
+    ///     even if this method throws.
     /// - Throws: ``AuthenticationFailure`` if access is denied; `RecordError` BAD_REQUEST for an invalid user or
     ///   device, THROTTLED after too many requests or too many wrong administrator passwords; ``Refusal`` for a body
     ///   that is refused.
@@ -78,7 +79,7 @@ struct Authenticator: Sendable {
     }
 
     /// Counts a request.
-    /// - Throws: `RecordError` THROTTLED. Before that, the client is entered in the request log.
+    /// - Throws: `RecordError` THROTTLED if there are too many requests. The client is noted in the request log first.
     private func admit(_ spender: @autoclosure () -> Throttle.Spender, _ result: AuthenticationResult) throws {
         guard let throttle else { return }
         let spender = spender()
@@ -95,8 +96,8 @@ struct Authenticator: Sendable {
 
     // MARK: The administrator
 
-    /// The client if it sends Skylight's access header or is the administrator. `nil` if the protocol's own credentials
-    /// decide.
+    /// Authenticates a client that sends Skylight's access header or proves to be the administrator; `nil` if the
+    /// protocol's own credentials decide.
     private func administrator(
         _ request: Request, _ credentials: Credentials, at path: WebServicePath, for purpose: EndpointPurpose,
         _ context: ServingRequestContext
@@ -172,8 +173,8 @@ struct Authenticator: Sendable {
             container: path.container, environment: path.environment, origin: access.origin(of: request))
     }
 
-    /// True if the signature may be valid. If its key is unknown, revoked or for another
-    /// place, or if a part is missing, the request is refused without reading the body.
+    /// True if the signature may be valid. Otherwise the request is refused without reading the body: the key is
+    /// unknown, revoked or for another environment, or a part of the signature is missing.
     private func isWorthReading(_ signature: Credentials.Signature, at path: WebServicePath) -> Bool {
         guard let key = accounts.serverKey(signature.keyID), key.isLive else { return false }
         return key.container == path.container && key.environment == path.environment && !signature.date.isEmpty
@@ -226,8 +227,8 @@ struct Authenticator: Sendable {
         return AuthenticatedCaller(caller: caller, authentication: authentication, apiToken: result.apiToken)
     }
 
-    /// True if the request would be refused without the sign-in of a user. Requests with a server-to-server key, which
-    /// never expires, and those of Skylight's own commands have none.
+    /// Returns whether the request requires a user's sign-in. Requests with a server-to-server key, which never
+    /// expires, and requests of Skylight's own commands do not.
     func needsSignIn(
         _ client: AuthenticatedCaller, of session: WebAuthSession?, at path: WebServicePath,
         for purpose: EndpointPurpose
@@ -237,8 +238,8 @@ struct Authenticator: Sendable {
             && AccessTable.answer(.app, AccessTable.Ask(purpose, at: path)) != .granted
     }
 
-    /// Ends the session of a client that has access, if it has one, so that only a new sign-in helps.
-    /// - Returns: the answer to its request, as for a token that has expired.
+    /// Ends the session of a client that has access, if it has one. The user must sign in again.
+    /// - Returns: the error that answers the request, as for an expired token.
     /// - Throws: errors of the accounts.
     func endSignIn(
         of client: AuthenticatedCaller, _ session: WebAuthSession?, _ request: Request, at path: WebServicePath

@@ -18,7 +18,7 @@ struct Credentials: Sendable {
     private static let webAuthParameters = ["ckWebAuthToken", "ckSession"]
 
     var apiToken: String?
-    /// True if the request had an unknown API token, which was dropped.
+    /// True if the request had an unknown API token, which was ignored.
     var hadUnknownToken = false
     var webAuthToken: String?
     var signature: Signature?
@@ -95,11 +95,10 @@ struct CallerResolver: Sendable {
         request.headers[.skylightUser] ?? request.queryParameter(parameterName)
     }
 
-    /// The client's id: the saved records, the log and the tokens for notifications have it.
-    /// - Throws: `RecordError` BAD_REQUEST for an invalid device identifier.
+    /// The client's ID. Saved records, the request log and notification tokens contain it.
     static func deviceID(of request: Request) throws -> String? {
         guard let deviceID = request.headers[.skylightDevice], !deviceID.isEmpty, Name(deviceID) != unknownDevice else {
-            // A client of CloudKit must not fail because of a parameter that it may send.
+            // A client that is written for CloudKit must not fail because of a parameter that CloudKit accepts.
             return device(request.queryParameter("clientId"))
         }
         guard Self.isDevice(deviceID) else {
@@ -111,7 +110,7 @@ struct CallerResolver: Sendable {
         return deviceID
     }
 
-    /// A client's id as it sends it; `nil` if it can't be the device of a record.
+    /// The client's ID in a text; `nil` if it is not a valid device ID for a record.
     static func device(_ text: String?) -> String? {
         text.flatMap { isDevice($0) && Name($0) != unknownDevice ? $0 : nil }
     }

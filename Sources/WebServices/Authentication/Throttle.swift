@@ -7,8 +7,8 @@ internal import Synchronization
 /// Limits the rate of protocol requests per client. Requests above the limit are answered THROTTLED (Apple's reference
 /// page "Error Codes").
 ///
-/// A token bucket: each client has a bucket that holds one second's worth of requests and refills steadily,
-/// so bursts are possible. Refused requests cost nothing, so a client that waits as told gets through.
+/// A token bucket: each client has a bucket that holds one second's worth of requests and refills steadily, so bursts
+/// are possible. Refused requests cost nothing, so a client that waits for the stated time is accepted.
 public final class Throttle: Sendable {
     /// The clients whose requests are counted together.
     enum Spender: Hashable, Sendable {

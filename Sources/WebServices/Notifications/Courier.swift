@@ -3,12 +3,12 @@ internal import Records
 internal import RequestLog
 internal import Synchronization
 
-/// Keeps the notifications for one device until it takes them: in order, each one once, and a limited number.
+/// The queue of notifications for one device. Each one is delivered in order and once. The queue is limited.
 final class Courier: Sendable {
-    /// Maximum number of notifications that wait. Above it, the oldest one is dropped.
+    /// The maximum number of waiting notifications. If there are more, the oldest one is dropped.
     static let limit = 1000
 
-    /// Bytes that wait in all couriers of a server.
+    /// The bytes of the waiting notifications in all queues of a server.
     final class Room: Sendable {
         static let limit = 64 << 20
         fileprivate let used = Atomic<Int>(0)
@@ -16,14 +16,15 @@ final class Courier: Sendable {
         var isFull: Bool { used.load(ordering: .relaxed) > Self.limit }
     }
 
-    /// A notification that was handed out. It leaves the courier with ``confirm(_:)``.
+    /// A notification that was handed out. ``confirm(_:)`` removes it from the queue.
     struct Parcel: Sendable {
         let number: Int
         let bytes: [UInt8]
-        /// The environment and the position of the change, of the first one if several are one notification.
+        /// The environment of the change that caused the notification. If one notification stands for several changes,
+        /// it is that of the first.
         let place: Notifier.Place
         let position: Int64
-        /// Its number in the log; `nil` if it is not logged.
+        /// The notification's number in the log; `nil` if it is not logged.
         let logID: Int64?
     }
 
@@ -31,26 +32,26 @@ final class Courier: Sendable {
         let bytes: [UInt8]
         var logID: Int64?
         var key: CoalescingKey?
-        /// True to come before those that wait.
+        /// True to insert it before the waiting notifications.
         var isFirst = false
-        /// Time after which it is handed out.
+        /// The time to wait before the notification can be handed out.
         var delay: Duration?
     }
 
-    /// Only one of several notifications with the same key waits.
+    /// Identifies notifications of which only one waits at a time.
     enum CoalescingKey: Sendable, Hashable {
-        /// Several changes in a zone are one notification: the device fetches all of them.
+        /// Several changes in a zone cause one notification, because the device fetches all of them.
         case zone(Notifier.Place, DatabaseScope, subscriptionID: Name, ZoneID)
-        /// The later one replaces the earlier one.
+        /// A later notification replaces an earlier one.
         case collapseID(Notifier.Place, String)
-        /// One is enough for all.
+        /// One notification stands for all.
         case anything
     }
 
     private struct Waiting {
         var parcel: Parcel
         let key: CoalescingKey?
-        /// `nil` if it can be handed out.
+        /// The time from which the notification can be handed out; `nil` if it can be handed out now.
         var ready: ContinuousClock.Instant?
         var isHanded = false
 
@@ -60,25 +61,26 @@ final class Courier: Sendable {
     private struct State {
         var waiting: [Waiting] = []
         var lastNumber = 0
-        /// Calls that wait, latest last. The latest one gets the next notification: the connection of an earlier one
-        /// may be dead.
+        /// The waiting calls, the latest last. The latest one gets the next notification, because the connection of an
+        /// earlier one may be dead.
         var takers: [Int] = []
         var badge = 0
         /// The time of the latest call.
         var asked = ContinuousClock.now
         var isClosed = false
-        /// The positions up to which changes were looked at for the device.
+        /// The positions up to which changes were checked for this device.
         var read: [Notifier.Place: Int64] = [:]
 
-        /// The position up to which the device has been told of all changes; `nil` for a place that it does not follow.
+        /// The position up to which the device has received all notifications; `nil` for an environment that it does
+        /// not follow.
         func told(at place: Notifier.Place) -> Int64? {
             read[place].map { read in
                 min(read, waiting.lazy.filter { $0.parcel.place == place }.map { $0.parcel.position - 1 }.min() ?? read)
             }
         }
 
-        /// - Parameter fates: receives what became of notifications in the log.
-        /// - Returns: the growth of what waits, in bytes.
+        /// - Parameter fates: receives the outcomes of notifications in the log.
+        /// - Returns: the growth of the queue in bytes.
         mutating func add(
             _ notification: Notification, of position: Int64, at place: Notifier.Place, isFull: Bool,
             _ fates: inout Fates
@@ -114,7 +116,7 @@ final class Courier: Sendable {
         }
     }
 
-    /// Notes for the log, which are written after the lock is free.
+    /// Outcomes for the log, which are written after the lock is released.
     private struct Fates {
         private(set) var notes: [(id: Int64, fate: LoggedNotification.Fate)] = []
 
@@ -124,12 +126,13 @@ final class Courier: Sendable {
     }
 
     let user: Name
-    /// The client that changes are not told to if it made them itself; `nil` if unknown.
+    /// The ID of the client, which gets no notifications of its own changes; `nil` if it is unknown.
     let clientID: String?
-    /// True for a stream. Instead of losing a notification it ends, because its client can go on after the last one.
+    /// True for a stream. If its queue is full, the stream ends instead of losing a notification, because its client
+    /// can continue after the last one.
     private let endsWhenFull: Bool
     private let room: Room
-    /// `nil` if nothing is logged.
+    /// The log of notifications; `nil` to log nothing.
     private let log: NotificationLog?
     private let state = Mutex(State())
     private let arrivals = Signals()
@@ -149,18 +152,18 @@ final class Courier: Sendable {
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Number of calls that wait.
+    /// The number of waiting calls.
     var takers: Int { state.withLock { $0.takers.count } }
 
-    /// Number of notifications that wait.
+    /// The number of waiting notifications.
     var count: Int { state.withLock { $0.waiting.count } }
 
-    /// Time of the latest call, or of the beginning.
+    /// The time of the latest call, or of the creation.
     var asked: ContinuousClock.Instant { state.withLock { $0.asked } }
 
-    // MARK: Places
+    // MARK: Environments
 
-    /// Follows the changes of an environment after a position, unless it does already.
+    /// Follows the changes of an environment after a position, unless it is already followed.
     func follow(_ place: Notifier.Place, after position: Int64) {
         state.withLock { state in if state.read[place] == nil { state.read[place] = position } }
     }
@@ -169,26 +172,27 @@ final class Courier: Sendable {
 
     var places: [Notifier.Place] { state.withLock { Array($0.read.keys) } }
 
-    /// The position up to which changes were looked at for the device.
+    /// The position up to which changes were checked for this device.
     func read(at place: Notifier.Place) -> Int64? { state.withLock { $0.read[place] } }
 
-    /// Notes that all changes up to a position were looked at.
-    /// - Parameter isPresent: true if there are no later ones. A store that was restored from a copy has earlier
-    ///   positions than it had.
+    /// Notes that all changes up to a position were checked.
+    /// - Parameter isPresent: true if there are no later changes. The position of a store that was restored from a copy
+    ///   may be lower than before.
     func noteRead(_ position: Int64, isPresent: Bool, at place: Notifier.Place) {
         state.withLock { state in
-            // A stream that has ended was not told of later ones.
+            // An ended stream did not receive notifications of later changes.
             guard !state.isClosed, let read = state.read[place] else { return }
             if position > read || isPresent { state.read[place] = position }
         }
     }
 
-    /// The position up to which the device has been told of all changes; `nil` for a place that it does not follow.
+    /// The position up to which the device has received all notifications; `nil` for an environment that it does not
+    /// follow.
     func told(at place: Notifier.Place) -> Int64? { state.withLock { $0.told(at: place) } }
 
     // MARK: Notifications
 
-    /// The number on the app's icon after one more notification that changes it.
+    /// The number on the app's icon after the next notification that changes it.
     func nextBadge() -> Int {
         state.withLock { state in
             state.badge += 1
@@ -196,7 +200,8 @@ final class Courier: Sendable {
         }
     }
 
-    /// Adds the notifications of all changes at a position, except those that are coalesced into one that waits.
+    /// Adds the notifications of all changes at a position. A notification is not added if it is coalesced with a
+    /// waiting one.
     func add(_ notifications: [Notification], of position: Int64, at place: Notifier.Place) {
         if notifications.isEmpty { return }
         if endsWhenFull {
@@ -217,8 +222,8 @@ final class Courier: Sendable {
         for delay in Set(notifications.compactMap(\.delay)) { wake(after: delay) }
     }
 
-    /// Signals the waiting requests when notifications with this delay are ready. Each delay has its own task, because
-    /// a later one may end earlier.
+    /// Wakes the waiting calls when notifications with this delay can be handed out. Each delay has its own task,
+    /// because a later delay may end earlier.
     private func wake(after delay: Duration) {
         Task { [weak self] in
             try? await Task.sleep(for: delay, clock: .continuous)
@@ -226,8 +231,8 @@ final class Courier: Sendable {
         }
     }
 
-    /// Hands out the first notification that nobody else has in hand. Waits for one.
-    /// - Returns: `nil` after the time, or if the courier is closed or the task is cancelled.
+    /// Hands out the first notification that no other call holds, and waits for one if necessary.
+    /// - Returns: `nil` if the time is over, the queue is closed or the task is cancelled.
     func next(within patience: Duration) async -> Parcel? {
         let taker = state.withLock { state in
             state.asked = .now
@@ -237,10 +242,10 @@ final class Courier: Sendable {
         }
         defer {
             state.withLock { state in state.takers.removeAll { $0 == taker } }
-            // One that came before it is the latest now.
+            // An earlier waiting call is the latest one now.
             arrivals.send()
         }
-        // Listens before the first look, so that nothing is missed in between.
+        // Listens before the first check, so that no notification is missed in between.
         let news = arrivals.listen()
         if let parcel = takeFirst(for: taker) { return parcel }
         return await withTaskGroup(of: Parcel?.self) { group in
@@ -254,7 +259,7 @@ final class Courier: Sendable {
                 try? await Task.sleep(for: patience)
                 return nil
             }
-            // A notification that comes at the last moment is not lost.
+            // A notification that arrives at the last moment is not lost.
             var parcel: Parcel?
             for await result in group {
                 parcel = parcel ?? result
@@ -272,7 +277,7 @@ final class Courier: Sendable {
         }
     }
 
-    /// Removes a notification that the device has.
+    /// Removes a notification that the device received.
     func confirm(_ parcel: Parcel) {
         let bytes = state.withLock { state -> Int in
             guard let index = state.waiting.firstIndex(where: { $0.parcel.number == parcel.number }) else { return 0 }
@@ -282,7 +287,7 @@ final class Courier: Sendable {
         if let id = parcel.logID { log?.note(.delivered(.now()), of: id) }
     }
 
-    /// Drops all that wait, for a device that does not ask.
+    /// Drops all waiting notifications, for a device that does not fetch them.
     func dropAll() {
         let gone = state.withLock { state in
             defer { state.waiting.removeAll { !$0.isHanded } }
@@ -292,7 +297,7 @@ final class Courier: Sendable {
         for parcel in gone { if let id = parcel.logID { log?.note(.dropped, of: id) } }
     }
 
-    /// Takes back a notification that did not arrive. It is the next one again.
+    /// Returns a notification that was not delivered to the queue. It is the next one again.
     func takeBack(_ parcel: Parcel) {
         state.withLock { state in
             guard let index = state.waiting.firstIndex(where: { $0.parcel.number == parcel.number }) else { return }
@@ -301,7 +306,7 @@ final class Courier: Sendable {
         arrivals.send()
     }
 
-    /// Ends all waiting. Notifications that are there can still be taken.
+    /// Ends all waiting calls. Notifications in the queue can still be handed out.
     func close() {
         let left = state.withLock { state in
             state.isClosed = true

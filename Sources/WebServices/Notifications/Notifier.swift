@@ -6,13 +6,14 @@ public import Records
 public import RequestLog
 internal import Synchronization
 
-/// Hands committed changes to the couriers of the devices whose users subscribe to them.
+/// Creates notifications of committed changes, and adds them to the queues of the devices whose users have matching
+/// subscriptions.
 ///
-/// It follows the commits of an environment while a device takes notifications of it. Saves never wait for it: it reads
-/// the changes from the store, page after page. A token keeps the position up to which its device was told, so that a
-/// server that starts again goes on from there.
+/// It follows the commits of an environment while a device fetches notifications of it. Saves never wait for it: it
+/// reads the changes from the store, page after page. A token stores the position up to which its device received
+/// notifications, so that a restarted server continues from there.
 public final class Notifier: Sendable {
-    /// The environment of a container.
+    /// An environment of a container.
     struct Place: Sendable, Hashable {
         let container: ContainerID
         let environment: Records.Environment
@@ -24,35 +25,38 @@ public final class Notifier: Sendable {
 
     private struct Device {
         let courier: Courier
-        /// The id of the token; `nil` for a stream.
+        /// The ID of the token; `nil` for a stream.
         let tokenID: String?
-        /// The only database that a stream is about.
+        /// The only database whose notifications a stream receives; `nil` for all databases.
         var scope: DatabaseScope?
     }
 
     private struct State {
-        /// By the ids of their tokens. A token that nobody has used since the server started is only in the accounts.
+        /// The devices by the IDs of their tokens. A token that was not used since the server started is stored only in
+        /// the accounts.
         var devices: [String: Device] = [:]
         /// The number of the latest follower or stream.
         var lastNumber = 0
-        /// The tasks that follow environments.
+        /// The tasks that follow the commits of environments.
         var followers: [Place: Follower] = [:]
         var isClosed = false
     }
 
     private struct Follower {
         let number: Int
-        /// Makes it look for changes.
+        /// Wakes the task to check for changes.
         let waker: AsyncStream<Void>.Continuation
         let task: Task<Void, Never>
     }
 
-    /// Time for which a request waits for a notification. Less than the minute after which many clients give up.
+    /// The time for which a request waits for a notification. It is less than a minute, after which many clients give
+    /// up.
     let patience: Duration
-    /// The pause between two looks for changes, as a multiple of the time that a look takes. A third of a processor for
-    /// looks cost a saver a fifth of the saves, and clients are still told within a few hundredths of a second.
+    /// The pause between two checks for changes, as a multiple of the time that a check takes. Checks that used a third
+    /// of a processor made saves a fifth slower. With this pause, clients are still notified within a few hundredths of
+    /// a second.
     private static let rest = 29
-    /// The longest pause between two looks for changes.
+    /// The maximum pause between two checks for changes.
     private static let longestPause = Duration.milliseconds(50)
     private let engine: any RecordEngine
     private let accounts: Accounts
@@ -65,13 +69,13 @@ public final class Notifier: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - engine: the engine whose changes are told.
-    ///   - accounts: keeps the tokens of devices.
-    ///   - access: the access of those who take notifications. Unless it is unrestricted, nobody is told of public
-    ///     records that roles keep from him.
+    ///   - engine: the engine whose changes cause notifications.
+    ///   - accounts: stores the tokens of devices.
+    ///   - access: the access of the devices. Unless it is unrestricted, users get no notifications of public records
+    ///     that they may not read.
     ///   - faults: the active fault injection (docs/rehearsals.md).
-    ///   - log: keeps the notifications for the console; `nil` for none.
-    ///   - patience: time for which a request to the web courier waits.
+    ///   - log: the log of notifications for the console; `nil` for none.
+    ///   - patience: the time for which a request to the web courier waits.
     public init(
         engine: any RecordEngine, accounts: Accounts, access: Access = .unrestricted,
         faults: FaultInjection = FaultInjection(), log: NotificationLog? = nil, patience: Duration = .seconds(55),
@@ -92,8 +96,8 @@ public final class Notifier: Sendable {
 
     // MARK: Tokens
 
-    /// Makes a token for a device, and registers it for changes that are committed after this call.
-    /// - Throws: `RecordError` if the store can't tell which subscriptions changes fire; a file error.
+    /// Creates a token for a device, and registers it for changes that are committed after this call.
+    /// - Throws: `RecordError` if the store cannot determine which subscriptions match a change; a file error.
     func makeToken(for user: Name, clientID: String?, at place: Place) async throws -> String {
         let position = try await present(at: place, for: user)
         let now = now()
@@ -105,10 +109,11 @@ public final class Notifier: Sendable {
         return secret
     }
 
-    /// Registers a token for changes that are committed after this call, in the environment where it was made or in
+    /// Registers a token for changes that are committed after this call, in the environment where it was created or in
     /// another one.
     /// - Returns: `false` if the user has no such token.
-    /// - Throws: as ``makeToken(for:clientID:at:)``; `RecordError` BAD_REQUEST for a token with too many registrations.
+    /// - Throws: the errors of ``makeToken(for:clientID:at:)``; `RecordError` BAD_REQUEST for a token with too many
+    ///   registrations.
     func register(_ secret: String, of user: Name, at place: Place) async throws -> Bool {
         let tokens = accounts.notificationTokens(secret, now: now())
         guard let token = tokens.first, token.user == user else { return false }
@@ -119,12 +124,12 @@ public final class Notifier: Sendable {
     }
 
     /// The position of the latest change.
-    /// - Throws: `RecordError` if the store can't tell which subscriptions changes fire.
+    /// - Throws: `RecordError` if the store cannot determine which subscriptions match a change.
     func present(at place: Place, for user: Name) async throws -> Int64 {
         try await engine.database(place.address(.public), as: Caller(userRecordName: user)).firings(after: nil).position
     }
 
-    /// The courier of a token; `nil` if the token is unknown or has expired. From now on changes are followed for it.
+    /// The queue of a token; `nil` if the token is unknown or has expired. From now on, its environments are followed.
     func courier(of secret: String) -> Courier? {
         let tokens = accounts.notificationTokens(secret, now: now())
         guard let token = tokens.first else { return nil }
@@ -138,14 +143,14 @@ public final class Notifier: Sendable {
                     tokenID: token.key.id)
             state.devices[token.key.id] = device
             for token in tokens { device.courier.follow(Place(token.key), after: token.told) }
-            // A renamed container is another place.
+            // A renamed container counts as another environment.
             for place in device.courier.places where !places.contains(place) { device.courier.unfollow(place) }
             for place in places { follow(place, for: token.user, in: &state) }
             return device.courier
         }
     }
 
-    /// Notes that the device has a notification.
+    /// Notes that the device received a notification.
     func delivered(_ parcel: Courier.Parcel, by courier: Courier, of secret: String) {
         courier.confirm(parcel)
         for token in accounts.notificationTokens(secret, now: now()) where Place(token.key) == parcel.place {
@@ -155,8 +160,8 @@ public final class Notifier: Sendable {
 
     // MARK: Streams
 
-    /// A courier without a token, for the user's subscriptions to one database. It lasts until ``end(_:)``.
-    /// - Parameter position: the position after which changes are told.
+    /// Creates a queue without a token, for the user's subscriptions in one database. It exists until ``end(_:)``.
+    /// - Parameter position: the position after which changes cause notifications.
     func stream(to user: Name, of address: DatabaseAddress, after position: Int64) -> Courier {
         let place = Place(container: address.container, environment: address.environment)
         let courier = Courier(user: user, clientID: nil, endsWhenFull: true, room: room)
@@ -170,7 +175,7 @@ public final class Notifier: Sendable {
         return courier
     }
 
-    /// Follows again what could not be followed for some time.
+    /// Follows the environments again that could not be followed before.
     func resume(_ courier: Courier) {
         state.withLock { state in
             if !state.isClosed { for place in courier.places { follow(place, for: courier.user, in: &state) } }
@@ -181,7 +186,7 @@ public final class Notifier: Sendable {
         state.withLock { state in state.devices = state.devices.filter { $0.value.courier !== courier } }
     }
 
-    /// Ends all following and waiting.
+    /// Stops following all environments, and ends all waiting calls.
     func close() {
         let (followers, devices) = state.withLock { state in
             state.isClosed = true
@@ -194,7 +199,7 @@ public final class Notifier: Sendable {
 
     // MARK: Following
 
-    /// Wakes the follower of an environment, and begins to follow it if nobody does.
+    /// Wakes the task that follows an environment, or starts it.
     private func follow(_ place: Place, for user: Name, in state: inout State) {
         if let follower = state.followers[place] {
             follower.waker.yield()
@@ -238,9 +243,8 @@ public final class Notifier: Sendable {
         state.withLock { state in if state.followers[place]?.number == number { state.followers[place] = nil } }
     }
 
-    /// Tells what was committed until now.
-    /// - Returns: `false` if nobody takes notifications of the environment any more. The next device begins to follow
-    ///   it again.
+    /// Creates the notifications of all changes that were committed so far.
+    /// - Returns: `false` if no device follows the environment any more. The next device starts a new task.
     private func tellAll(in database: any RecordDatabase, at place: Place, _ number: Int) async throws -> Bool {
         var isForLate = false
         while let round = round(of: place, number, isForLate: isForLate) {
@@ -248,7 +252,7 @@ public final class Notifier: Sendable {
             let page = try await database.firings(after: round.since)
             makeRoom()
             let devices = Dictionary(grouping: round.devices, by: \.courier.user)
-            // A subscription that fires once may be fired by several changes of the page.
+            // Several changes of the page may match a subscription that fires only once.
             var ended: Set<OwnedSubscription> = []
             var rest = page.firings[...]
             while let position = rest.first?.change.position {
@@ -262,7 +266,7 @@ public final class Notifier: Sendable {
                 accounts.noteTold(
                     told, to: NotificationToken.Key(id: id, container: place.container, environment: place.environment))
             }
-            // However many commits come, looking for them takes little of a processor from those who save.
+            // Limits the processor time for checks, however many commits there are, so that saves are not slowed down.
             try await Task.sleep(for: min((.now - start) * Self.rest, Self.longestPause))
             if !page.moreComing, !round.leavesLate { return true }
             isForLate.toggle()
@@ -270,18 +274,18 @@ public final class Notifier: Sendable {
         return false
     }
 
-    /// The devices for which a page of changes is read. One that comes meanwhile may need earlier changes, and has the
-    /// next round.
+    /// The devices for which a page of changes is read. A device that is added in the meantime may need earlier
+    /// changes, and is part of the next round.
     private struct Round {
         let since: Int64
         let devices: [Device]
-        /// True if others need earlier changes, of more than a page.
+        /// True if other devices are more than a page behind.
         let leavesLate: Bool
     }
 
-    /// - Parameter isForLate: true to begin with the device that was told least; false to leave those out that are more
-    ///   than a page behind, so that nobody waits for them.
-    /// - Returns: `nil` if there is no device, and the follower ends.
+    /// - Parameter isForLate: true to begin with the device that is furthest behind; false to leave out devices that
+    ///   are more than a page behind, so that the others do not wait for them.
+    /// - Returns: `nil` if there is no device, so that the task ends.
     private func round(of place: Place, _ number: Int, isForLate: Bool) -> Round? {
         let now = now()
         return state.withLock { state in
@@ -293,7 +297,7 @@ public final class Notifier: Sendable {
                 device.courier.close()
             }
             let devices = state.devices.values.compactMap { device in
-                // A stream that has ended takes only what waits already.
+                // An ended stream only delivers the notifications that already wait.
                 device.courier.isClosed ? nil : device.courier.read(at: place).map { (device, read: $0) }
             }
             if let latest = devices.map(\.read).max() {
@@ -307,7 +311,8 @@ public final class Notifier: Sendable {
         }
     }
 
-    /// Drops what waits for the devices that asked longest ago, if all together have no room.
+    /// If all queues together are too large, drops the queues of the devices that have not fetched for the longest
+    /// time.
     private func makeRoom() {
         if !room.isFull { return }
         let couriers = state.withLock { $0.devices.values.map(\.courier) }
@@ -350,7 +355,7 @@ public final class Notifier: Sendable {
     private func notifications(_ occasion: Occasion, for device: Device, at place: Place) -> [Courier.Notification] {
         guard device.scope.map({ $0 == occasion.standing.scope }) ?? true else { return [] }
         func noted(_ fate: LoggedNotification.Fate, _ payload: [UInt8] = [], delay: Duration? = nil) -> Int64? {
-            // A stream is no device.
+            // Streams are not devices, so their notifications are not logged.
             guard let log, let tokenID = device.tokenID else { return nil }
             return log.add(occasion.logged(fate, payload, delay: delay, to: tokenID, device.courier, at: place, now()))
         }
@@ -371,7 +376,7 @@ public final class Notifier: Sendable {
         }
     }
 
-    /// The notification as the faults that are on leave it.
+    /// The notifications that result from one after applying the injected faults.
     private func rehearsed(_ notification: Courier.Notification, _ occasion: Occasion, at place: Place) -> [Courier
         .Notification]
     {
@@ -396,21 +401,21 @@ public final class Notifier: Sendable {
         }
     }
 
-    /// A change and one of the subscriptions that it fires.
+    /// A change and one of the subscriptions that match it.
     private struct Occasion {
         let change: CommittedChange
-        /// The same one for all notifications of the change.
+        /// The ID that all notifications of the change have.
         let id: String
         let standing: OwnedSubscription
 
-        /// - Returns: `nil` for a subscription without content.
+        /// - Returns: `nil` if the subscription does not define the content of a notification.
         func notification(for device: Device, at place: Place) -> Courier.Notification? {
             let badge = standing.subscription.notificationInfo?.shouldBadge == true ? device.courier.nextBadge() : 0
             return NotificationPayload(of: standing, for: change, in: place.container, id: id, badge: badge)
                 .map { Courier.Notification(bytes: $0.bytes, key: key(at: place)) }
         }
 
-        /// True if the device made the change itself.
+        /// True if the device itself made the change.
         func isOwn(of courier: Courier) -> Bool {
             guard let clientID = courier.clientID, let signature = change.record?.signature else { return false }
             return signature.userRecordName == courier.user && signature.deviceID == clientID
@@ -461,7 +466,7 @@ extension Notifier: NotificationSender {
 }
 
 extension LoggedNotification {
-    /// A copy that waits.
+    /// A copy of the log entry for sending the notification again.
     fileprivate func again(at moment: Timestamp) -> LoggedNotification {
         var copy = LoggedNotification(
             at: moment, in: address, of: user, subscriptionID: subscriptionID, position: position, zoneID: zoneID,

@@ -7,7 +7,7 @@ internal import Records
 internal import RequestLog
 internal import Synchronization
 
-/// The web courier: each GET takes one notification, and waits for it (docs/subscriptions.md).
+/// The web courier: each GET waits for one notification and returns it (docs/subscriptions.md).
 struct WebCourier {
     static let path = "/aps"
 
@@ -15,12 +15,12 @@ struct WebCourier {
 
     func answer(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
         guard let token = request.queryParameter("tok"), let courier = notifier.courier(of: token) else {
-            // CloudKit JS hands every answer in JSON to the app. It tries again after one that is not.
+            // CloudKit JS passes every JSON answer to the app. After an answer in another format it tries again.
             return .text(
                 "This token is not known, or has expired. Ask tokens/create for another one.\n", status: .notFound)
         }
         RequestRecorder.current?.update { $0.userRecordName = courier.user }
-        // Nothing is handed out without a body.
+        // An answer without a body must not take a notification from the queue.
         let parcel =
             context.isHead
             ? nil
@@ -39,7 +39,7 @@ struct WebCourier {
     }
 }
 
-/// A notification on its way. If it does not arrive, the courier gets it back.
+/// A notification that is being sent. If it is not delivered, it returns to the queue.
 private final class UnconfirmedNotification: Sendable {
     private let parcel: Courier.Parcel
     private let courier: Courier
@@ -62,7 +62,7 @@ private final class UnconfirmedNotification: Sendable {
 
 // MARK: - Device tokens
 
-/// `tokens/create`: makes a token for the web courier and registers it for this container and environment (Apple's
+/// `tokens/create`: creates a token for the web courier and registers it for this container and environment (Apple's
 /// reference page "Creating APNs Tokens").
 struct TokensCreate: Endpoint {
     static let purpose = EndpointPurpose.changing
@@ -93,7 +93,7 @@ struct TokensRegister: Endpoint {
     }
 }
 
-/// The parts that both requests have.
+/// The members that both requests have in common.
 private struct DeviceRequest {
     let place: Notifier.Place
     let apnsEnvironment: Records.Environment
@@ -110,8 +110,8 @@ private struct DeviceRequest {
         } else {
             apnsEnvironment = call.path.environment
         }
-        // Clients spell the member in two ways. The deviceID of the client's saves comes first, because changes with it
-        // are the client's own.
+        // Clients spell the member in two ways. The device ID of the client's saves has precedence, because changes
+        // with that ID are the client's own.
         let named = try CallerResolver.device(call.body.string("clientId") ?? call.body.string("clientID"))
         clientID = CallerResolver.device(call.caller.deviceID) ?? named
         call.note?.noteDevice(clientID)

@@ -47,9 +47,9 @@ struct AssetsUpload: Endpoint {
 extension Array {
     /// Fails a request as a whole if access is denied to all of its items.
     ///
-    /// For services with items that CloudKit JS does not look through for errors: `assets/upload` and
-    /// `assets/rereference`. Records, zones, subscriptions and shares carry theirs each, as in iCloud.
-    /// - Throws: `RecordError` ACCESS_DENIED, the first item's.
+    /// Used by the services whose items CloudKit JS does not check for errors: `assets/upload` and
+    /// `assets/rereference`. Elsewhere each record, zone, subscription or share has its own error, as in iCloud.
+    /// - Throws: the `RecordError` ACCESS_DENIED of the first item.
     func checkAccess<Value>() throws where Element == Result<Value, RecordError> {
         let denials = compactMap { item in
             if case .failure(let error) = item, error.code == .accessDenied { error } else { nil }

@@ -35,8 +35,8 @@ enum EndpointTable {
         "tokens/create": TokensCreate.self, "tokens/register": TokensRegister.self,
     ]
 
-    /// The addresses of all services of a container, the closest to the path first. Used to guess the target that a
-    /// wrong signature was made for.
+    /// The paths of all services of a container, those most similar to the given path first. They are used to guess for
+    /// which path a wrong signature was created.
     static func targets(near path: WebServicePath) -> [String] {
         let environments = [path.environment] + Environment.allCases.filter { $0 != path.environment }
         let scopes =
@@ -57,7 +57,7 @@ enum EndpointTable {
     /// - Throws: `RecordError` NOT_FOUND if CloudKit has no such service; ``Refusal`` 405 for a wrong method.
     static func endpoint(at path: WebServicePath, method: HTTPRequest.Method) throws -> any Endpoint {
         guard let endpoint = path.root == .device ? device[path.action] : database[path.action] else {
-            // The live service answers 405 too: the documented path of these two services is not the one that works.
+            // The live service answers 405 too, because its documented path for these two services does not work.
             if path.root != .device, device[path.action] != nil {
                 throw notAllowed(
                     method, allowed: "OPTIONS",

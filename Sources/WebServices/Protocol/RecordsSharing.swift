@@ -2,7 +2,7 @@ internal import Accounts
 internal import RecordStore
 internal import Records
 
-/// `records/resolve`: the shares that links lead to (Apple's reference page "Fetching Record Information").
+/// `records/resolve`: returns the shares that links open (Apple's reference page "Fetching Record Information").
 struct RecordsResolve: Endpoint {
     static let purpose = EndpointPurpose.changing
 
@@ -11,7 +11,7 @@ struct RecordsResolve: Endpoint {
     }
 }
 
-/// `records/accept`: lets the user take part in shares (Apple's reference page "Accepting Share Records").
+/// `records/accept`: accepts shares for the user (Apple's reference page "Accepting Share Records").
 struct RecordsAccept: Endpoint {
     static let purpose = EndpointPurpose.changing
 
@@ -20,7 +20,7 @@ struct RecordsAccept: Endpoint {
     }
 }
 
-/// The links of a request, each given by the identifier in it.
+/// The links in a request, each given by its identifier.
 private struct ShareLinks {
     private struct Item {
         let shortGUID: String
@@ -30,7 +30,7 @@ private struct ShareLinks {
 
     private let items: [Item]
 
-    /// Clients send objects; some written by hand send plain strings.
+    /// Reads the links. Clients send objects; some hand-written ones send plain strings.
     init(_ call: EndpointCall) throws {
         if case .array(let elements)? = call.body.value("shortGUIDs"),
             elements.allSatisfy({ if case .string = $0 { true } else { false } })

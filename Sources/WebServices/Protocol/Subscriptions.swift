@@ -2,7 +2,8 @@ internal import Foundation
 internal import RecordStore
 internal import Records
 
-/// `subscriptions/list`: the user's subscriptions in the database (Apple's reference page "Fetching Subscriptions").
+/// `subscriptions/list`: returns the user's subscriptions in the database (Apple's reference page "Fetching
+/// Subscriptions").
 struct SubscriptionsList: Endpoint {
     static let allowsGET = true
     static let purpose = EndpointPurpose.changing

@@ -190,7 +190,7 @@ struct UserLookup: Sendable {
 /// data (Apple's reference page "Types and Dictionaries", User Identity Dictionary).
 struct UserIdentity: Sendable {
     let userRecordName: Name
-    /// `nil` if there is no person, as for a server-to-server key.
+    /// The user; `nil` if there is no person, as for a server-to-server key.
     private let user: User?
 
     init(_ user: User) {

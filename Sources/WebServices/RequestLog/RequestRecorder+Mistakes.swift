@@ -5,7 +5,7 @@ internal import RequestLog
 // Logs what the log needs to find the mistakes of clients. It reads values that services have parsed anyway.
 
 extension RequestRecorder {
-    /// The number of names in the log that a mistake is about.
+    /// The maximum number of names in the log for one mistake.
     private static let namesLimit = 8
 
     /// Logs a query.
@@ -30,7 +30,7 @@ extension RequestRecorder {
         var seconds: [Name] = []
         for (operation, outcome) in zip(operations, outcomes) {
             for (name, value) in operation.fields where value.mayBeSeconds {
-                // Without a type in the request, the field's own decides.
+                // If the request has no type, the type of the stored field decides.
                 if value.isLikeSeconds || outcome.hasTimestamp(name) { seconds.append(name) }
             }
             guard case .failure(let error) = outcome, refusals.count < ServedRequest.refusalLimit else { continue }
@@ -75,15 +75,15 @@ extension RequestRecorder {
 }
 
 extension FieldInput {
-    /// The milliseconds of January to April 1970. As seconds since 1970 or 2001, they are the years from 1973 on.
+    /// Milliseconds in January to April 1970. Interpreted as seconds since 1970 or 2001, they are dates from 1973 on.
     private static let suspects: Range<Int64> = 100_000_000..<10_000_000_000
 
-    /// True for a time of those months.
+    /// True for a time in that range.
     fileprivate var isLikeSeconds: Bool {
         if case .tagged(let value, _, _) = self { value.elements.contains(where: Self.isSuspect) } else { false }
     }
 
-    /// True for such a time or number.
+    /// True for a time or a number in that range.
     fileprivate var mayBeSeconds: Bool {
         switch self {
         case .tagged: isLikeSeconds

@@ -17,7 +17,7 @@ final class RequestRecorder: Sendable {
     private struct State {
         var request: ServedRequest
         var bodies = RequestBodies()
-        /// True for the tokens of devices, which are in the bodies.
+        /// True if the bodies contain device tokens, which must not be logged.
         var hidesBodies = false
         var isFinished = false
     }
@@ -42,16 +42,16 @@ final class RequestRecorder: Sendable {
 
     private static func client(of request: Request) -> ClientIdentity {
         let name = request.headers[.skylightClient].flatMap { $0.isEmpty ? nil : $0 }
-        // The request is refused for an invalid one, which names no device.
+        // The request is refused if this ID is invalid, so it needs none in the log.
         let device = try? CallerResolver.deviceID(of: request)
-        // The pages of the console are the only ones on this origin, and a page can't set this header.
+        // Only pages of the console have this origin, and a page cannot set this header itself.
         let isOfConsole = request.headers[.secFetchSite] == "same-origin"
         return ClientIdentity(
             name: name ?? (isOfConsole && device == nil ? ClientIdentity.consoleName : nil), deviceID: device,
             userAgent: request.headers[.userAgent])
     }
 
-    /// Notes the client's id from a body, for a request that has none elsewhere.
+    /// Notes the client's ID from a body, if the request has no ID elsewhere.
     func noteDevice(_ deviceID: String?) {
         update { $0.client.deviceID = $0.client.deviceID ?? deviceID }
     }

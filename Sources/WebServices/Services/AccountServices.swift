@@ -76,7 +76,7 @@ struct AccountCall: Sendable {
 
 // MARK: - Users and the administrator
 
-/// `accounts/users/make`: creates a user with a name and an optional e-mail address.
+/// `accounts/users/make`: creates a user with a name and, if given, an e-mail address.
 enum UserMaking: AccountService {
     static let method = HTTPRequest.Method.post
 
@@ -107,7 +107,7 @@ enum UserRemoval: AccountService {
     }
 }
 
-/// `accounts/administrator`: tells if an administrator password is set.
+/// `accounts/administrator`: returns whether an administrator password is set.
 enum AdministratorState: AccountService {
     static let method = HTTPRequest.Method.get
 
@@ -290,7 +290,7 @@ enum SessionRevocation: AccountService {
 
 // MARK: - Connections
 
-/// `accounts/connections`: lists the connections to containers in iCloud, without their credentials.
+/// `accounts/connections`: lists the connections to containers in iCloud, without their secrets.
 enum ConnectionsList: AccountService {
     static let method = HTTPRequest.Method.get
 
@@ -326,7 +326,7 @@ enum ConnectionMaking: AccountService {
     }
 }
 
-/// `accounts/connections/remove`: forgets a connection and its credentials.
+/// `accounts/connections/remove`: removes a connection and its credentials.
 enum ConnectionRemoval: AccountService {
     static let method = HTTPRequest.Method.post
 

@@ -154,7 +154,7 @@ struct Playback {
             status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"], body: body)
     }
 
-    /// Logs how far the client has read. Pages that the client did not take do not count.
+    /// Logs how far the client has read. Pages that were not sent do not count.
     private func note(_ lines: Lines, of zoneID: ZoneID) {
         request.note?.streamed(
             ServedRequest.Pull(

@@ -13,14 +13,14 @@ struct FeedRequest: Sendable {
     let database: any RecordDatabase
     let assets: RequestAssets
     let notifier: Notifier
-    /// `nil` if the request names no zone.
+    /// The zone; `nil` if the request names none.
     let zoneID: ZoneID?
     /// The start token. `nil` means the beginning, or the present for a live feed.
     let since: ChangeToken?
     /// The request's entry in the request log; `nil` if the request is not logged.
     let note: RequestRecorder?
     private let parameters: [String: String]
-    /// `nil` if the server does not limit memory.
+    /// The memory of the request; `nil` if the server does not limit memory.
     private let memory = RequestMemory.current
 
     /// Reads the query parameters `zone`, `owner` and `since`, and the header `Last-Event-ID` that an event source
@@ -73,7 +73,7 @@ struct FeedRequest: Sendable {
         try await memory?.makeRoom(forAnswerOf: 2 * limit.bytes)
     }
 
-    /// Releases that memory until the stream reads again.
+    /// Releases that memory until the stream reads the next page.
     func giveBackRoom() { memory?.giveBackAnswer() }
 }
 
@@ -93,7 +93,7 @@ final class FirstPage<Page: FeedPage>: Sendable {
 /// Streams the changes of a zone as they are committed, as server-sent events (HTML standard, "Server-sent events").
 ///
 /// Each event is a page of changes. Its id is the token after the page, so that a client that reconnects with
-/// `Last-Event-ID` misses nothing. The server queues no changes for slow clients; it reads them from the store, one
+/// `Last-Event-ID` misses no changes. The server queues no changes for slow clients; it reads them from the store, one
 /// page ahead of the client.
 struct Follow {
     /// The page limit of an event.
@@ -134,7 +134,7 @@ struct Follow {
             request.giveBackRoom()
             try await Wake.forEach(of: commits) { wake in
                 while try await !hasRoom() {
-                    // There is not enough memory. The client gets a sign of life between two tries.
+                    // There is not enough memory. The client gets a heartbeat between two attempts.
                     try await writer.write(Wake.signOfLife)
                     if Task.isShuttingDownGracefully { return false }
                 }
@@ -245,11 +245,11 @@ struct Commits {
 
 // MARK: - Notifications
 
-/// Streams the notifications of the user's subscriptions to a database as they fire, as server-sent events.
+/// Streams the notifications of the user's subscriptions to a database as they occur, as server-sent events.
 ///
-/// The data of an event is a notification as the web courier hands it out. The id is the position up to which all was
-/// sent, so that a client that reconnects with `Last-Event-ID` misses nothing. The stream is no device: it also has the
-/// changes that its own client made.
+/// The data of an event is a notification in the web courier's format. The ID is the position up to which all
+/// notifications were sent, so that a client that reconnects with `Last-Event-ID` misses none. A stream is not a
+/// device, so it also includes changes that its own client made.
 struct NotificationEvents {
     private let request: FeedRequest
 
@@ -290,7 +290,7 @@ struct NotificationEvents {
         return Response(status: .ok, headers: Wake.eventStreamHeaders, body: body)
     }
 
-    /// The position after which the stream begins; `nil` for the present.
+    /// The position after which the stream begins; `nil` to begin now.
     private var start: Int64? {
         get throws {
             guard let text = request.since?.text else { return nil }
@@ -313,7 +313,7 @@ enum Wake: Sendable {
     /// The time between heartbeats on a quiet stream. Heartbeats let both sides detect a dead connection.
     static let interval: Duration = .seconds(15)
 
-    /// A comment of the event stream format, which clients ignore.
+    /// A heartbeat: a comment of the event stream format, which clients ignore.
     static let signOfLife = ByteBuffer(string: ": still here\n\n")
 
     static let eventStreamHeaders: HTTPFields = [.contentType: "text/event-stream", .cacheControl: "no-store"]

@@ -9,12 +9,12 @@ internal import Records
 struct FaultServices: Sendable {
     static let path = "/skylight/1/rehearsals"
 
-    /// True for the path with and without a slash at its end.
+    /// Returns whether a request is for these services, with or without a slash at the end of the path.
     static func isMeant(by request: Request) -> Bool {
         request.path.hasPrefix(path) && ["", "/"].contains(request.path.dropFirst(path.utf8.count))
     }
 
-    /// The engine without fault injection. Acts change real data.
+    /// The engine without fault injection. One-time actions change real data through it.
     let engine: any RecordEngine
     let faults: FaultInjection
     let callers: CallerResolver

@@ -3,20 +3,22 @@ internal import RecordStore
 internal import Records
 internal import RequestLog
 
-/// `keyvalues/changes`: the user's key-value store, or the keys that changed since a token, for which it can wait.
+/// `keyvalues/changes`: returns the user's key-value store, or the keys that changed since a token. The service can
+/// wait for a change.
 struct KeyValuesChanges: Endpoint {
     static let allowsGET = true
     static let purpose = EndpointPurpose.changing
-    /// Maximum number of seconds that a request waits, as at the web courier.
+    /// The maximum time in seconds for which a request waits, as for the web courier.
     static let patience = 55
-    /// Other commits to the environment may come by the hundreds. They are looked at together.
+    /// The pause between two checks. There may be hundreds of other commits to the environment, which are then checked
+    /// together.
     private static let pause = Duration.milliseconds(50)
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let database = try await call.database()
         let token = try call.body.string("syncToken").map { ChangeToken(text: $0) }
         let patience = min(try call.body.wholeNumber("wait", from: 0) ?? 0, Self.patience)
-        // Listens before the first look, so that nothing is missed in between.
+        // Listens before the first check, so that no change is missed in between.
         let commits = patience > 0 ? try token.map { (token: $0, signals: try database.commits()) } : nil
         var found = try await database.keyValues(since: token)
         if let commits, found.changes.isEmpty {
@@ -36,7 +38,7 @@ struct KeyValuesChanges: Endpoint {
     }
 
     /// Waits for the first change after a token.
-    /// - Returns: false if there is none in time.
+    /// - Returns: false if there was none within the time.
     private static func waits(
         for database: any RecordDatabase, since token: ChangeToken, _ commits: AsyncStream<Void>, within patience: Int
     ) async throws -> Bool {
@@ -58,7 +60,7 @@ struct KeyValuesChanges: Endpoint {
     }
 }
 
-/// `keyvalues/modify`: sets and removes keys of the user, all of them or none.
+/// `keyvalues/modify`: sets and removes keys of the user's store: all of them, or none.
 struct KeyValuesModify: Endpoint {
     static let purpose = EndpointPurpose.changing
 

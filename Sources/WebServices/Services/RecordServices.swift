@@ -43,7 +43,7 @@ struct RecordsList: Endpoint {
     }
 }
 
-/// `records/counts`: counts a zone's records by type, and its remembered deletions.
+/// `records/counts`: counts a zone's records by type, and the deletions that the zone remembers.
 struct RecordsCounts: Endpoint {
     static let allowsGET = true
 

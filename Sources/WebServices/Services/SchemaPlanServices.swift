@@ -92,8 +92,8 @@ struct SchemaImport: Endpoint {
     }
 }
 
-/// `schema/deploy`: a service of the production environment. Copies the additions of the development schema to the
-/// production schema.
+/// `schema/deploy`: copies the additions of the development schema to the production schema. It is a service of the
+/// production environment.
 struct SchemaDeploy: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body

@@ -160,8 +160,8 @@ struct ServerCall: Sendable {
 
 // MARK: - Services of the server
 
-/// `health`: tells if the server answers and if its stores are readable and writable. Status 200 if all
-/// are, 503 otherwise. If credentials are required, only the administrator sees the list of stores.
+/// `health`: reports whether the stores are readable and writable. The status is 200 if all of them are, and 503
+/// otherwise. If credentials are required, only the administrator sees the list of stores.
 enum HealthService: ServerService {
     static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
         let stores = call.engine.can(.reportHealth) ? try await call.engine.health() : []
