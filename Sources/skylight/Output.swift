@@ -12,22 +12,22 @@ struct Output: Sendable {
     let isJSON: Bool
 
     /// Prints a result: its members as JSON, or else its lines.
-    /// - Parameter note: a line on standard error, below the lines.
+    /// - Parameter notes: lines on standard error, below the others.
     func say(
-        lines: @autoclosure () -> [String], note: @autoclosure () -> String? = nil,
+        lines: @autoclosure () -> [String], notes: @autoclosure () -> [String] = [],
         _ members: (inout JSONWriter) -> Void
     ) {
         if isJSON { return Self.say(members) }
         for line in lines() { Self.say(line) }
-        note().map(Self.note)
+        for note in notes() { Self.note(note) }
     }
 
     /// Prints a result: its members as JSON, or else one line.
     func say(
-        _ line: @autoclosure () -> String, note: @autoclosure () -> String? = nil,
+        _ line: @autoclosure () -> String, notes: @autoclosure () -> [String] = [],
         _ members: (inout JSONWriter) -> Void
     ) {
-        say(lines: [line()], note: note(), members)
+        say(lines: [line()], notes: notes(), members)
     }
 
     /// Prints a list: as JSON in a member, or else as a table.

@@ -109,8 +109,8 @@ struct CommonOptions: ParsableArguments {
     }
 }
 
-/// The options for the database of a command.
-struct DatabaseOptions: ParsableArguments {
+/// The options for the environment of a command.
+struct EnvironmentOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"),
         transform: { try ContainerID(argument: $0) })
@@ -119,11 +119,24 @@ struct DatabaseOptions: ParsableArguments {
     @Option(help: "The container's environment.")
     var environment: Environment = .development
 
+    /// The container and the environment in words.
+    var place: String { "\(container) (\(environment.rawValue))" }
+}
+
+/// The options for the database of a command.
+struct DatabaseOptions: ParsableArguments {
+    @OptionGroup var target: EnvironmentOptions
+
     @Option(
         help: ArgumentHelp(
             "The owner of the private and shared data: a handle such as ada, or a user record name.",
             valueName: "handle"))
     var user = "developer"
+
+    var container: ContainerID { target.container }
+    var environment: Environment { target.environment }
+    /// The container and the environment in words.
+    var place: String { target.place }
 
     /// The schemas of the command, and the acting user.
     var schemas: SchemaAccess { SchemaAccess(container: container, user: user) }

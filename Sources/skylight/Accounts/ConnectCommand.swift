@@ -89,7 +89,7 @@ struct ConnectCommand: AsyncParsableCommand {
         let user = connection.userRecordName.map { " as \($0)" } ?? ""
         store.output.say(
             "\(connection.place) is connected\(user)\(connection.isReadOnly ? ", read-only" : "").",
-            note: "The console of skylight serve shows it beside the containers of this machine."
+            notes: ["The console of skylight serve shows it beside the containers of this machine."]
         ) { $0.member("connection") { $0.value(connection) } }
     }
 

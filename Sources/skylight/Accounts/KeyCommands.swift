@@ -21,13 +21,7 @@ struct KeyRegisterCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The public key: PEM, P-256; - for standard input.", valueName: "file"))
     var file: String
 
-    @Option(
-        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"),
-        transform: { try ContainerID(argument: $0) })
-    var container: ContainerID
-
-    @Option(help: "The container's environment.")
-    var environment: Environment = .development
+    @OptionGroup var target: EnvironmentOptions
 
     @Option(help: "The display name. (default: derived from the key ID)")
     var name = ""
@@ -39,15 +33,16 @@ struct KeyRegisterCommand: AsyncParsableCommand {
         let key = try await store.withStore(isNew: true) { store in
             do {
                 return try await store.accounts.registerServerKey(
-                    pem: pem, named: name, container: container, environment: environment)
+                    pem: pem, named: name, container: target.container, environment: target.environment)
             } catch let error as RecordError where error.code == .badRequest {
                 throw CommandFailure(.badData, error.reason, code: error.code.rawValue)
             }
         }
         store.output.say(
             key.keyID,
-            note:
-                "This is the key ID of '\(key.name)' in \(container) (\(environment.rawValue)). It acts as the user \(key.userRecordName)."
+            notes: [
+                "This is the key ID of '\(key.name)' in \(target.place). It acts as the user \(key.userRecordName)."
+            ]
         ) { $0.member("key") { $0.value(key) } }
     }
 }

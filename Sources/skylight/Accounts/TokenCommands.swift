@@ -87,13 +87,7 @@ struct TokenCreateAPICommand: AsyncParsableCommand {
                 --callback http://localhost:3000/signed-in
             """)
 
-    @Option(
-        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"),
-        transform: { try ContainerID(argument: $0) })
-    var container: ContainerID
-
-    @Option(help: "The container's environment.")
-    var environment: Environment = .development
+    @OptionGroup var target: EnvironmentOptions
 
     @Option(help: "The display name.")
     var name = "API token"
@@ -111,11 +105,12 @@ struct TokenCreateAPICommand: AsyncParsableCommand {
     func run() async throws {
         let (token, secret) = try await store.withStore(isNew: true) { store in
             try await store.accounts.makeAPIToken(
-                named: name, container: container, environment: environment, allowedOrigins: origin, callback: callback)
+                named: name, container: target.container, environment: target.environment, allowedOrigins: origin,
+                callback: callback)
         }
         store.output.say(
             secret,
-            note: "This is the API token \(token.id) of \(container) (\(environment.rawValue)). It is shown only once."
+            notes: ["This is the API token \(token.id) of \(target.place). It is shown only once."]
         ) { writer in
             writer.member("token") { $0.value(token) }
             writer.member("secret", secret)
@@ -136,13 +131,7 @@ struct TokenCreateWebAuthCommand: AsyncParsableCommand {
                 --container iCloud.com.example.Chat
             """)
 
-    @Option(
-        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"),
-        transform: { try ContainerID(argument: $0) })
-    var container: ContainerID
-
-    @Option(help: "The container's environment.")
-    var environment: Environment = .development
+    @OptionGroup var target: EnvironmentOptions
 
     @Option(help: ArgumentHelp("The user: a handle such as ada, or a user record name.", valueName: "handle"))
     var user: String
@@ -156,12 +145,13 @@ struct TokenCreateWebAuthCommand: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        let request = SignInRequest(container: container, environment: environment, apiTokenID: apiToken)
+        let request = SignInRequest(
+            container: target.container, environment: target.environment, apiTokenID: apiToken)
         let (session, token) = try await store.withStore(isNew: true) {
             try await $0.accounts.signIn(user, with: request, keepSignedIn: keepSignedIn)
         }
         store.output.say(
-            token, note: "\(user) is signed in to \(container) (\(environment.rawValue)), session \(session.id)."
+            token, notes: ["\(user) is signed in to \(target.place), session \(session.id)."]
         ) { writer in
             writer.member("session") { $0.value(session) }
             writer.member("webAuthToken", token)
@@ -329,7 +319,7 @@ struct TokenExpireCommand: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        let place = "\(database.container) (\(database.environment.rawValue))"
+        let place = database.place
         try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(.private), as: database.user)
             guard yes else {

@@ -83,8 +83,7 @@ struct ExportCommand: AsyncParsableCommand {
             if output != nil { Output.say { write(report, with: &$0) } }
         } else {
             let zones = "\(Output.grouped(report.zones.count)) zone\(report.zones.count == 1 ? "" : "s")"
-            let place =
-                "\(zones) of the \(scope.rawValue) database of \(database.container) (\(database.environment.rawValue))"
+            let place = "\(zones) of the \(scope.rawValue) database of \(database.place)"
             Output.note(
                 "Exported \(Output.grouped(report.records)) records from \(place)"
                     + (output.map { " into \($0)." } ?? "."))

@@ -80,26 +80,25 @@ struct MirrorCommand: AsyncParsableCommand {
 
     private func say(_ report: PullReport) {
         let outcome = report.outcome
-        if origin.store.output.isJSON {
-            return Output.say { writer in
-                writer.member("saved", Int64(outcome.saved))
-                writer.member("deleted", Int64(outcome.deleted))
-                writer.member("unchanged", Int64(outcome.unchanged))
-                writer.member("conflicts", Int64(outcome.conflicts.count))
-                writer.member("encryptedInPublic", Int64(outcome.encryptedInPublic))
-                writer.member("problems", values: report.problems) { $0.value("\($1)") }
-            }
-        }
-        Output.say(
-            "\(Output.grouped(outcome.saved)) saved, \(Output.grouped(outcome.deleted)) deleted, \(Output.grouped(outcome.unchanged)) unchanged."
-        )
+        var notes: [String] = []
         if !outcome.conflicts.isEmpty {
-            Output.note(
+            notes.append(
                 "\(outcome.conflicts.count) edits of the copy are of records that changed in the origin; see skylight push \(origin.container) --dry-run."
             )
         }
-        for problem in report.problems { Output.note("\(problem).") }
-        if let sentence = RecordFinding.encryptedInPublic(outcome.encryptedInPublic) { Output.note(sentence) }
+        notes += report.problems.map { "\($0)." }
+        if let sentence = RecordFinding.encryptedInPublic(outcome.encryptedInPublic) { notes.append(sentence) }
+        origin.store.output.say(
+            "\(Output.grouped(outcome.saved)) saved, \(Output.grouped(outcome.deleted)) deleted, \(Output.grouped(outcome.unchanged)) unchanged.",
+            notes: notes
+        ) { writer in
+            writer.member("saved", Int64(outcome.saved))
+            writer.member("deleted", Int64(outcome.deleted))
+            writer.member("unchanged", Int64(outcome.unchanged))
+            writer.member("conflicts", Int64(outcome.conflicts.count))
+            writer.member("encryptedInPublic", Int64(outcome.encryptedInPublic))
+            writer.member("problems", values: report.problems) { $0.value("\($1)") }
+        }
     }
 
     private func saySchema(_ mirror: ContainerMirror) async throws {

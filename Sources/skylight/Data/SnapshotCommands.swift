@@ -173,7 +173,7 @@ struct SnapshotExportCommand: AsyncParsableCommand {
         try file.finish()
         guard let output else { return }
         let note = "Wrote '\(name)' into \(output): \(ByteCount(archive.size))."
-        options.store.output.say(lines: [], note: note) { writer in
+        options.store.output.say(lines: [], notes: [note]) { writer in
             writer.member("file", output)
             writer.member("bytes", archive.size)
         }
@@ -243,28 +243,20 @@ struct SnapshotImportCommand: AsyncParsableCommand {
 
 /// The options of the commands for snapshots: the environment, and the data folder that has its snapshots.
 struct SnapshotOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"),
-        transform: { try ContainerID(argument: $0) })
-    var container: ContainerID
-
-    @Option(help: "The container's environment.")
-    var environment: Environment = .development
+    @OptionGroup var target: EnvironmentOptions
 
     @OptionGroup var store: StoreOptions
 
     /// The snapshots of the environment.
     /// - Throws: `CommandFailure` for a server whose data folder is unknown.
     func folder() throws -> SnapshotFolder {
-        try folder(of: container, environment)
-    }
-
-    func folder(of container: ContainerID, _ environment: Environment) throws -> SnapshotFolder {
         try store.snapshotFolder(of: container, environment)
     }
 
+    var container: ContainerID { target.container }
+    var environment: Environment { target.environment }
     /// The container and the environment in words.
-    var place: String { "\(container) (\(environment.rawValue))" }
+    var place: String { target.place }
 }
 
 extension StoreOptions {

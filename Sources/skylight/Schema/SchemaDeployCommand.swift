@@ -55,7 +55,7 @@ struct SchemaDeployCommand: AsyncParsableCommand {
             }
             return (plan, try await store.indexesUnderWay(editing))
         }
-        store.output.say(lines: lines(plan), note: builds?.note) { writer in
+        store.output.say(lines: lines(plan), notes: builds.map { [$0.note] } ?? []) { writer in
             writer.member("dryRun", dryRun)
             writer.member("container", database.container.description)
             writer.member("canRun", plan.canRun)

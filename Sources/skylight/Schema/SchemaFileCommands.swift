@@ -39,7 +39,7 @@ struct SchemaExportCommand: AsyncParsableCommand {
             let types = schema.types.count == 1 ? "1 record type" : "\(schema.types.count) record types"
             store.output.say(
                 lines: [],
-                note: "Exported \(types) of \(database.container) (\(database.environment.rawValue)) into \(output)."
+                notes: ["Exported \(types) of \(database.place) into \(output)."]
             ) { writer in
                 writer.member("file", output)
                 writer.member("recordTypes", Int64(schema.types.count))
@@ -83,7 +83,7 @@ struct SchemaValidateCommand: AsyncParsableCommand {
         let file = try SchemaFile(input.file)
         let plan = if let container { try await plan(file, for: container) } else { nil as SchemaImportPlan? }
         let counts = Counts(file.schema)
-        if !store.output.isJSON { file.sayNotes() }
+        file.sayNotes(on: store.output)
         store.output.say(lines: ["\(file.name) is a valid schema: \(counts)."] + lines(plan)) { writer in
             writer.member("valid", true)
             writer.member("recordTypes", Int64(counts.types))
@@ -184,7 +184,7 @@ struct SchemaImportCommand: AsyncParsableCommand {
                 remedy: "Import it into development, and deploy it with skylight schema deploy")
         }
         let outcome = try await store.withStore(isNew: !dryRun) { try await carryOut(file, in: $0) }
-        if store.output.isJSON { sayJSON(file, outcome) } else { say(file, outcome) }
+        say(outcome, of: file)
     }
 
     private struct Outcome {
@@ -235,32 +235,13 @@ struct SchemaImportCommand: AsyncParsableCommand {
         return failure
     }
 
-    private func say(_ file: SchemaFile, _ outcome: Outcome) {
-        let (plan, losses) = (outcome.plan, outcome.losses)
-        file.sayNotes()
-        for line in SchemaChangeLines.lines(for: plan.difference) + SchemaChangeLines.lines(for: plan.respellings) {
-            Output.say(line)
-        }
-        let place = "\(database.container) (development)"
-        let count = plan.lines.count
-        if count == 0 {
-            Output.say("\(place) already has the schema of \(file.name)\(merge ? ", or more" : "").")
-        } else if dryRun {
-            if !losses.isEmpty {
-                Output.say("Would be deleted, only with --yes:")
-                for loss in losses { Output.say("  \(loss.line)") }
-            }
-            Output.say(
-                "Would import \(file.name) into \(place): \(SchemaChangeLines.count(count)). Nothing was changed.")
-        } else {
-            Output.say("Imported \(file.name) into \(place): \(SchemaChangeLines.count(count)).")
-        }
-        outcome.builds.map { Output.note($0.note) }
-    }
-
-    private func sayJSON(_ file: SchemaFile, _ outcome: Outcome) {
+    private func say(_ outcome: Outcome, of file: SchemaFile) {
         let plan = outcome.plan
-        Output.say { writer in
+        file.sayNotes(on: store.output)
+        store.output.say(
+            lines: SchemaChangeLines.lines(for: plan.difference) + SchemaChangeLines.lines(for: plan.respellings)
+                + summary(of: outcome, file), notes: outcome.builds.map { [$0.note] } ?? []
+        ) { writer in
             writer.member("dryRun", dryRun)
             writer.member("container", database.container.description)
             writer.member("environment", Environment.development.rawValue)
@@ -270,6 +251,15 @@ struct SchemaImportCommand: AsyncParsableCommand {
             file.writeNotes(into: &writer)
             writer.member("indexesBeingBuilt", Int64(outcome.builds?.count ?? 0))
         }
+    }
+
+    private func summary(of outcome: Outcome, _ file: SchemaFile) -> [String] {
+        let (place, count) = ("\(database.container) (development)", outcome.plan.lines.count)
+        if count == 0 { return ["\(place) already has the schema of \(file.name)\(merge ? ", or more" : "")."] }
+        let result = "\(file.name) into \(place): \(SchemaChangeLines.count(count))."
+        if !dryRun { return ["Imported \(result)"] }
+        return (outcome.losses.isEmpty ? [] : ["Would be deleted, only with --yes:"])
+            + outcome.losses.map { "  \($0.line)" } + ["Would import \(result) Nothing was changed."]
     }
 }
 
@@ -299,8 +289,9 @@ struct SchemaFile {
         moreNotes = text.moreNotes
     }
 
-    /// Prints the notes on standard error.
-    func sayNotes() {
+    /// Prints the notes on standard error, except for `--json`, where they are a member of the result.
+    func sayNotes(on output: Output) {
+        if output.isJSON { return }
         for note in notes { Output.note("Note: \(name):\(note.line):\(note.column): \(note.text)") }
         if moreNotes > 0 { Output.note("… and \(Output.grouped(moreNotes)) more note\(moreNotes == 1 ? "" : "s")") }
     }
