@@ -26,6 +26,20 @@ struct CommandFailure: Error {
         self.remedy = remedy
     }
 
+    /// The error of a command that needs `--yes`.
+    static func confirmationNeeded(_ reason: String, remedy: String = "Add --yes to confirm") -> CommandFailure {
+        CommandFailure(.usage, reason, code: "CONFIRMATION_NEEDED", remedy: remedy)
+    }
+
+    /// The error of a command that compares. Its status 1 means that there are differences, so errors must use another
+    /// status, even for a damaged store.
+    static func otherThanDifferent(_ error: any Error) -> any Error {
+        guard let failure = CommandFailure(error), failure.status == .failed else { return error }
+        return CommandFailure(
+            failure.code == "NOT_FOUND" ? .noInput : .badData, failure.reason, code: failure.code,
+            remedy: failure.remedy)
+    }
+
     /// - Returns: `nil` for errors of the argument parser, which formats them itself.
     init?(_ error: any Error) {
         switch error {
@@ -120,8 +134,7 @@ struct CommandFailure: Error {
                 writer.member("exitCode", Int64(status.rawValue))
                 if rowCount > 0 {
                     writer.member("rowCount", Int64(rowCount))
-                    writer.name("rows")
-                    writer.value(rows)
+                    writer.member("rows") { $0.value(rows) }
                 }
                 members?(&writer)
             }

@@ -51,6 +51,18 @@ extension RemoteRecordEngine: OpenStore {
 }
 
 extension OpenStore {
+    /// Closes the data after some work, or its error.
+    func closing<Value>(_ work: (Self) async throws -> Value) async throws -> Value {
+        do {
+            let value = try await work(self)
+            await close()
+            return value
+        } catch {
+            await close()
+            throw error
+        }
+    }
+
     /// The user with a handle or a user record name; `nil` for the developer. Creates an unknown user.
     func caller(named handle: String?) async throws -> Caller {
         try await accounts.caller(named: handle, deviceID: "skylight")
@@ -184,14 +196,13 @@ struct IndexesUnderWay {
         self.hasServer = hasServer
     }
 
-    /// Prints a note on standard error.
-    func say() {
+    /// The note on standard error.
+    var note: String {
         let indexes = count == 1 ? "1 index is" : "\(Output.grouped(count)) indexes are"
-        Output.note(
-            "\(indexes) not complete yet; queries that need \(count == 1 ? "it" : "one") get TRY_AGAIN_LATER. "
-                + (hasServer
-                    ? "The server continues the work."
-                    : "The work continues when the data folder is opened again, by skylight serve or any command."))
+        return "\(indexes) not complete yet; queries that need \(count == 1 ? "it" : "one") get TRY_AGAIN_LATER. "
+            + (hasServer
+                ? "The server continues the work."
+                : "The work continues when the data folder is opened again, by skylight serve or any command.")
     }
 }
 

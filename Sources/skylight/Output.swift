@@ -6,8 +6,51 @@ import Records
 import Synchronization
 import UnixSignals
 
-/// The unbuffered output of commands, so that programs that read it get each line immediately.
-enum Output {
+/// The unbuffered output of a command, so that programs that read it get each line immediately.
+struct Output: Sendable {
+    /// True for `--json`.
+    let isJSON: Bool
+
+    /// Prints a result: its members as JSON, or else its lines.
+    /// - Parameter notes: lines on standard error, below the others.
+    func say(
+        lines: @autoclosure () -> [String], notes: @autoclosure () -> [String] = [],
+        _ members: (inout JSONWriter) -> Void
+    ) {
+        if isJSON { return Self.say(members) }
+        for line in lines() { Self.say(line) }
+        for note in notes() { Self.note(note) }
+    }
+
+    /// Prints a result: its members as JSON, or else one line.
+    func say(
+        _ line: @autoclosure () -> String, notes: @autoclosure () -> [String] = [],
+        _ members: (inout JSONWriter) -> Void
+    ) {
+        say(lines: [line()], notes: notes(), members)
+    }
+
+    /// Prints a list: as JSON in a member, or else as a table.
+    /// - Parameter none: the line for an empty list.
+    func say<Row>(
+        list name: StaticString, _ rows: [Row], none: @autoclosure () -> String, _ columns: [Column<Row>],
+        _ value: (inout JSONWriter, Row) -> Void
+    ) {
+        if isJSON { return Self.say { $0.member(name, values: rows, value) } }
+        if rows.isEmpty { Self.say(none()) } else { Self.say(table: rows, columns) }
+    }
+
+    /// A column of a table.
+    struct Column<Row> {
+        let title: String
+        let cell: (Row) -> String
+
+        init(_ title: String, _ cell: @escaping (Row) -> String) {
+            self.title = title
+            self.cell = cell
+        }
+    }
+
     /// Prints a line of the result on standard output.
     static func say(_ line: String) {
         // If the pipe is closed, there is no reader to report the error to.
@@ -57,8 +100,14 @@ enum Output {
         return "\(time.dateText) \(time.timeText.prefix(5))"
     }
 
+    /// A time in UTC, or a text for no time.
+    static func moment(_ moment: Timestamp?, none: String = "–") -> String {
+        moment.map { self.moment($0) } ?? none
+    }
+
     /// Prints a table with a header row and aligned columns.
-    static func say(table rows: [[String]]) {
+    static func say<Row>(table rows: [Row], _ columns: [Column<Row>]) {
+        let rows = [columns.map(\.title)] + rows.map { row in columns.map { $0.cell(row) } }
         var widths = Array(repeating: 0, count: rows.map(\.count).max() ?? 0)
         for row in rows {
             for (index, cell) in row.enumerated() { widths[index] = max(widths[index], cell.count) }
@@ -68,6 +117,39 @@ enum Output {
                 index == row.count - 1 ? cell : cell + String(repeating: " ", count: widths[index] - cell.count)
             }
             say(cells.joined(separator: "  "))
+        }
+    }
+}
+
+// MARK: - JSON
+
+extension JSONWriter {
+    /// Writes a member with any value.
+    mutating func member(_ name: StaticString, _ value: (inout JSONWriter) -> Void) {
+        self.name(name)
+        value(&self)
+    }
+
+    /// Writes a member with an array.
+    mutating func member<Element>(
+        _ name: StaticString, values: some Sequence<Element>, _ value: (inout JSONWriter, Element) -> Void
+    ) {
+        self.name(name)
+        array { writer in for element in values { value(&writer, element) } }
+    }
+
+    /// Writes a member with an array of objects.
+    mutating func member<Element>(
+        _ name: StaticString, objects: some Sequence<Element>, _ members: (inout JSONWriter, Element) -> Void
+    ) {
+        member(name, values: objects) { writer, element in writer.object { members(&$0, element) } }
+    }
+
+    /// Writes a member with an object of counts, sorted by name.
+    mutating func member(_ name: StaticString, counts: [Name: Int]) {
+        self.name(name)
+        object { writer in
+            for (name, count) in counts.sorted(by: { $0.key < $1.key }) { writer.member(name, Int64(count)) }
         }
     }
 }
@@ -96,6 +178,12 @@ final class ProgressBar: Sendable {
         show(
             verb, fraction: fraction,
             "\(Output.grouped(count)) \(noun)" + (bytes == 0 ? "" : ", \(ByteCount(bytes)) of assets"))
+    }
+
+    /// - Parameter total: the final count; `nil` if it is unknown.
+    func show(_ verb: String, count: Int, of total: Int?, _ noun: String, andBytes bytes: Int64 = 0) {
+        let fraction = total.map { $0 == 0 ? 1 : Double(count) / Double($0) }
+        show(verb, fraction: fraction, count: count, noun, andBytes: bytes)
     }
 
     /// - Parameter amount: the completed amount, in words.

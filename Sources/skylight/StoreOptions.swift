@@ -23,7 +23,7 @@ struct StoreOptions: ParsableArguments {
         }
     }
 
-    var json: Bool { common.json }
+    var output: Output { Output(isJSON: common.json) }
 
     /// Opens the data for the duration of some work: the server of `--url` or `SKYLIGHT_URL`,
     /// or else the data folder, or else the server that has the data folder open.
@@ -38,7 +38,7 @@ struct StoreOptions: ParsableArguments {
                         "Start one with skylight serve, or remove --url and SKYLIGHT_URL to open the data folder directly"
                 )
             }
-            return try await Self.run(engine, work)
+            return try await engine.closing(work)
         }
         let folder = common.dataFolder
         if !isNew { try folder.checkExists() }
@@ -48,23 +48,12 @@ struct StoreOptions: ParsableArguments {
             store = try folder.open(assetSizeLimit: AssetExchange.sizeLimit)
         } catch let error as DataFolderInUse {
             guard let (engine, address) = try await RunningServer.engine(of: folder.serverFile) else { throw error }
-            if !json { Output.note("Using the server at \(address.description), which has \(folder.path) open.") }
+            if !common.json {
+                Output.note("Using the server at \(address.description), which has \(folder.path) open.")
+            }
             store = engine
         }
-        return try await Self.run(store, work)
-    }
-
-    private static func run<Value>(_ store: any OpenStore, _ work: (any OpenStore) async throws -> Value) async throws
-        -> Value
-    {
-        do {
-            let value = try await work(store)
-            await store.close()
-            return value
-        } catch {
-            await store.close()
-            throw error
-        }
+        return try await store.closing(work)
     }
 
     /// An engine for the server of `--url` or `SKYLIGHT_URL`, or else for the server that
@@ -120,8 +109,8 @@ struct CommonOptions: ParsableArguments {
     }
 }
 
-/// The options for the database of a command.
-struct DatabaseOptions: ParsableArguments {
+/// The options for the environment of a command.
+struct EnvironmentOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"),
         transform: { try ContainerID(argument: $0) })
@@ -130,11 +119,24 @@ struct DatabaseOptions: ParsableArguments {
     @Option(help: "The container's environment.")
     var environment: Environment = .development
 
+    /// The container and the environment in words.
+    var place: String { "\(container) (\(environment.rawValue))" }
+}
+
+/// The options for the database of a command.
+struct DatabaseOptions: ParsableArguments {
+    @OptionGroup var target: EnvironmentOptions
+
     @Option(
         help: ArgumentHelp(
             "The owner of the private and shared data: a handle such as ada, or a user record name.",
             valueName: "handle"))
     var user = "developer"
+
+    var container: ContainerID { target.container }
+    var environment: Environment { target.environment }
+    /// The container and the environment in words.
+    var place: String { target.place }
 
     /// The schemas of the command, and the acting user.
     var schemas: SchemaAccess { SchemaAccess(container: container, user: user) }

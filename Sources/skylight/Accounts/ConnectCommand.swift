@@ -86,15 +86,11 @@ struct ConnectCommand: AsyncParsableCommand {
             try await checkName(in: store)
             try await store.accounts.connect(connection)
         }
-        if store.json {
-            return Output.say { writer in
-                writer.name("connection")
-                writer.value(connection)
-            }
-        }
         let user = connection.userRecordName.map { " as \($0)" } ?? ""
-        Output.say("\(connection.place) is connected\(user)\(connection.isReadOnly ? ", read-only" : "").")
-        Output.note("The console of skylight serve shows it beside the containers of this machine.")
+        store.output.say(
+            "\(connection.place) is connected\(user)\(connection.isReadOnly ? ", read-only" : "").",
+            notes: ["The console of skylight serve shows it beside the containers of this machine."]
+        ) { $0.member("connection") { $0.value(connection) } }
     }
 
     /// - Throws: `CommandFailure` if a container of this machine has the name.
@@ -120,7 +116,7 @@ struct ConnectCommand: AsyncParsableCommand {
             container, environment, address: server?.description, isWritable: writable,
             observer: showSignature ? showing : nil)
         do {
-            if let keyID, let key { return try await attempt.connection(keyID: keyID, pem: try Self.text(of: key)) }
+            if let keyID, let key { return try await attempt.connection(keyID: keyID, pem: try KeyFile.text(key)) }
             return try await connection(apiToken: apiToken ?? "", attempt)
         } catch let error as UnusableKey {
             throw CommandFailure(.badData, "The key can't be used: \(error.description)")
@@ -144,16 +140,6 @@ struct ConnectCommand: AsyncParsableCommand {
             throw CommandFailure(.notPermitted, ConnectionAttempt.refusal(code), code: "SIGN_IN_REFUSED")
         }
         return try await attempt.connection(apiToken: apiToken, token: token, origin: origin)
-    }
-
-    /// The file of a key, with a size limit, because keys are small.
-    private static func text(of file: String) throws -> String {
-        do {
-            let handle = file == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(filePath: file))
-            return String(decoding: try handle.read(upToCount: 1 << 14) ?? Data(), as: UTF8.self)
-        } catch {
-            throw CommandFailure(.noInput, "The file \(file) can't be read: \(error.localizedDescription)")
-        }
     }
 }
 
@@ -210,24 +196,16 @@ struct ConnectionsCommand: AsyncParsableCommand {
     func run() async throws {
         let connections = try await store.withStore(isNew: false) { try await $0.accounts.connections() }
             .filter { filter.includes($0.container, $0.environment) }
-        if store.json {
-            return Output.say { writer in
-                writer.name("connections")
-                writer.array { writer in for connection in connections { writer.value(connection) } }
-            }
-        }
-        if connections.isEmpty { return Output.say("No container is connected.") }
-        Output.say(
-            table: [["CONTAINER", "ENVIRONMENT", "CREDENTIALS", "USER", "SERVER", "CHANGES", "CONNECTED"]]
-                + connections.map { connection in
-                    [
-                        connection.container.description, connection.environment.rawValue,
-                        connection.credentials.description,
-                        connection.userRecordName?.string ?? "–", connection.address ?? "iCloud",
-                        connection.isReadOnly ? "read-only" : "allowed",
-                        Output.moment(connection.made),
-                    ]
-                })
+        store.output.say(
+            list: "connections", connections, none: "No container is connected.",
+            [
+                .init("CONTAINER", \.container.description), .init("ENVIRONMENT", \.environment.rawValue),
+                .init("CREDENTIALS", \.credentials.description), .init("USER") { $0.userRecordName?.string ?? "–" },
+                .init("SERVER") { $0.address ?? "iCloud" },
+                .init("CHANGES") { $0.isReadOnly ? "read-only" : "allowed" },
+                .init("CONNECTED") { Output.moment($0.made) },
+            ]
+        ) { $0.value($1) }
     }
 }
 
@@ -264,14 +242,8 @@ struct DisconnectCommand: AsyncParsableCommand {
             }
             return found
         }
-        if store.json {
-            return Output.say { writer in
-                writer.name("connections")
-                writer.array { writer in for connection in forgotten { writer.value(connection) } }
-            }
-        }
-        for connection in forgotten {
-            Output.say("\(connection.place) is no longer connected. Its credentials are forgotten.")
-        }
+        store.output.say(
+            lines: forgotten.map { "\($0.place) is no longer connected. Its credentials are forgotten." }
+        ) { $0.member("connections", values: forgotten) { $0.value($1) } }
     }
 }

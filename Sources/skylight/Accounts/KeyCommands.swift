@@ -21,13 +21,7 @@ struct KeyRegisterCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The public key: PEM, P-256; - for standard input.", valueName: "file"))
     var file: String
 
-    @Option(
-        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"),
-        transform: { try ContainerID(argument: $0) })
-    var container: ContainerID
-
-    @Option(help: "The container's environment.")
-    var environment: Environment = .development
+    @OptionGroup var target: EnvironmentOptions
 
     @Option(help: "The display name. (default: derived from the key ID)")
     var name = ""
@@ -35,37 +29,34 @@ struct KeyRegisterCommand: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        let pem = try text()
+        let pem = try KeyFile.text(file)
         let key = try await store.withStore(isNew: true) { store in
             do {
                 return try await store.accounts.registerServerKey(
-                    pem: pem, named: name, container: container, environment: environment)
+                    pem: pem, named: name, container: target.container, environment: target.environment)
             } catch let error as RecordError where error.code == .badRequest {
                 throw CommandFailure(.badData, error.reason, code: error.code.rawValue)
             }
         }
-        if store.json { return Output.say { $0.member(key: key) } }
-        Output.say(key.keyID)
-        Output.note(
-            "This is the key ID of '\(key.name)' in \(container) (\(environment.rawValue)). It acts as the user \(key.userRecordName)."
-        )
+        store.output.say(
+            key.keyID,
+            notes: [
+                "This is the key ID of '\(key.name)' in \(target.place). It acts as the user \(key.userRecordName)."
+            ]
+        ) { $0.member("key") { $0.value(key) } }
     }
+}
 
-    /// The key file, with a size limit, because keys are small.
-    private func text() throws -> String {
+/// The file of a key.
+enum KeyFile {
+    /// The text of a file, or of standard input for `-`, with a size limit, because keys are small.
+    static func text(_ file: String) throws -> String {
         do {
             let handle = file == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(filePath: file))
             return String(decoding: try handle.read(upToCount: 1 << 17) ?? Data(), as: UTF8.self)
         } catch {
             throw CommandFailure(.noInput, "The file \(file) can't be read: \(error.localizedDescription)")
         }
-    }
-}
-
-extension JSONWriter {
-    mutating func member(key: ServerKey) {
-        name("key")
-        value(key)
     }
 }
 
@@ -89,24 +80,15 @@ struct KeyListCommand: AsyncParsableCommand {
     func run() async throws {
         let keys = try await store.withStore(isNew: false) { try await $0.accounts.serverKeys() }
             .filter { filter.includes($0.container, $0.environment) && (all || $0.isLive) }
-        if store.json {
-            return Output.say { writer in
-                writer.name("keys")
-                writer.array { writer in for key in keys { writer.value(key) } }
-            }
-        }
-        if keys.isEmpty { return Output.say("No server-to-server key is registered.") }
-        Output.say(
-            table: [
-                ["KEY ID", "NAME", "CONTAINER", "ENVIRONMENT", "REGISTERED", "LAST USED"] + (all ? ["REVOKED"] : [])
-            ]
-                + keys.map { key in
-                    [
-                        key.keyID, key.name, key.container.description, key.environment.rawValue,
-                        Output.moment(key.made),
-                        key.lastUsed.map(Output.moment) ?? "never",
-                    ] + (all ? [key.revoked.map(Output.moment) ?? "–"] : [])
-                })
+        let columns: [Output.Column<ServerKey>] = [
+            .init("KEY ID", \.keyID), .init("NAME", \.name), .init("CONTAINER", \.container.description),
+            .init("ENVIRONMENT", \.environment.rawValue), .init("REGISTERED") { Output.moment($0.made) },
+            .init("LAST USED") { Output.moment($0.lastUsed, none: "never") },
+            .init("REVOKED") { Output.moment($0.revoked) },
+        ]
+        store.output.say(
+            list: "keys", keys, none: "No server-to-server key is registered.", all ? columns : columns.dropLast()
+        ) { $0.value($1) }
     }
 }
 
@@ -125,7 +107,8 @@ struct KeyRevokeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let key = try await store.withStore(isNew: false) { try await $0.accounts.revokeServerKey(keyID) }
-        if store.json { return Output.say { $0.member(key: key) } }
-        Output.say("The key '\(key.name)' of \(key.container) (\(key.environment.rawValue)) is revoked.")
+        store.output.say("The key '\(key.name)' of \(key.container) (\(key.environment.rawValue)) is revoked.") {
+            $0.member("key") { $0.value(key) }
+        }
     }
 }

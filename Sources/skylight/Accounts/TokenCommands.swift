@@ -34,25 +34,16 @@ struct TokenListCommand: AsyncParsableCommand {
     private func listTokens() async throws {
         let tokens = try await store.withStore(isNew: false) { try await $0.accounts.apiTokens() }
             .filter { filter.includes($0.container, $0.environment) && (all || $0.isLive) }
-        if store.json {
-            return Output.say { writer in
-                writer.name("tokens")
-                writer.array { writer in for token in tokens { writer.value(token) } }
-            }
-        }
-        if tokens.isEmpty { return Output.say("There are no API tokens.") }
-        Output.say(
-            table: [
-                ["ID", "NAME", "CONTAINER", "ENVIRONMENT", "ORIGINS", "MADE", "LAST USED"] + (all ? ["REVOKED"] : [])
-            ]
-                + tokens.map { token in
-                    [
-                        token.id, token.name, token.container.description, token.environment.rawValue,
-                        token.allowedOrigins.isEmpty ? "–" : token.allowedOrigins.joined(separator: " "),
-                        Output.moment(token.made),
-                        token.lastUsed.map(Output.moment) ?? "never",
-                    ] + (all ? [token.revoked.map(Output.moment) ?? "–"] : [])
-                })
+        let columns: [Output.Column<APIToken>] = [
+            .init("ID", \.id), .init("NAME", \.name), .init("CONTAINER", \.container.description),
+            .init("ENVIRONMENT", \.environment.rawValue),
+            .init("ORIGINS") { $0.allowedOrigins.isEmpty ? "–" : $0.allowedOrigins.joined(separator: " ") },
+            .init("MADE") { Output.moment($0.made) }, .init("LAST USED") { Output.moment($0.lastUsed, none: "never") },
+            .init("REVOKED") { Output.moment($0.revoked) },
+        ]
+        store.output.say(
+            list: "tokens", tokens, none: "There are no API tokens.", all ? columns : columns.dropLast()
+        ) { $0.value($1) }
     }
 
     private func listSessions() async throws {
@@ -64,27 +55,16 @@ struct TokenListCommand: AsyncParsableCommand {
                 try await store.handles()
             )
         }
-        if store.json {
-            return Output.say { writer in
-                writer.name("sessions")
-                writer.array { writer in for session in sessions { writer.value(session) } }
-            }
-        }
-        if sessions.isEmpty { return Output.say("Nobody is signed in to an app.") }
-        Output.say(
-            table: [
-                ["ID", "USER", "CONTAINER", "ENVIRONMENT", "API TOKEN", "MADE", "LAST USED", "ENDS"]
-                    + (all ? ["REVOKED"] : [])
-            ]
-                + sessions.map { session in
-                    [
-                        session.id, handles[session.user] ?? session.user.string, session.container.description,
-                        session.environment.rawValue,
-                        session.apiTokenID ?? "–", Output.moment(session.made),
-                        session.lastUsed.map(Output.moment) ?? "never",
-                        Output.moment(session.expires),
-                    ] + (all ? [session.revoked.map(Output.moment) ?? "–"] : [])
-                })
+        let columns: [Output.Column<WebAuthSession>] = [
+            .init("ID", \.id), .init("USER") { handles[$0.user] ?? $0.user.string },
+            .init("CONTAINER", \.container.description), .init("ENVIRONMENT", \.environment.rawValue),
+            .init("API TOKEN") { $0.apiTokenID ?? "–" }, .init("MADE") { Output.moment($0.made) },
+            .init("LAST USED") { Output.moment($0.lastUsed, none: "never") },
+            .init("ENDS") { Output.moment($0.expires) }, .init("REVOKED") { Output.moment($0.revoked) },
+        ]
+        store.output.say(
+            list: "sessions", sessions, none: "Nobody is signed in to an app.", all ? columns : columns.dropLast()
+        ) { $0.value($1) }
     }
 }
 
@@ -107,13 +87,7 @@ struct TokenCreateAPICommand: AsyncParsableCommand {
                 --callback http://localhost:3000/signed-in
             """)
 
-    @Option(
-        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"),
-        transform: { try ContainerID(argument: $0) })
-    var container: ContainerID
-
-    @Option(help: "The container's environment.")
-    var environment: Environment = .development
+    @OptionGroup var target: EnvironmentOptions
 
     @Option(help: "The display name.")
     var name = "API token"
@@ -131,18 +105,16 @@ struct TokenCreateAPICommand: AsyncParsableCommand {
     func run() async throws {
         let (token, secret) = try await store.withStore(isNew: true) { store in
             try await store.accounts.makeAPIToken(
-                named: name, container: container, environment: environment, allowedOrigins: origin, callback: callback)
+                named: name, container: target.container, environment: target.environment, allowedOrigins: origin,
+                callback: callback)
         }
-        if store.json {
-            return Output.say { writer in
-                writer.name("token")
-                writer.value(token)
-                writer.member("secret", secret)
-            }
+        store.output.say(
+            secret,
+            notes: ["This is the API token \(token.id) of \(target.place). It is shown only once."]
+        ) { writer in
+            writer.member("token") { $0.value(token) }
+            writer.member("secret", secret)
         }
-        Output.say(secret)
-        Output.note(
-            "This is the API token \(token.id) of \(container) (\(environment.rawValue)). It is shown only once.")
     }
 }
 
@@ -159,13 +131,7 @@ struct TokenCreateWebAuthCommand: AsyncParsableCommand {
                 --container iCloud.com.example.Chat
             """)
 
-    @Option(
-        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"),
-        transform: { try ContainerID(argument: $0) })
-    var container: ContainerID
-
-    @Option(help: "The container's environment.")
-    var environment: Environment = .development
+    @OptionGroup var target: EnvironmentOptions
 
     @Option(help: ArgumentHelp("The user: a handle such as ada, or a user record name.", valueName: "handle"))
     var user: String
@@ -179,19 +145,17 @@ struct TokenCreateWebAuthCommand: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        let request = SignInRequest(container: container, environment: environment, apiTokenID: apiToken)
+        let request = SignInRequest(
+            container: target.container, environment: target.environment, apiTokenID: apiToken)
         let (session, token) = try await store.withStore(isNew: true) {
             try await $0.accounts.signIn(user, with: request, keepSignedIn: keepSignedIn)
         }
-        if store.json {
-            return Output.say { writer in
-                writer.name("session")
-                writer.value(session)
-                writer.member("webAuthToken", token)
-            }
+        store.output.say(
+            token, notes: ["\(user) is signed in to \(target.place), session \(session.id)."]
+        ) { writer in
+            writer.member("session") { $0.value(session) }
+            writer.member("webAuthToken", token)
         }
-        Output.say(token)
-        Output.note("\(user) is signed in to \(container) (\(environment.rawValue)), session \(session.id).")
     }
 }
 
@@ -221,22 +185,12 @@ struct TokenRevokeCommand: AsyncParsableCommand {
     func run() async throws {
         if id.utf8.count == 16 {
             let session = try await store.withStore(isNew: false) { try await $0.accounts.revokeWebAuthSession(id) }
-            if store.json {
-                return Output.say { writer in
-                    writer.name("session")
-                    writer.value(session)
-                }
-            }
-            return Output.say("The session \(id) of \(session.container) (\(session.environment.rawValue)) is revoked.")
+            let line = "The session \(id) of \(session.container) (\(session.environment.rawValue)) is revoked."
+            return store.output.say(line) { $0.member("session") { $0.value(session) } }
         }
         let token = try await store.withStore(isNew: false) { try await $0.accounts.revokeAPIToken(id) }
-        if store.json {
-            return Output.say { writer in
-                writer.name("token")
-                writer.value(token)
-            }
-        }
-        Output.say("The API token '\(token.name)' of \(token.container) (\(token.environment.rawValue)) is revoked.")
+        let line = "The API token '\(token.name)' of \(token.container) (\(token.environment.rawValue)) is revoked."
+        store.output.say(line) { $0.member("token") { $0.value(token) } }
     }
 }
 
@@ -268,7 +222,7 @@ struct TokenExplainCommand: AsyncParsableCommand {
             let target = try await store.existingDatabase(database.address(scope), as: database.user)
             let pasted = PastedValue(token)
             let explanation = try await explain(pasted, target)
-            if self.store.json {
+            if self.store.output.isJSON {
                 var writer = JSONWriter()
                 writer.value(explanation)
                 Output.say(String(decoding: writer.bytes, as: UTF8.self))
@@ -365,26 +319,20 @@ struct TokenExpireCommand: AsyncParsableCommand {
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        let place = "\(database.container) (\(database.environment.rawValue))"
+        let place = database.place
         try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(.private), as: database.user)
             guard yes else {
-                throw CommandFailure(
-                    .usage,
-                    "Every change token of \(place) would stop working, and its clients would have to pull without a token",
-                    code: "CONFIRMATION_NEEDED",
-                    remedy: "Add --yes to confirm")
+                throw CommandFailure.confirmationNeeded(
+                    "Every change token of \(place) would stop working, and its clients would have to pull without a token"
+                )
             }
             try await target.expireTokens()
         }
-        if store.json {
-            Output.say { writer in
-                writer.member("container", database.container.description)
-                writer.member("environment", database.environment.rawValue)
-                writer.member("expired", true)
-            }
-        } else {
-            Output.say("Every earlier change token of \(place) has expired.")
+        store.output.say("Every earlier change token of \(place) has expired.") { writer in
+            writer.member("container", database.container.description)
+            writer.member("environment", database.environment.rawValue)
+            writer.member("expired", true)
         }
     }
 }

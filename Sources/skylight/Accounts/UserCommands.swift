@@ -36,24 +36,20 @@ struct UserListCommand: AsyncParsableCommand {
     func run() async throws {
         let users = try await store.withStore(isNew: false) { try await $0.accounts.seenUsers() }
             .filter { madeBy == nil || madeBy == Maker($0.user.maker) }
-        if store.json {
-            return Output.say { writer in
-                writer.name("users")
-                writer.array { writer in for (user, lastSeen) in users { writer.value(user, lastSeen: lastSeen) } }
-            }
-        }
-        if users.isEmpty { return Output.say("There are no such users.") }
-        Output.say(
-            table: [["HANDLE", "NAME", "E-MAIL", "USER RECORD NAME", "MADE BY", "MADE", "LAST SEEN"]]
-                + users.map { user, lastSeen in
-                    let maker =
-                        if case .apiToken(let id) = user.maker { "API token \(id)" } else { Maker(user.maker).rawValue }
-                    return [
-                        user.handle, user.displayName, user.emailAddress ?? "", user.userRecordName.string, maker,
-                        user.made.map(Output.moment) ?? "–",
-                        lastSeen.map(Output.moment) ?? "–",
-                    ]
-                })
+        store.output.say(
+            list: "users", users, none: "There are no such users.",
+            [
+                .init("HANDLE") { $0.user.handle }, .init("NAME") { $0.user.displayName },
+                .init("E-MAIL") { $0.user.emailAddress ?? "" },
+                .init("USER RECORD NAME") { $0.user.userRecordName.string },
+                .init("MADE BY") { Self.words(for: $0.user.maker) }, .init("MADE") { Output.moment($0.user.made) },
+                .init("LAST SEEN") { Output.moment($0.lastSeen) },
+            ]
+        ) { $0.value($1.user, lastSeen: $1.lastSeen) }
+    }
+
+    private static func words(for maker: User.Maker) -> String {
+        if case .apiToken(let id) = maker { "API token \(id)" } else { Maker(maker).rawValue }
     }
 }
 
@@ -82,16 +78,13 @@ struct UserRemoveCommand: AsyncParsableCommand {
             guard yes else { throw try await confirmationNeeded(store.accounts) }
             return try await store.accounts.removeUser(named: user)
         }
-        if store.json {
-            return Output.say { writer in
-                writer.name("user")
-                writer.value(removed)
-                writer.member("endedSessions", Int64(sessions))
-            }
-        }
-        Output.say(
+        store.output.say(
             "The user \(removed.handle) is deleted, and \(sessions) sign-in \(sessions == 1 ? "session" : "sessions") ended. "
-                + "Data in containers stays under \(removed.userRecordName).")
+                + "Data in containers stays under \(removed.userRecordName)."
+        ) { writer in
+            writer.member("user") { $0.value(removed) }
+            writer.member("endedSessions", Int64(sessions))
+        }
     }
 
     /// The error that asks for confirmation and lists what the removal deletes.
@@ -105,10 +98,9 @@ struct UserRemoveCommand: AsyncParsableCommand {
                 .failed, "There is no user '\(user)'", code: "NOT_FOUND", remedy: "'skylight user list' lists the users"
             )
         }
-        return CommandFailure(
-            .usage,
-            "The user \(known.handle) (\(known.displayName)) would be deleted, with all sign-in sessions; data in containers would stay",
-            code: "CONFIRMATION_NEEDED", remedy: "Add --yes to confirm")
+        return .confirmationNeeded(
+            "The user \(known.handle) (\(known.displayName)) would be deleted, with all sign-in sessions; data in containers would stay"
+        )
     }
 }
 
@@ -136,8 +128,7 @@ struct AdminSetPasswordCommand: AsyncParsableCommand {
     func run() async throws {
         let password = try password()
         try await store.withStore(isNew: true) { try await $0.accounts.setAdministratorPassword(password) }
-        if store.json { return Output.say { $0.member("hasPassword", true) } }
-        Output.say("The administrator's password is set.")
+        store.output.say("The administrator's password is set.") { $0.member("hasPassword", true) }
     }
 
     private func password() throws -> String {

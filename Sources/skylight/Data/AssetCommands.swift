@@ -30,19 +30,24 @@ struct AssetsVerifyCommand: AsyncParsableCommand {
             }
             return found
         }
-        if store.json { sayJSON(found) } else { say(found) }
         let problems = found.reduce(0) { $0 + $1.findings.problems.count }
+        store.output.say(lines: lines(found)) { writer in
+            writer.member("containers", objects: found) { $0.members(of: $1.assets, $1.findings) }
+            writer.member("problemCount", Int64(problems))
+        }
         if problems > 0 {
             throw CommandFailure(
                 .failed,
                 "\(Output.grouped(problems)) problem\(problems == 1 ? "" : "s") with assets \(problems == 1 ? "was" : "were") found",
                 code: "ASSETS_DAMAGED",
-                remedy: store.json ? "Each problem's 'explanation' says what to do" : "The lines above say what to do")
+                remedy: store.output.isJSON
+                    ? "Each problem's 'explanation' says what to do" : "The lines above say what to do")
         }
     }
 
-    private func say(_ found: [(assets: any EnvironmentAssets, findings: AssetVerification)]) {
-        if found.isEmpty { return Output.say("There is nothing to verify.") }
+    private func lines(_ found: [(assets: any EnvironmentAssets, findings: AssetVerification)]) -> [String] {
+        if found.isEmpty { return ["There is nothing to verify."] }
+        var lines: [String] = []
         for (assets, findings) in found {
             let state =
                 findings.problems.isEmpty
@@ -51,42 +56,22 @@ struct AssetsVerifyCommand: AsyncParsableCommand {
             let unused =
                 findings.unusedFiles == 0
                 ? "" : "; unused: \(Output.files(findings.unusedFiles)), \(ByteCount(findings.unusedBytes))"
-            Output.say(
+            lines.append(
                 "\(assets.place): \(Output.files(findings.filesDone)), \(ByteCount(findings.bytesDone)), \(Output.grouped(findings.referencesDone)) "
                     + "reference\(findings.referencesDone == 1 ? "" : "s")\(unused): \(state)")
             for problem in findings.problems {
-                Output.say("  \(problem.kind.rawValue)  \(problem.checksum)")
-                if let use = problem.use { Output.say("    in \(Self.words(for: use))") }
-                Output.say("    \(problem.explanation)")
+                lines.append("  \(problem.kind.rawValue)  \(problem.checksum)")
+                if let use = problem.use { lines.append("    in \(Self.words(for: use))") }
+                lines.append("    \(problem.explanation)")
             }
         }
+        return lines
     }
 
     private static func words(for use: AssetUse) -> String {
         let owner = use.zoneID.ownerRecordName.map { " of \($0)" } ?? ""
         let zone = use.isPublic ? "the public database" : "zone \(use.zoneID.zoneName)\(owner)"
         return "field '\(use.fieldName)' of \(use.recordType) '\(use.recordName)' in \(zone)"
-    }
-
-    private func sayJSON(_ found: [(assets: any EnvironmentAssets, findings: AssetVerification)]) {
-        Output.say { writer in
-            writer.name("containers")
-            writer.array { writer in
-                for (assets, findings) in found {
-                    writer.object { writer in
-                        writer.members(of: assets)
-                        writer.member("files", Int64(findings.filesDone))
-                        writer.member("bytes", findings.bytesDone)
-                        writer.member("references", Int64(findings.referencesDone))
-                        writer.member("unusedFiles", Int64(findings.unusedFiles))
-                        writer.member("unusedBytes", findings.unusedBytes)
-                        writer.name("problems")
-                        writer.array { writer in for problem in findings.problems { writer.value(problem) } }
-                    }
-                }
-            }
-            writer.member("problemCount", Int64(found.reduce(0) { $0 + $1.findings.problems.count }))
-        }
     }
 }
 
@@ -97,8 +82,14 @@ extension JSONWriter {
         member("environment", assets.environment.rawValue)
     }
 
-    fileprivate mutating func value(_ problem: AssetVerification.Problem) {
-        object { writer in
+    fileprivate mutating func members(of assets: any EnvironmentAssets, _ findings: AssetVerification) {
+        members(of: assets)
+        member("files", Int64(findings.filesDone))
+        member("bytes", findings.bytesDone)
+        member("references", Int64(findings.referencesDone))
+        member("unusedFiles", Int64(findings.unusedFiles))
+        member("unusedBytes", findings.unusedBytes)
+        member("problems", objects: findings.problems) { writer, problem in
             writer.member("problem", problem.kind.rawValue)
             writer.member("fileChecksum", problem.checksum)
             writer.member("explanation", problem.explanation)
@@ -106,8 +97,7 @@ extension JSONWriter {
             writer.name("use")
             writer.object { writer in
                 writer.member("database", (use.isPublic ? DatabaseScope.public : .private).rawValue)
-                writer.name("zoneID")
-                writer.value(use.zoneID)
+                writer.member("zoneID") { $0.value(use.zoneID) }
                 writer.member("recordName", use.recordName)
                 writer.member("recordType", use.recordType)
                 writer.member("fieldName", use.fieldName)
@@ -151,59 +141,41 @@ struct AssetsSweepCommand: AsyncParsableCommand {
             }
             return swept
         }
-        if store.json { sayJSON(swept) } else { say(swept) }
-    }
-
-    private func say(_ swept: [(assets: any EnvironmentAssets, files: AssetSweep)]) {
-        for (assets, files) in swept where !files.removed.isEmpty {
-            Output.say(assets.place)
-            for file in files.removed {
-                Output.say(
-                    "  \(file.name)  \(ByteCount(file.bytes))\(file.checksum == nil ? "  (no record ever referred to it)" : "")"
-                )
-            }
-        }
-        let (count, bytes) = Self.sum(swept)
-        let waiting = swept.map { $0.files.waiting }.saturatedSum
-        Output.say("\(dryRun ? "Would remove" : "Removed") \(Output.files(count)), \(ByteCount(bytes)).")
-        if waiting > 0 {
-            Output.say("Kept: \(Output.files(waiting)) that no record refers to, within the grace time or in use.")
-        }
-    }
-
-    private static func sum(_ swept: [(assets: any EnvironmentAssets, files: AssetSweep)]) -> (count: Int, bytes: Int64)
-    {
-        (swept.reduce(0) { $0 + $1.files.removed.count }, swept.map { $0.files.removedBytes }.saturatedSum)
-    }
-
-    private func sayJSON(_ swept: [(assets: any EnvironmentAssets, files: AssetSweep)]) {
-        let (count, bytes) = Self.sum(swept)
-        Output.say { writer in
+        let count = swept.reduce(0) { $0 + $1.files.removed.count }
+        let bytes = swept.map { $0.files.removedBytes }.saturatedSum
+        store.output.say(
+            lines: Self.lines(swept) + [
+                "\(dryRun ? "Would remove" : "Removed") \(Output.files(count)), \(ByteCount(bytes))."
+            ] + Self.kept(swept.map { $0.files.waiting }.saturatedSum)
+        ) { writer in
             writer.member("dryRun", dryRun)
-            writer.name("containers")
-            writer.array { writer in
-                for (assets, files) in swept {
-                    writer.object { writer in
-                        writer.members(of: assets)
-                        writer.name("removed")
-                        writer.array { writer in
-                            for file in files.removed {
-                                writer.object { writer in
-                                    writer.member("name", file.name)
-                                    if let checksum = file.checksum {
-                                        writer.member("fileChecksum", checksum.description)
-                                    }
-                                    writer.member("bytes", file.bytes)
-                                }
-                            }
-                        }
-                        writer.member("removedBytes", files.removedBytes)
-                        writer.member("waiting", Int64(files.waiting))
-                    }
+            writer.member("containers", objects: swept) { writer, swept in
+                writer.members(of: swept.assets)
+                writer.member("removed", objects: swept.files.removed) { writer, file in
+                    writer.member("name", file.name)
+                    if let checksum = file.checksum { writer.member("fileChecksum", checksum.description) }
+                    writer.member("bytes", file.bytes)
                 }
+                writer.member("removedBytes", swept.files.removedBytes)
+                writer.member("waiting", Int64(swept.files.waiting))
             }
             writer.member("removedFiles", Int64(count))
             writer.member("removedBytes", bytes)
         }
+    }
+
+    private static func lines(_ swept: [(assets: any EnvironmentAssets, files: AssetSweep)]) -> [String] {
+        swept.filter { !$0.files.removed.isEmpty }.flatMap { assets, files in
+            [assets.place]
+                + files.removed.map { file in
+                    let origin = file.checksum == nil ? "  (no record ever referred to it)" : ""
+                    return "  \(file.name)  \(ByteCount(file.bytes))\(origin)"
+                }
+        }
+    }
+
+    private static func kept(_ count: Int) -> [String] {
+        if count == 0 { return [] }
+        return ["Kept: \(Output.files(count)) that no record refers to, within the grace time or in use."]
     }
 }

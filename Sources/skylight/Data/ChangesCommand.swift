@@ -75,7 +75,7 @@ struct ChangesCommand: AsyncParsableCommand {
                 zoneID = ZoneID(zoneName: Name(zone), ownerRecordName: owner)
             }
             let feed = ChangeFeed(database: target, zoneID: zoneID)
-            let printer = ChangePrinter(asJSON: self.store.json)
+            let printer = ChangePrinter(asJSON: self.store.output.isJSON)
             if tokenOnly { return try printer.sayOnly(try await target.currentToken(of: zoneID)) }
             let token = since.map { ChangeToken(text: $0) }
             if follow {
@@ -171,8 +171,7 @@ struct ChangeFeed: Sendable {
             try reached(page.syncToken)
             done += page.changes.count
             if page.moreComing {
-                bar.show(
-                    "Playing", fraction: total.map { $0 == 0 ? 1 : Double(done) / Double($0) }, count: done, "changes")
+                bar.show("Playing", count: done, of: total, "changes")
             }
         }
     }
@@ -322,8 +321,7 @@ struct ChangePrinter: Sendable {
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("change", change.kind.rawValue)
-            writer.name("zoneID")
-            writer.value(change.zoneID)
+            writer.member("zoneID") { $0.value(change.zoneID) }
             if let timestamp = change.timestamp { writer.member("timestamp", timestamp.milliseconds) }
             if let token = change.syncToken { writer.member("syncToken", token.text) }
         }

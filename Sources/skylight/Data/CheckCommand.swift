@@ -38,7 +38,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         let progress = try await store.withStore(isNew: false) { store in try await check(store) }
-        if self.store.json { sayEnd(progress) } else { say(progress) }
+        say(progress)
         if progress.findings > 0 { throw ExitCode(ExitStatus.failed.rawValue) }
     }
 
@@ -57,56 +57,45 @@ struct CheckCommand: AsyncParsableCommand {
             target, zoneID: zoneID, isStored: { try await assets.holds($0) },
             isKnown: { invited in addresses.contains { $0.matches(invited) } })
         return try await check.run { progress in
-            bar.show(
-                "Checking", fraction: progress.total.map { $0 == 0 ? 1 : Double(progress.records) / Double($0) },
-                count: progress.records, "records")
+            bar.show("Checking", count: progress.records, of: progress.total, "records")
         } found: { finding in
             bar.finish()
-            if self.store.json { sayLine(finding) } else { say(finding) }
+            say(finding)
         }
     }
 
     // MARK: Output
 
+    /// Prints each finding immediately, so that none are kept in memory.
     private func say(_ finding: RecordFinding) {
         let field = finding.fieldName.map { " · \($0)" } ?? ""
-        Output.say(
-            "\(finding.kind.rawValue)  \(finding.recordType) '\(finding.recordID.recordName)' in zone \(finding.recordID.zoneID.zoneName)\(field)"
-        )
-        Output.say("    \(finding.explanation).")
-    }
-
-    private func say(_ progress: RecordCheck.Progress) {
-        let records = "\(Output.grouped(progress.records)) record\(progress.records == 1 ? "" : "s")"
-        let looked = "\(records) in \(Output.grouped(progress.zones)) zone\(progress.zones == 1 ? "" : "s")"
-        Output.say(
-            "\(looked) of the \(scope.rawValue) database: \(progress.findings == 0 ? "nothing found" : "\(Output.grouped(progress.findings)) found")."
-        )
-    }
-
-    /// Prints each finding immediately, so that none are kept in memory.
-    private func sayLine(_ finding: RecordFinding) {
-        Output.say { writer in
+        store.output.say(
+            lines: [
+                "\(finding.kind.rawValue)  \(finding.recordType) '\(finding.recordID.recordName)' in zone \(finding.recordID.zoneID.zoneName)\(field)",
+                "    \(finding.explanation).",
+            ]
+        ) { writer in
             writer.member("finding", finding.kind.rawValue)
             writer.member("recordName", finding.recordID.recordName)
             writer.member("recordType", finding.recordType)
-            writer.name("zoneID")
-            writer.value(finding.recordID.zoneID)
+            writer.member("zoneID") { $0.value(finding.recordID.zoneID) }
             if let field = finding.fieldName { writer.member("fieldName", field) }
             if let target = finding.target {
                 writer.name("target")
                 writer.object { writer in
                     writer.member("recordName", target.recordName)
-                    writer.name("zoneID")
-                    writer.value(target.zoneID)
+                    writer.member("zoneID") { $0.value(target.zoneID) }
                 }
             }
             writer.member("explanation", finding.explanation)
         }
     }
 
-    private func sayEnd(_ progress: RecordCheck.Progress) {
-        Output.say { writer in
+    private func say(_ progress: RecordCheck.Progress) {
+        let records = "\(Output.grouped(progress.records)) record\(progress.records == 1 ? "" : "s")"
+        let looked = "\(records) in \(Output.grouped(progress.zones)) zone\(progress.zones == 1 ? "" : "s")"
+        let found = progress.findings == 0 ? "nothing found" : "\(Output.grouped(progress.findings)) found"
+        store.output.say("\(looked) of the \(scope.rawValue) database: \(found).") { writer in
             writer.member("check", "finished")
             writer.member("zones", Int64(progress.zones))
             writer.member("records", Int64(progress.records))

@@ -79,12 +79,11 @@ struct ExportCommand: AsyncParsableCommand {
             if let assets { exchange = try await store.exchange(assets, with: target.address) }
             return try await export(target, options, exchange)
         }
-        if output != nil, store.json {
-            Output.say { write(report, with: &$0) }
-        } else if !store.json {
+        if store.output.isJSON {
+            if output != nil { Output.say { write(report, with: &$0) } }
+        } else {
             let zones = "\(Output.grouped(report.zones.count)) zone\(report.zones.count == 1 ? "" : "s")"
-            let place =
-                "\(zones) of the \(scope.rawValue) database of \(database.container) (\(database.environment.rawValue))"
+            let place = "\(zones) of the \(scope.rawValue) database of \(database.place)"
             Output.note(
                 "Exported \(Output.grouped(report.records)) records from \(place)"
                     + (output.map { " into \($0)." } ?? "."))
@@ -114,9 +113,8 @@ struct ExportCommand: AsyncParsableCommand {
         do {
             report = try await Exporter(target, options: options, assets: assets).run(
                 progress: { progress in
-                    let fraction = progress.total.map { $0 == 0 ? 1 : Double(progress.count) / Double($0) }
                     bar.show(
-                        "Exporting", fraction: fraction, count: progress.count, "records", andBytes: progress.assetBytes
+                        "Exporting", count: progress.count, of: progress.total, "records", andBytes: progress.assetBytes
                     )
                 }, write: file.write)
         } catch {
@@ -132,14 +130,10 @@ struct ExportCommand: AsyncParsableCommand {
         writer.member("container", database.container.description)
         writer.member("environment", database.environment.rawValue)
         writer.member("database", scope.rawValue)
-        writer.name("zones")
-        writer.array { writer in for zoneID in report.zones { writer.value(zoneID) } }
-        writer.name("recordTypes")
-        writer.array { writer in for type in report.recordTypes { writer.value(type) } }
-        writer.name("assets")
-        writer.value(report.assets)
-        writer.name("assetsLeftOut")
-        writer.value(report.leftOut)
+        writer.member("zones", values: report.zones) { $0.value($1) }
+        writer.member("recordTypes", values: report.recordTypes) { $0.value($1) }
+        writer.member("assets") { $0.value(report.assets) }
+        writer.member("assetsLeftOut") { $0.value(report.leftOut) }
         if let output { writer.member("file", output) }
         if let assets { writer.member("assetsFolder", assets) }
     }

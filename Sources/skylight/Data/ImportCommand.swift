@@ -125,7 +125,11 @@ struct ImportCommand: AsyncParsableCommand {
             defer { bar.finish() }
             return try await importer.run { bar.show($0) }
         }
-        if store.json { Output.say { write(report, at: address, with: &$0) } } else { say(report, at: address) }
+        if store.output.isJSON {
+            Output.say { write(report, at: address, with: &$0) }
+        } else {
+            say(report, at: address)
+        }
     }
 
     private func restore(_ export: ExportFile) async throws {
@@ -146,7 +150,11 @@ struct ImportCommand: AsyncParsableCommand {
             defer { bar.finish() }
             return try await restorer.run { bar.show($0) }
         }
-        if store.json { Output.say { write(report, at: address, with: &$0) } } else { say(report, at: address) }
+        if store.output.isJSON {
+            Output.say { write(report, at: address, with: &$0) }
+        } else {
+            say(report, at: address)
+        }
         if report.unvalidatedCount > 0 { throw Self.unvalidated(report) }
         if report.unsharedCount > 0 { throw Self.unshared(report) }
     }
@@ -213,23 +221,16 @@ struct ImportCommand: AsyncParsableCommand {
         writer.member("container", address.container.description)
         writer.member("environment", address.environment.rawValue)
         writer.member("database", address.scope.rawValue)
-        writer.name("records")
-        writer.object { writer in
-            for (name, count) in report.records.sorted(by: { $0.key < $1.key }) { writer.member(name, Int64(count)) }
-        }
-        writer.name("madeZones")
-        writer.array { writer in for zoneID in report.madeZones { writer.value(zoneID) } }
-        writer.name("changedTypes")
-        writer.array { writer in for name in report.changedTypes { writer.value(name) } }
+        writer.member("records", counts: report.records)
+        writer.member("madeZones", values: report.madeZones) { $0.value($1) }
+        writer.member("changedTypes", values: report.changedTypes) { $0.value($1) }
         writer.member("unvalidatedCount", Int64(report.unvalidatedCount))
         writer.member("unsharedCount", Int64(report.unsharedCount))
         writer.member("relinkedCount", Int64(report.relinkedCount))
         writer.member("sharesLeftOut", Int64(report.sharesLeftOut))
         writer.member("encryptedInPublic", Int64(report.encryptedInPublic))
-        writer.name("subscriptions")
-        writer.array { writer in for subscriptionID in report.subscriptions { writer.value(subscriptionID) } }
-        writer.name("refusedSubscriptions")
-        writer.array { writer in for problem in report.refusedSubscriptions { writer.value(problem.reason) } }
+        writer.member("subscriptions", values: report.subscriptions) { $0.value($1) }
+        writer.member("refusedSubscriptions", values: report.refusedSubscriptions) { $0.value($1.reason) }
         writer.member("keyValues", Int64(report.keyValues))
         if let problem = report.refusedKeyValues { writer.member("refusedKeyValues", problem.reason) }
     }
@@ -276,11 +277,9 @@ struct ImportCommand: AsyncParsableCommand {
         }
         writer.member("madeType", report.madeType)
         writer.member("madeZone", report.madeZone)
-        writer.name("notes")
-        writer.array { writer in for note in report.notes { writer.value(note) } }
+        writer.member("notes", values: report.notes) { $0.value($1) }
         writer.member("skippedCount", Int64(report.skippedCount))
-        writer.name("skipped")
-        writer.value(report.skipped)
+        writer.member("skipped") { $0.value(report.skipped) }
     }
 }
 

@@ -62,7 +62,7 @@ struct MirrorCommand: AsyncParsableCommand {
             if !follow {
                 let report = try await MirrorOrigin.showing(mirror) { try await mirror.pull() }
                 say(report)
-                if !origin.store.json { try await saySchema(mirror) }
+                if !origin.store.output.isJSON { try await saySchema(mirror) }
                 return !report.problems.isEmpty
             }
             try await mirror.follow(every: .seconds(every)) { result in
@@ -80,27 +80,25 @@ struct MirrorCommand: AsyncParsableCommand {
 
     private func say(_ report: PullReport) {
         let outcome = report.outcome
-        if origin.store.json {
-            return Output.say { writer in
-                writer.member("saved", Int64(outcome.saved))
-                writer.member("deleted", Int64(outcome.deleted))
-                writer.member("unchanged", Int64(outcome.unchanged))
-                writer.member("conflicts", Int64(outcome.conflicts.count))
-                writer.member("encryptedInPublic", Int64(outcome.encryptedInPublic))
-                writer.name("problems")
-                writer.array { writer in for problem in report.problems { writer.value("\(problem)") } }
-            }
-        }
-        Output.say(
-            "\(Output.grouped(outcome.saved)) saved, \(Output.grouped(outcome.deleted)) deleted, \(Output.grouped(outcome.unchanged)) unchanged."
-        )
+        var notes: [String] = []
         if !outcome.conflicts.isEmpty {
-            Output.note(
+            notes.append(
                 "\(outcome.conflicts.count) edits of the copy are of records that changed in the origin; see skylight push \(origin.container) --dry-run."
             )
         }
-        for problem in report.problems { Output.note("\(problem).") }
-        if let sentence = RecordFinding.encryptedInPublic(outcome.encryptedInPublic) { Output.note(sentence) }
+        notes += report.problems.map { "\($0)." }
+        if let sentence = RecordFinding.encryptedInPublic(outcome.encryptedInPublic) { notes.append(sentence) }
+        origin.store.output.say(
+            "\(Output.grouped(outcome.saved)) saved, \(Output.grouped(outcome.deleted)) deleted, \(Output.grouped(outcome.unchanged)) unchanged.",
+            notes: notes
+        ) { writer in
+            writer.member("saved", Int64(outcome.saved))
+            writer.member("deleted", Int64(outcome.deleted))
+            writer.member("unchanged", Int64(outcome.unchanged))
+            writer.member("conflicts", Int64(outcome.conflicts.count))
+            writer.member("encryptedInPublic", Int64(outcome.encryptedInPublic))
+            writer.member("problems", values: report.problems) { $0.value("\($1)") }
+        }
     }
 
     private func saySchema(_ mirror: ContainerMirror) async throws {
@@ -189,17 +187,15 @@ struct PushCommand: AsyncParsableCommand {
     }
 
     private func say(_ report: PushReport, verb: String) {
-        if origin.store.json { return Output.say { write(report, into: &$0) } }
+        if origin.store.output.isJSON { return Output.say { write(report, into: &$0) } }
         if !report.items.isEmpty {
             Output.say(
-                table: [["CHANGE", "DATABASE", "ZONE", "RECORD", "FIELDS"]]
-                    + report.items.map { item in
-                        [
-                            item.act.rawValue, item.scope.rawValue, item.recordID.zoneID.zoneName.string,
-                            item.recordID.recordName.string,
-                            item.fields.sorted().map(\.string).joined(separator: " "),
-                        ]
-                    })
+                table: report.items,
+                [
+                    .init("CHANGE", \.act.rawValue), .init("DATABASE", \.scope.rawValue),
+                    .init("ZONE", \.recordID.zoneID.zoneName.string), .init("RECORD", \.recordID.recordName.string),
+                    .init("FIELDS") { $0.fields.sorted().map(\.string).joined(separator: " ") },
+                ])
         }
         Output.note("\(Output.grouped(report.items.count)) \(verb).")
         for edit in report.conflicts {
@@ -217,31 +213,19 @@ struct PushCommand: AsyncParsableCommand {
     }
 
     private func write(_ report: PushReport, into writer: inout JSONWriter) {
-        writer.name("items")
-        writer.array { writer in
-            for item in report.items {
-                writer.object { writer in
-                    writer.member("act", item.act.rawValue)
-                    writer.member("database", item.scope.rawValue)
-                    writer.name("zoneID")
-                    writer.value(item.recordID.zoneID)
-                    writer.member("recordName", item.recordID.recordName)
-                    if let base = item.base { writer.member("base", base) }
-                    writer.name("fields")
-                    writer.array { writer in for field in item.fields.sorted() { writer.value(field) } }
-                }
-            }
+        writer.member("items", objects: report.items) { writer, item in
+            writer.member("act", item.act.rawValue)
+            writer.member("database", item.scope.rawValue)
+            writer.member("zoneID") { $0.value(item.recordID.zoneID) }
+            writer.member("recordName", item.recordID.recordName)
+            if let base = item.base { writer.member("base", base) }
+            writer.member("fields", values: item.fields.sorted()) { $0.value($1) }
         }
-        writer.name("conflicts")
-        writer.array { writer in for edit in report.conflicts { writer.value(edit.recordID.recordName) } }
-        writer.name("refused")
-        writer.array { writer in
-            for (recordID, reason) in report.refused.sorted(by: { $0.key.recordName < $1.key.recordName }) {
-                writer.object { writer in
-                    writer.member("recordName", recordID.recordName)
-                    writer.member("reason", reason)
-                }
-            }
+        writer.member("conflicts", values: report.conflicts) { $0.value($1.recordID.recordName) }
+        let refused = report.refused.sorted { $0.key.recordName < $1.key.recordName }
+        writer.member("refused", objects: refused) { writer, refused in
+            writer.member("recordName", refused.key.recordName)
+            writer.member("reason", refused.value)
         }
     }
 }

@@ -77,30 +77,22 @@ struct MoveCommand: AsyncParsableCommand {
             bar.show("Copying \(container)", fraction: nil, count: count, "rows")
         }
         bar.finish()
-        if json {
-            Output.say { writer in
-                writer.name("copied")
-                writer.array { writer in
-                    for store in copied {
-                        writer.object { writer in
-                            writer.member("container", store.container.description)
-                            writer.member("environment", store.environment.rawValue)
-                            writer.member("rows", Int64(store.rows))
-                            writer.member("encryptedInPublic", Int64(store.encryptedInPublic))
-                        }
-                    }
-                }
-            }
-        } else {
-            for store in copied {
-                Output.say(
-                    "\(store.container) (\(store.environment.rawValue)): \(Output.grouped(store.rows)) rows copied.")
-            }
-            let refused = copied.reduce(0) { $0 + $1.encryptedInPublic }
-            if let sentence = RecordFinding.encryptedInPublic(refused) { Output.say(sentence) }
-            if copied.isEmpty {
-                Output.say(
-                    "There is no container in \(StoreAddress.isOne(from) ? "the database" : from); nothing was copied.")
+        var lines = copied.map {
+            "\($0.container) (\($0.environment.rawValue)): \(Output.grouped($0.rows)) rows copied."
+        }
+        let refused = copied.reduce(0) { $0 + $1.encryptedInPublic }
+        if let sentence = RecordFinding.encryptedInPublic(refused) { lines.append(sentence) }
+        if copied.isEmpty {
+            lines = [
+                "There is no container in \(StoreAddress.isOne(from) ? "the database" : from); nothing was copied."
+            ]
+        }
+        Output(isJSON: json).say(lines: lines) { writer in
+            writer.member("copied", objects: copied) { writer, store in
+                writer.member("container", store.container.description)
+                writer.member("environment", store.environment.rawValue)
+                writer.member("rows", Int64(store.rows))
+                writer.member("encryptedInPublic", Int64(store.encryptedInPublic))
             }
         }
     }

@@ -49,13 +49,7 @@ struct NotificationsCommand: AsyncParsableCommand {
                 .failed, "There is no running server to follow: notifications are sent by one", code: "NO_SERVER",
                 remedy: "Start skylight serve on the folder, or give a server with --url")
         }
-        do {
-            try await follow(engine)
-            await engine.close()
-        } catch {
-            await engine.close()
-            throw error
-        }
+        try await engine.closing { try await follow($0) }
     }
 
     /// The last printed notification, shared with the signal handler.
@@ -67,7 +61,9 @@ struct NotificationsCommand: AsyncParsableCommand {
 
     private func follow(_ engine: RemoteRecordEngine) async throws {
         let target = try await engine.existingDatabase(database.address(scope), as: database.user)
-        let (address, caller, start, asJSON) = (target.address, target.caller, since.map { String($0) }, store.json)
+        let (address, caller, start, asJSON) = (
+            target.address, target.caller, since.map { String($0) }, store.output.isJSON
+        )
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let last = Last(start)
         try await withThrowingTaskGroup(of: Void.self) { group in

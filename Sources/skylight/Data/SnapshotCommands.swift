@@ -38,8 +38,9 @@ struct SnapshotSaveCommand: AsyncParsableCommand {
                 bar.show($0)
             }
         }
-        if options.store.json { return Output.say { $0.members(of: snapshot) } }
-        Output.say("Saved '\(snapshot.name)' of \(options.place): \(snapshot.words).")
+        options.store.output.say("Saved '\(snapshot.name)' of \(options.place): \(snapshot.words).") {
+            $0.members(of: snapshot)
+        }
     }
 }
 
@@ -70,10 +71,7 @@ extension JSONWriter {
         member("environment", snapshot.environment.rawValue)
         member("saved", snapshot.saved.milliseconds)
         member("records", Int64(snapshot.recordCount))
-        name("types")
-        object { writer in
-            for (type, count) in snapshot.records.sorted(by: { $0.key < $1.key }) { writer.member(type, Int64(count)) }
-        }
+        member("types", counts: snapshot.records)
         member("users", Int64(snapshot.userCount))
         member("assets", Int64(snapshot.assets.references))
         member("assetBytes", snapshot.assets.bytes)
@@ -94,23 +92,14 @@ struct SnapshotListCommand: AsyncParsableCommand {
 
     func run() throws {
         let snapshots = try options.folder().all()
-        if options.store.json {
-            return Output.say { writer in
-                writer.name("snapshots")
-                writer.array { writer in for snapshot in snapshots { writer.object { $0.members(of: snapshot) } } }
-            }
-        }
-        if snapshots.isEmpty {
-            return Output.say("There are no snapshots of \(options.place). 'skylight snapshot save NAME' saves one.")
-        }
-        Output.say(
-            table: [["saved (UTC)", "records", "users", "name"]]
-                + snapshots.map { snapshot in
-                    [
-                        Output.moment(snapshot.saved), Output.grouped(snapshot.recordCount),
-                        Output.grouped(snapshot.userCount), snapshot.name,
-                    ]
-                })
+        options.store.output.say(
+            list: "snapshots", snapshots,
+            none: "There are no snapshots of \(options.place). 'skylight snapshot save NAME' saves one.",
+            [
+                .init("saved (UTC)") { Output.moment($0.saved) }, .init("records") { Output.grouped($0.recordCount) },
+                .init("users") { Output.grouped($0.userCount) }, .init("name", \.name),
+            ]
+        ) { writer, snapshot in writer.object { $0.members(of: snapshot) } }
     }
 }
 
@@ -137,14 +126,13 @@ struct SnapshotDeleteCommand: AsyncParsableCommand {
         let folder = try options.folder()
         let snapshot = try folder.snapshot(named: name)
         guard yes else {
-            throw CommandFailure(
-                .usage, "The snapshot '\(snapshot.name)' of \(options.place) would be deleted: \(snapshot.words)",
-                code: "CONFIRMATION_NEEDED",
-                remedy: "Add --yes to confirm")
+            throw CommandFailure.confirmationNeeded(
+                "The snapshot '\(snapshot.name)' of \(options.place) would be deleted: \(snapshot.words)")
         }
         try folder.delete(snapshot)
-        if options.store.json { return Output.say { $0.member("deleted", snapshot.name) } }
-        Output.say("Deleted '\(snapshot.name)' of \(options.place).")
+        options.store.output.say("Deleted '\(snapshot.name)' of \(options.place).") {
+            $0.member("deleted", snapshot.name)
+        }
     }
 }
 
@@ -184,13 +172,11 @@ struct SnapshotExportCommand: AsyncParsableCommand {
         }
         try file.finish()
         guard let output else { return }
-        if options.store.json {
-            return Output.say { writer in
-                writer.member("file", output)
-                writer.member("bytes", archive.size)
-            }
+        let note = "Wrote '\(name)' into \(output): \(ByteCount(archive.size))."
+        options.store.output.say(lines: [], notes: [note]) { writer in
+            writer.member("file", output)
+            writer.member("bytes", archive.size)
         }
-        Output.note("Wrote '\(name)' into \(output): \(ByteCount(archive.size)).")
     }
 }
 
@@ -238,21 +224,17 @@ struct SnapshotImportCommand: AsyncParsableCommand {
             defer { bar.finish() }
             return (snapshot, try await SnapshotRestorer(snapshot, in: folder, into: source).run { bar.show($0) })
         }
-        if store.json {
-            return Output.say { writer in
-                writer.member("name", snapshot.name)
-                writer.member("container", container.description)
-                writer.member("environment", environment.rawValue)
-                writer.member("restored", report != nil)
-                if let report { writer.members(of: report) }
-            }
-        }
-        Output.say("Added '\(snapshot.name)' to the snapshots of \(place): \(snapshot.words).")
-        if let report {
-            for line in report.lines(of: snapshot, in: place) { Output.say(line) }
-        } else {
-            Output.say(
-                "Nothing else was changed. 'skylight snapshot compare' and 'skylight snapshot restore' continue.")
+        let rest =
+            report?.lines(of: snapshot, in: place)
+            ?? ["Nothing else was changed. 'skylight snapshot compare' and 'skylight snapshot restore' continue."]
+        store.output.say(
+            lines: ["Added '\(snapshot.name)' to the snapshots of \(place): \(snapshot.words)."] + rest
+        ) { writer in
+            writer.member("name", snapshot.name)
+            writer.member("container", container.description)
+            writer.member("environment", environment.rawValue)
+            writer.member("restored", report != nil)
+            if let report { writer.members(of: report) }
         }
     }
 }
@@ -261,28 +243,20 @@ struct SnapshotImportCommand: AsyncParsableCommand {
 
 /// The options of the commands for snapshots: the environment, and the data folder that has its snapshots.
 struct SnapshotOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"),
-        transform: { try ContainerID(argument: $0) })
-    var container: ContainerID
-
-    @Option(help: "The container's environment.")
-    var environment: Environment = .development
+    @OptionGroup var target: EnvironmentOptions
 
     @OptionGroup var store: StoreOptions
 
     /// The snapshots of the environment.
     /// - Throws: `CommandFailure` for a server whose data folder is unknown.
     func folder() throws -> SnapshotFolder {
-        try folder(of: container, environment)
-    }
-
-    func folder(of container: ContainerID, _ environment: Environment) throws -> SnapshotFolder {
         try store.snapshotFolder(of: container, environment)
     }
 
+    var container: ContainerID { target.container }
+    var environment: Environment { target.environment }
     /// The container and the environment in words.
-    var place: String { "\(container) (\(environment.rawValue))" }
+    var place: String { target.place }
 }
 
 extension StoreOptions {

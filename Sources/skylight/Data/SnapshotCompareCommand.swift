@@ -33,22 +33,19 @@ struct SnapshotCompareCommand: AsyncParsableCommand {
         do {
             comparison = try await compared()
         } catch {
-            throw Self.otherThanDifferent(error)
+            throw CommandFailure.otherThanDifferent(error)
         }
-        if options.store.json {
-            Output.say { writer in
-                writer.member("different", !comparison.isEmpty)
-                writer.member("from", name)
-                if let other { writer.member("to", other) }
-                writer.members(of: comparison)
-            }
-        } else if comparison.isEmpty {
-            Output.say(
-                "No difference between '\(name)' and \(other.map { "'\($0)'" } ?? "the present") of \(options.place).")
-        } else {
-            Output.say("--- \(name)")
-            Output.say("+++ \(other ?? "the present")")
-            for line in comparison.lines { Output.say(line) }
+        options.store.output.say(
+            lines: comparison.isEmpty
+                ? [
+                    "No difference between '\(name)' and \(other.map { "'\($0)'" } ?? "the present") of \(options.place)."
+                ]
+                : ["--- \(name)", "+++ \(other ?? "the present")"] + comparison.lines
+        ) { writer in
+            writer.member("different", !comparison.isEmpty)
+            writer.member("from", name)
+            if let other { writer.member("to", other) }
+            writer.members(of: comparison)
         }
         if !comparison.isEmpty { throw ExitCode(ExitStatus.failed.rawValue) }
     }
@@ -67,14 +64,6 @@ struct SnapshotCompareCommand: AsyncParsableCommand {
                 before, withPresentOf: store.snapshotSource(options.container, options.environment)
             ) { bar.show($0) }
         }
-    }
-
-    /// Status 1 means that there are differences, so errors must use another status.
-    private static func otherThanDifferent(_ error: any Error) -> any Error {
-        guard let failure = CommandFailure(error), failure.status == .failed else { return error }
-        return CommandFailure(
-            failure.code == "NOT_FOUND" ? .noInput : .badData, failure.reason, code: failure.code,
-            remedy: failure.remedy)
     }
 }
 
@@ -131,8 +120,7 @@ extension SnapshotComparison.Entry {
 
 extension JSONWriter {
     mutating func members(of comparison: SnapshotComparison) {
-        name("records")
-        counts(comparison.records)
+        member("records") { $0.counts(comparison.records) }
         member("equal", Int64(comparison.equal))
         name("types")
         object { writer in
@@ -141,36 +129,21 @@ extension JSONWriter {
                 writer.counts(counts)
             }
         }
-        name("first")
-        array { writer in
-            for entry in comparison.entries {
-                writer.object { writer in
-                    writer.member("change", entry.kind.rawValue)
-                    if let user = entry.user { writer.member("user", user.handle ?? user.userRecordName.string) }
-                    writer.name("zoneID")
-                    writer.value(entry.zoneID)
-                    writer.member("recordName", entry.recordName)
-                    writer.member("recordType", entry.recordType)
-                    if entry.kind != .changed { return }
-                    writer.name("fields")
-                    writer.array { writer in for field in entry.fields { writer.value(field) } }
-                }
-            }
+        member("first", objects: comparison.entries) { writer, entry in
+            writer.member("change", entry.kind.rawValue)
+            if let user = entry.user { writer.member("user", user.handle ?? user.userRecordName.string) }
+            writer.member("zoneID") { $0.value(entry.zoneID) }
+            writer.member("recordName", entry.recordName)
+            writer.member("recordType", entry.recordType)
+            if entry.kind == .changed { writer.member("fields", values: entry.fields) { $0.value($1) } }
         }
-        name("zones")
-        array { writer in
-            for zone in comparison.zones {
-                writer.object { writer in
-                    writer.member("change", zone.kind.rawValue)
-                    writer.member("user", zone.user.handle ?? zone.user.userRecordName.string)
-                    writer.member("zoneName", zone.zoneName)
-                }
-            }
+        member("zones", objects: comparison.zones) { writer, zone in
+            writer.member("change", zone.kind.rawValue)
+            writer.member("user", zone.user.handle ?? zone.user.userRecordName.string)
+            writer.member("zoneName", zone.zoneName)
         }
-        name("subscriptions")
-        counts(comparison.subscriptions)
-        name("keyValues")
-        counts(comparison.keyValues)
+        member("subscriptions") { $0.counts(comparison.subscriptions) }
+        member("keyValues") { $0.counts(comparison.keyValues) }
         member("schema", comparison.schema)
     }
 

@@ -45,44 +45,31 @@ struct SnapshotRestoreCommand: AsyncParsableCommand {
             if isReal { return (nil, try await restorer.run { bar.show($0) }) }
             return (try await restorer.plan { bar.show($0) }, nil)
         }
-        if let report { return say(report, of: snapshot) }
-        guard let plan else { return }
-        if !dryRun, !plan.isEmpty { throw needsConfirmation(plan) }
-        if options.store.json {
-            return Output.say { writer in
-                writer.member("dryRun", true)
-                writer.member("name", snapshot.name)
-                writer.members(of: plan)
-            }
-        }
-        for line in plan.lines { Output.say(line) }
-        Output.say(
-            plan.isEmpty
-                ? "\(options.place) has the state of '\(snapshot.name)' already. Nothing was changed."
-                : "Nothing was changed.")
-    }
-
-    private func needsConfirmation(_ plan: SnapshotComparison) -> CommandFailure {
-        var failure = CommandFailure(
-            .usage,
-            "Restoring '\(name)' changes \(options.place)\(plan.records.total == 0 ? "" : " (records: \(plan.records.words))"), and expires all its change "
-                + "tokens: clients fetch everything again",
-            code: "CONFIRMATION_NEEDED",
-            remedy: "Add --yes to confirm. The present is saved before, as a snapshot that undoes it")
-        failure.details = plan.lines
-        failure.members = { $0.members(of: plan) }
-        return failure
-    }
-
-    func say(_ report: SnapshotRestoreReport, of snapshot: Snapshot) {
-        if options.store.json {
-            return Output.say { writer in
+        if let report {
+            return options.store.output.say(lines: report.lines(of: snapshot, in: options.place)) { writer in
                 writer.member("dryRun", false)
                 writer.member("name", snapshot.name)
                 writer.members(of: report)
             }
         }
-        for line in report.lines(of: snapshot, in: options.place) { Output.say(line) }
+        guard let plan else { return }
+        if !dryRun, !plan.isEmpty { throw needsConfirmation(plan) }
+        let state = plan.isEmpty ? "\(options.place) has the state of '\(snapshot.name)' already. " : ""
+        options.store.output.say(lines: plan.lines + ["\(state)Nothing was changed."]) { writer in
+            writer.member("dryRun", true)
+            writer.member("name", snapshot.name)
+            writer.members(of: plan)
+        }
+    }
+
+    private func needsConfirmation(_ plan: SnapshotComparison) -> CommandFailure {
+        var failure = CommandFailure.confirmationNeeded(
+            "Restoring '\(name)' changes \(options.place)\(plan.records.total == 0 ? "" : " (records: \(plan.records.words))"), and expires all its change "
+                + "tokens: clients fetch everything again",
+            remedy: "Add --yes to confirm. The present is saved before, as a snapshot that undoes it")
+        failure.details = plan.lines
+        failure.members = { $0.members(of: plan) }
+        return failure
     }
 }
 
@@ -111,8 +98,7 @@ extension JSONWriter {
         member("schemaChanges", Int64(report.schemaChanges))
         member("tokensExpired", report.hasExpiredTokens)
         if let before = report.before { member("before", before) }
-        name("notes")
-        array { writer in for note in report.notes { writer.value(note) } }
+        member("notes", values: report.notes) { $0.value($1) }
         member("complete", report.remaining?.hasEqualData ?? true)
     }
 }

@@ -24,36 +24,33 @@ struct SubscriptionsListCommand: AsyncParsableCommand {
         let subscriptions = try await store.withStore(isNew: false) { store in
             try await store.existingDatabase(database.address(scope), as: database.user).subscriptions()
         }
-        if store.json {
-            return Output.say { writer in
-                writer.name("subscriptions")
-                writer.array { writer in
-                    for subscription in subscriptions { writer.value(subscription) }
-                }
-            }
-        }
-        if subscriptions.isEmpty {
-            return Output.say("\(database.user) has no subscriptions in the \(scope.rawValue) database.")
-        }
-        Output.say(
-            table: [["SUBSCRIPTION", "KIND", "ZONE", "TYPE", "ON", "NOTIFICATION"]] + subscriptions.map(Self.row))
+        store.output.say(
+            list: "subscriptions", subscriptions,
+            none: "\(database.user) has no subscriptions in the \(scope.rawValue) database.",
+            [
+                .init("SUBSCRIPTION", \.subscriptionID.string), .init("KIND") { Self.words(for: $0.subject).kind },
+                .init("ZONE") { $0.zoneID?.zoneName.string ?? "all" },
+                .init("TYPE") { Self.words(for: $0.subject).recordType?.string ?? "all" },
+                .init("ON") { Self.words(for: $0.subject).events },
+                .init("NOTIFICATION") { subscription in
+                    subscription.notificationInfo.map { $0.alertBody ?? $0.alertLocalizationKey ?? "silent" } ?? "none"
+                },
+            ]
+        ) { $0.value($1) }
     }
 
-    private static func row(_ subscription: Subscription) -> [String] {
-        let (kind, recordType, events): (String, Name?, [Subscription.Event]) =
-            switch subscription.subject {
-            case .query(let subject):
-                ("query", subject.query.recordType, Subscription.Event.allCases.filter(subject.firesOn.contains))
-            case .zone(_, let recordType): ("zone", recordType, [])
-            case .database(let recordType): ("database", recordType, [])
-            }
-        let info = subscription.notificationInfo
-        return [
-            subscription.subscriptionID.string, kind, subscription.zoneID?.zoneName.string ?? "all",
-            recordType?.string ?? "all",
-            events.isEmpty ? "every change" : events.map(\.rawValue).joined(separator: ", "),
-            info.map { $0.alertBody ?? $0.alertLocalizationKey ?? "silent" } ?? "none",
-        ]
+    private static func words(
+        for subject: Subscription.Subject
+    ) -> (kind: String, recordType: Name?, events: String) {
+        switch subject {
+        case .query(let subject):
+            let events = Subscription.Event.allCases.filter(subject.firesOn.contains).map(\.rawValue)
+            return (
+                "query", subject.query.recordType, events.isEmpty ? "every change" : events.joined(separator: ", ")
+            )
+        case .zone(_, let recordType): return ("zone", recordType, "every change")
+        case .database(let recordType): return ("database", recordType, "every change")
+        }
     }
 }
 
@@ -119,13 +116,8 @@ struct SubscriptionsCreateCommand: AsyncParsableCommand {
             }
             return saved
         }
-        if store.json {
-            Output.say { writer in
-                writer.name("subscription")
-                writer.value(saved)
-            }
-        } else {
-            Output.say("\(database.user) now subscribes with \(saved.subscriptionID).")
+        store.output.say("\(database.user) now subscribes with \(saved.subscriptionID).") {
+            $0.member("subscription") { $0.value(saved) }
         }
     }
 
@@ -183,10 +175,6 @@ struct SubscriptionsDeleteCommand: AsyncParsableCommand {
             let target = try await store.existingDatabase(database.address(scope), as: database.user)
             for result in try await target.modifySubscriptions([.delete(Name(id))]) { _ = try result.get() }
         }
-        if store.json {
-            Output.say { $0.member("deleted", id) }
-        } else {
-            Output.say("\(database.user) does not subscribe with \(id) any more.")
-        }
+        store.output.say("\(database.user) does not subscribe with \(id) any more.") { $0.member("deleted", id) }
     }
 }

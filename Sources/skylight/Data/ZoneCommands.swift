@@ -23,6 +23,21 @@ struct ZoneListCommand: AsyncParsableCommand {
         let owner: String?
         let counts: ZoneCounts?
         let participants: [(handle: String, permission: ZoneParticipant.Permission)]
+
+        func write(into writer: inout JSONWriter) {
+            writer.member("zoneID") { $0.value(zone.zoneID) }
+            if let owner { writer.member("owner", owner) }
+            if let token = zone.syncToken { writer.member("syncToken", token.text) }
+            writer.member("atomic", zone.atomic)
+            if let counts {
+                writer.member("records", counts: counts.records)
+                writer.member("deletions", Int64(counts.deletions))
+            }
+            writer.member("participants", objects: participants) { writer, participant in
+                writer.member("user", participant.handle)
+                writer.member("permission", participant.permission.rawValue)
+            }
+        }
     }
 
     func run() async throws {
@@ -44,58 +59,20 @@ struct ZoneListCommand: AsyncParsableCommand {
             }
             return rows
         }
-        store.json ? sayJSON(rows) : say(rows)
-    }
-
-    private func say(_ rows: [Row]) {
-        if rows.isEmpty { return Output.say("The \(scope.rawValue) database of \(database.user) has no zones.") }
-        var table = [["ZONE", "OWNER", "RECORDS", "DELETIONS", "SHARED WITH"]]
-        for row in rows {
-            let shown = row.participants.map {
-                "\($0.handle) (\($0.permission == .readOnly ? "read-only" : "read-write"))"
-            }
-            table.append([
-                row.zone.zoneID.zoneName.string, row.owner ?? "–", row.counts.map { Output.grouped($0.total) } ?? "–",
-                row.counts.map { Output.grouped($0.deletions) } ?? "–",
-                shown.isEmpty ? "–" : shown.joined(separator: ", "),
-            ])
-        }
-        Output.say(table: table)
-    }
-
-    private func sayJSON(_ rows: [Row]) {
-        Output.say { writer in
-            writer.name("zones")
-            writer.array { writer in
-                for row in rows {
-                    writer.object { writer in
-                        writer.name("zoneID")
-                        writer.value(row.zone.zoneID)
-                        if let owner = row.owner { writer.member("owner", owner) }
-                        if let token = row.zone.syncToken { writer.member("syncToken", token.text) }
-                        writer.member("atomic", row.zone.atomic)
-                        if let counts = row.counts {
-                            writer.name("records")
-                            writer.object { writer in
-                                for (name, count) in counts.records.sorted(by: { $0.key < $1.key }) {
-                                    writer.member(name, Int64(count))
-                                }
-                            }
-                            writer.member("deletions", Int64(counts.deletions))
-                        }
-                        writer.name("participants")
-                        writer.array { writer in
-                            for participant in row.participants {
-                                writer.object { writer in
-                                    writer.member("user", participant.handle)
-                                    writer.member("permission", participant.permission.rawValue)
-                                }
-                            }
-                        }
+        store.output.say(
+            list: "zones", rows, none: "The \(scope.rawValue) database of \(database.user) has no zones.",
+            [
+                .init("ZONE", \.zone.zoneID.zoneName.string), .init("OWNER") { $0.owner ?? "–" },
+                .init("RECORDS") { $0.counts.map { Output.grouped($0.total) } ?? "–" },
+                .init("DELETIONS") { $0.counts.map { Output.grouped($0.deletions) } ?? "–" },
+                .init("SHARED WITH") { row in
+                    let shown = row.participants.map {
+                        "\($0.handle) (\($0.permission == .readOnly ? "read-only" : "read-write"))"
                     }
-                }
-            }
-        }
+                    return shown.isEmpty ? "–" : shown.joined(separator: ", ")
+                },
+            ]
+        ) { writer, row in writer.object(row.write) }
     }
 }
 
@@ -135,15 +112,12 @@ struct ZoneShareCommand: AsyncParsableCommand {
             let guest = ZoneParticipant(userRecordName: other, permission: permission)
             try await target.share(ZoneID(zoneName: Name(zone)), with: guest, on: store.engine)
         }
-        if store.json {
-            Output.say { writer in
-                writer.member("zoneName", zone)
-                writer.member("user", participant)
-                writer.member("permission", permission.rawValue)
-            }
-        } else {
-            Output.say(
-                "\(participant) now sees zone \(zone) of \(database.user) (\(permission.defaultValueDescription)).")
+        store.output.say(
+            "\(participant) now sees zone \(zone) of \(database.user) (\(permission.defaultValueDescription))."
+        ) { writer in
+            writer.member("zoneName", zone)
+            writer.member("user", participant)
+            writer.member("permission", permission.rawValue)
         }
     }
 }
@@ -173,13 +147,9 @@ struct ZoneUnshareCommand: AsyncParsableCommand {
             let other = try await store.caller(named: participant).userRecordName
             try await target.stopSharing(ZoneID(zoneName: Name(zone)), with: other)
         }
-        if store.json {
-            Output.say { writer in
-                writer.member("zoneName", zone)
-                writer.member("user", participant)
-            }
-        } else {
-            Output.say("\(participant) no longer sees zone \(zone) of \(database.user).")
+        store.output.say("\(participant) no longer sees zone \(zone) of \(database.user).") { writer in
+            writer.member("zoneName", zone)
+            writer.member("user", participant)
         }
     }
 }
@@ -245,22 +215,16 @@ struct ZoneRemovalOptions: ParsableArguments {
             let count = target.can(.countRecords) ? try await target.counts(in: zoneID).total : nil
             guard yes else {
                 let records = count.map { "has \(Output.grouped($0)) records, which" } ?? "and its records"
-                throw CommandFailure(
-                    .usage, "Zone \(zone) of \(database.user) \(records) would be permanently deleted",
-                    code: "CONFIRMATION_NEEDED", remedy: "Add --yes to confirm")
+                throw CommandFailure.confirmationNeeded(
+                    "Zone \(zone) of \(database.user) \(records) would be permanently deleted")
             }
             try await removal(target)
             return count
         }
-        if store.json {
-            Output.say { writer in
-                writer.member("zoneName", zone)
-                if let count { writer.member("records", Int64(count)) }
-            }
-        } else {
-            Output.say(
-                "Zone \(zone) of \(database.user) was \(participle)\(count.map { ", with \(Output.grouped($0)) records" } ?? "")."
-            )
+        let records = count.map { ", with \(Output.grouped($0)) records" } ?? ""
+        store.output.say("Zone \(zone) of \(database.user) was \(participle)\(records).") { writer in
+            writer.member("zoneName", zone)
+            if let count { writer.member("records", Int64(count)) }
         }
     }
 }

@@ -39,7 +39,7 @@ struct SchemaDeployCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (waits, isQuiet) = (wait, store.json)
+        let (waits, isQuiet) = (wait, store.output.isJSON)
         let (plan, builds): (SchemaDeploymentPlan, IndexesUnderWay?) = try await store.withStore(isNew: false) {
             store in
             let development = try await store.existingSchema(of: .development, in: database.schemas)
@@ -48,71 +48,49 @@ struct SchemaDeployCommand: AsyncParsableCommand {
             if let refusal = plan.refusal, !dryRun { throw refusal }
             if dryRun || plan.isEmpty { return (plan, nil) }
             if !plan.indexLosses.isEmpty, !yes { throw Self.needsConfirmation(plan) }
-            if !isQuiet { say(plan) }
+            if !isQuiet { for line in Self.lines(of: plan) { Output.say(line) } }
             let editing = try await store.schemaDatabase(.production, in: database.schemas)
             _ = try await store.change(editing, showingProgress: waits) {
                 try await $0.deploy(development, waitingForIndexes: waits)
             }
             return (plan, try await store.indexesUnderWay(editing))
         }
-        if store.json {
-            sayJSON(plan, builds)
-        } else if plan.isEmpty {
-            Output.say("Production of \(database.container) already has the development schema.")
-        } else if dryRun {
-            say(plan)
-            if let refusal = plan.refusal {
-                Output.say("\(refusal.reason).")
-            } else {
-                for change in plan.indexLosses {
-                    Output.say("Warning: \(change.line); queries of existing clients may need it.")
-                }
-                Output.say("Would deploy \(SchemaChangeLines.count(plan.lines.count)). Nothing was changed.")
-            }
-        } else {
-            Output.say("Deployed \(SchemaChangeLines.count(plan.lines.count)) to production of \(database.container).")
-            builds?.say()
-        }
-        // A dry run also reports a refused plan as a failure.
-        if plan.refusal != nil { throw ExitCode(ExitStatus.failed.rawValue) }
-    }
-
-    private func say(_ plan: SchemaDeploymentPlan) {
-        for line in SchemaChangeLines.lines(for: plan.difference) + SchemaChangeLines.lines(for: plan.respellings) {
-            Output.say(line)
-        }
-    }
-
-    private static func needsConfirmation(_ plan: SchemaDeploymentPlan) -> CommandFailure {
-        let changes = plan.indexLosses
-        var failure = CommandFailure(
-            .usage, "Deploying would remove indexes that queries of existing clients may need",
-            code: "CONFIRMATION_NEEDED",
-            remedy: "Add --yes to confirm, or add the indexes to development to keep them")
-        failure.details = changes.map(\.line)
-        failure.members = { writer in
-            writer.name("droppedIndexes")
-            writer.array { writer in
-                for change in changes { writer.value(change) }
-            }
-        }
-        return failure
-    }
-
-    private func sayJSON(_ plan: SchemaDeploymentPlan, _ builds: IndexesUnderWay?) {
-        Output.say { writer in
+        store.output.say(lines: lines(plan), notes: builds.map { [$0.note] } ?? []) { writer in
             writer.member("dryRun", dryRun)
             writer.member("container", database.container.description)
             writer.member("canRun", plan.canRun)
             if let refusal = plan.refusal { writer.member("refusal", refusal.reason) }
             writer.member("changes", plan.difference)
             writer.member("respellings", plan.respellings)
-            writer.name("droppedIndexes")
-            writer.array { writer in
-                for change in plan.indexLosses { writer.value(change) }
-            }
+            writer.member("droppedIndexes", values: plan.indexLosses) { $0.value($1) }
             writer.member("indexesBeingBuilt", Int64(builds?.count ?? 0))
         }
+        // A dry run also reports a refused plan as a failure.
+        if plan.refusal != nil { throw ExitCode(ExitStatus.failed.rawValue) }
+    }
+
+    private func lines(_ plan: SchemaDeploymentPlan) -> [String] {
+        if plan.isEmpty { return ["Production of \(database.container) already has the development schema."] }
+        let count = SchemaChangeLines.count(plan.lines.count)
+        guard dryRun else { return ["Deployed \(count) to production of \(database.container)."] }
+        if let refusal = plan.refusal { return Self.lines(of: plan) + ["\(refusal.reason)."] }
+        return Self.lines(of: plan)
+            + plan.indexLosses.map { "Warning: \($0.line); queries of existing clients may need it." }
+            + ["Would deploy \(count). Nothing was changed."]
+    }
+
+    private static func lines(of plan: SchemaDeploymentPlan) -> [String] {
+        SchemaChangeLines.lines(for: plan.difference) + SchemaChangeLines.lines(for: plan.respellings)
+    }
+
+    private static func needsConfirmation(_ plan: SchemaDeploymentPlan) -> CommandFailure {
+        let changes = plan.indexLosses
+        var failure = CommandFailure.confirmationNeeded(
+            "Deploying would remove indexes that queries of existing clients may need",
+            remedy: "Add --yes to confirm, or add the indexes to development to keep them")
+        failure.details = changes.map(\.line)
+        failure.members = { $0.member("droppedIndexes", values: changes) { $0.value($1) } }
+        return failure
     }
 }
 
@@ -178,27 +156,22 @@ struct SchemaResetCommand: AsyncParsableCommand {
             _ = try await editing.reset(to: production)
             return loss
         }
-        if store.json {
-            Output.say { writer in
-                writer.member("dryRun", dryRun)
-                writer.member("container", database.container.description)
-                loss.write(into: &writer)
-            }
-            return
-        }
-        for line in loss.lines { Output.say(line) }
         let count = Self.records(loss.total)
-        Output.say(
+        let last =
             dryRun
-                ? "Would delete \(count) of all users in development of \(database.container). Nothing was changed."
-                : "Development of \(database.container) was reset: \(count) of all users deleted.")
+            ? "Would delete \(count) of all users in development of \(database.container). Nothing was changed."
+            : "Development of \(database.container) was reset: \(count) of all users deleted."
+        store.output.say(lines: loss.lines + [last]) { writer in
+            writer.member("dryRun", dryRun)
+            writer.member("container", database.container.description)
+            loss.write(into: &writer)
+        }
     }
 
     private func needsConfirmation(_ loss: Loss) -> CommandFailure {
-        var failure = CommandFailure(
-            .usage,
-            "Resetting development of \(database.container) permanently deletes all zones, shares and records of all users, \(Self.records(loss.total))",
-            code: "CONFIRMATION_NEEDED", remedy: "Add --yes to confirm")
+        var failure = CommandFailure.confirmationNeeded(
+            "Resetting development of \(database.container) permanently deletes all zones, shares and records of all users, \(Self.records(loss.total))"
+        )
         failure.details = loss.lines
         failure.members = { loss.write(into: &$0) }
         return failure

@@ -61,22 +61,17 @@ struct SchemaDiffCommand: AsyncParsableCommand {
         let difference = SchemaDifference(from: sides.from.schema, to: sides.to.schema)
         let respellings = SchemaRespelling.all(from: sides.from.schema, to: sides.to.schema)
         let isDifferent = !difference.isEmpty || !respellings.isEmpty
-        if store.json {
-            Output.say { writer in
-                writer.member("different", isDifferent)
-                writer.member("from", sides.from.name)
-                writer.member("to", sides.to.name)
-                writer.member("changes", difference)
-                writer.member("respellings", respellings)
-            }
-        } else if !isDifferent {
-            Output.say("No difference between \(sides.from.name) and \(sides.to.name).")
-        } else {
-            Output.say("--- \(sides.from.name)")
-            Output.say("+++ \(sides.to.name)")
-            for line in SchemaChangeLines.lines(for: difference) + SchemaChangeLines.lines(for: respellings) {
-                Output.say(line)
-            }
+        let lines = SchemaChangeLines.lines(for: difference) + SchemaChangeLines.lines(for: respellings)
+        store.output.say(
+            lines: isDifferent
+                ? ["--- \(sides.from.name)", "+++ \(sides.to.name)"] + lines
+                : ["No difference between \(sides.from.name) and \(sides.to.name)."]
+        ) { writer in
+            writer.member("different", isDifferent)
+            writer.member("from", sides.from.name)
+            writer.member("to", sides.to.name)
+            writer.member("changes", difference)
+            writer.member("respellings", respellings)
         }
         if isDifferent { throw ExitCode(ExitStatus.failed.rawValue) }
     }
@@ -99,16 +94,8 @@ struct SchemaDiffCommand: AsyncParsableCommand {
                 )
             }
         } catch {
-            throw Self.otherThanDifferent(error)
+            throw CommandFailure.otherThanDifferent(error)
         }
-    }
-
-    /// Status 1 means that the schemas differ, so errors must use another status, even for a damaged store.
-    private static func otherThanDifferent(_ error: any Error) -> any Error {
-        guard let failure = CommandFailure(error), failure.status == .failed else { return error }
-        return CommandFailure(
-            failure.code == "NOT_FOUND" ? .noInput : .badData, failure.reason, code: failure.code,
-            remedy: failure.remedy)
     }
 }
 

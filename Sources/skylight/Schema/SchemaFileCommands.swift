@@ -37,16 +37,14 @@ struct SchemaExportCommand: AsyncParsableCommand {
             }
             try file.finish()
             let types = schema.types.count == 1 ? "1 record type" : "\(schema.types.count) record types"
-            if store.json {
-                Output.say { writer in
-                    writer.member("file", output)
-                    writer.member("recordTypes", Int64(schema.types.count))
-                }
-            } else {
-                Output.note(
-                    "Exported \(types) of \(database.container) (\(database.environment.rawValue)) into \(output).")
+            store.output.say(
+                lines: [],
+                notes: ["Exported \(types) of \(database.place) into \(output)."]
+            ) { writer in
+                writer.member("file", output)
+                writer.member("recordTypes", Int64(schema.types.count))
             }
-        } else if store.json {
+        } else if store.output.isJSON {
             Output.say { $0.member("schema", schema.text) }
         } else {
             try OutputFile.standardOutput.write(Array(schema.text.utf8))
@@ -85,28 +83,26 @@ struct SchemaValidateCommand: AsyncParsableCommand {
         let file = try SchemaFile(input.file)
         let plan = if let container { try await plan(file, for: container) } else { nil as SchemaImportPlan? }
         let counts = Counts(file.schema)
-        if store.json {
-            Output.say { writer in
-                writer.member("valid", true)
-                writer.member("recordTypes", Int64(counts.types))
-                writer.member("fields", Int64(counts.fields))
-                writer.member("indexes", Int64(counts.indexes))
-                writer.member("roles", Int64(counts.roles))
-                file.writeNotes(into: &writer)
-                if let plan { writer.member("changes", plan.difference) }
-            }
-        } else {
-            file.sayNotes()
-            Output.say("\(file.name) is a valid schema: \(counts).")
-            if let plan, let container {
-                Output.say(
-                    plan.isEmpty
-                        ? "\(container) (development) already has it."
-                        : "It can be imported into \(container) (development): \(SchemaChangeLines.count(plan.lines.count))"
-                            + (plan.difference.losses.isEmpty
-                                ? "." : ", of which \(plan.difference.losses.count) would delete data."))
-            }
+        file.sayNotes(on: store.output)
+        store.output.say(lines: ["\(file.name) is a valid schema: \(counts)."] + lines(plan)) { writer in
+            writer.member("valid", true)
+            writer.member("recordTypes", Int64(counts.types))
+            writer.member("fields", Int64(counts.fields))
+            writer.member("indexes", Int64(counts.indexes))
+            writer.member("roles", Int64(counts.roles))
+            file.writeNotes(into: &writer)
+            if let plan { writer.member("changes", plan.difference) }
         }
+    }
+
+    private func lines(_ plan: SchemaImportPlan?) -> [String] {
+        guard let plan, let container else { return [] }
+        if plan.isEmpty { return ["\(container) (development) already has it."] }
+        let (count, losses) = (SchemaChangeLines.count(plan.lines.count), plan.difference.losses.count)
+        return [
+            "It can be imported into \(container) (development): \(count)"
+                + (losses == 0 ? "." : ", of which \(losses) would delete data.")
+        ]
     }
 
     private func plan(_ file: SchemaFile, for container: ContainerID) async throws -> SchemaImportPlan {
@@ -188,7 +184,7 @@ struct SchemaImportCommand: AsyncParsableCommand {
                 remedy: "Import it into development, and deploy it with skylight schema deploy")
         }
         let outcome = try await store.withStore(isNew: !dryRun) { try await carryOut(file, in: $0) }
-        if store.json { sayJSON(file, outcome) } else { say(file, outcome) }
+        say(outcome, of: file)
     }
 
     private struct Outcome {
@@ -231,40 +227,21 @@ struct SchemaImportCommand: AsyncParsableCommand {
     }
 
     private static func needsConfirmation(_ losses: [SchemaLoss]) -> CommandFailure {
-        var failure = CommandFailure(
-            .usage, "The import would delete what the file does not have", code: "CONFIRMATION_NEEDED",
+        var failure = CommandFailure.confirmationNeeded(
+            "The import would delete what the file does not have",
             remedy: "Add --yes to confirm, or --merge to only add")
         failure.details = losses.map(\.line)
         failure.members = { $0.member("losses", losses) }
         return failure
     }
 
-    private func say(_ file: SchemaFile, _ outcome: Outcome) {
-        let (plan, losses) = (outcome.plan, outcome.losses)
-        file.sayNotes()
-        for line in SchemaChangeLines.lines(for: plan.difference) + SchemaChangeLines.lines(for: plan.respellings) {
-            Output.say(line)
-        }
-        let place = "\(database.container) (development)"
-        let count = plan.lines.count
-        if count == 0 {
-            Output.say("\(place) already has the schema of \(file.name)\(merge ? ", or more" : "").")
-        } else if dryRun {
-            if !losses.isEmpty {
-                Output.say("Would be deleted, only with --yes:")
-                for loss in losses { Output.say("  \(loss.line)") }
-            }
-            Output.say(
-                "Would import \(file.name) into \(place): \(SchemaChangeLines.count(count)). Nothing was changed.")
-        } else {
-            Output.say("Imported \(file.name) into \(place): \(SchemaChangeLines.count(count)).")
-        }
-        outcome.builds?.say()
-    }
-
-    private func sayJSON(_ file: SchemaFile, _ outcome: Outcome) {
+    private func say(_ outcome: Outcome, of file: SchemaFile) {
         let plan = outcome.plan
-        Output.say { writer in
+        file.sayNotes(on: store.output)
+        store.output.say(
+            lines: SchemaChangeLines.lines(for: plan.difference) + SchemaChangeLines.lines(for: plan.respellings)
+                + summary(of: outcome, file), notes: outcome.builds.map { [$0.note] } ?? []
+        ) { writer in
             writer.member("dryRun", dryRun)
             writer.member("container", database.container.description)
             writer.member("environment", Environment.development.rawValue)
@@ -274,6 +251,15 @@ struct SchemaImportCommand: AsyncParsableCommand {
             file.writeNotes(into: &writer)
             writer.member("indexesBeingBuilt", Int64(outcome.builds?.count ?? 0))
         }
+    }
+
+    private func summary(of outcome: Outcome, _ file: SchemaFile) -> [String] {
+        let (place, count) = ("\(database.container) (development)", outcome.plan.lines.count)
+        if count == 0 { return ["\(place) already has the schema of \(file.name)\(merge ? ", or more" : "")."] }
+        let result = "\(file.name) into \(place): \(SchemaChangeLines.count(count))."
+        if !dryRun { return ["Imported \(result)"] }
+        return (outcome.losses.isEmpty ? [] : ["Would be deleted, only with --yes:"])
+            + outcome.losses.map { "  \($0.line)" } + ["Would import \(result) Nothing was changed."]
     }
 }
 
@@ -303,23 +289,19 @@ struct SchemaFile {
         moreNotes = text.moreNotes
     }
 
-    /// Prints the notes on standard error.
-    func sayNotes() {
+    /// Prints the notes on standard error, except for `--json`, where they are a member of the result.
+    func sayNotes(on output: Output) {
+        if output.isJSON { return }
         for note in notes { Output.note("Note: \(name):\(note.line):\(note.column): \(note.text)") }
         if moreNotes > 0 { Output.note("… and \(Output.grouped(moreNotes)) more note\(moreNotes == 1 ? "" : "s")") }
     }
 
     /// Writes the notes and the number of further notes.
     func writeNotes(into writer: inout JSONWriter) {
-        writer.name("notes")
-        writer.array { writer in
-            for note in notes {
-                writer.object { writer in
-                    writer.member("line", Int64(note.line))
-                    writer.member("column", Int64(note.column))
-                    writer.member("text", note.text)
-                }
-            }
+        writer.member("notes", objects: notes) { writer, note in
+            writer.member("line", Int64(note.line))
+            writer.member("column", Int64(note.column))
+            writer.member("text", note.text)
         }
         if moreNotes > 0 { writer.member("moreNotes", Int64(moreNotes)) }
     }
@@ -356,20 +338,15 @@ struct SchemaFile {
         var failure = CommandFailure(.badData, "\(name) is not a valid schema: \(count)")
         failure.details = errors.map { "\(name):\($0.line):\($0.column): \($0.reason)\n\($0.excerpt)" }
         failure.members = { writer in
-            writer.name("errors")
-            writer.array { writer in
-                for error in errors {
-                    writer.object { writer in
-                        writer.member("file", name)
-                        writer.member("line", Int64(error.line))
-                        writer.member("column", Int64(error.column))
-                        writer.member("reason", error.reason)
-                        writer.member("expected", error.expected)
-                        writer.member("found", error.found)
-                        if let hint = error.hint { writer.member("hint", hint) }
-                        writer.member("excerpt", error.excerpt)
-                    }
-                }
+            writer.member("errors", objects: errors) { writer, error in
+                writer.member("file", name)
+                writer.member("line", Int64(error.line))
+                writer.member("column", Int64(error.column))
+                writer.member("reason", error.reason)
+                writer.member("expected", error.expected)
+                writer.member("found", error.found)
+                if let hint = error.hint { writer.member("hint", hint) }
+                writer.member("excerpt", error.excerpt)
             }
         }
         return failure

@@ -62,7 +62,7 @@ struct FaultStartCommand: AsyncParsableCommand {
             if setting.fault.kind != .act, user != nil { area.user = caller.userRecordName }
             return try await engine.startFault(setting, in: area, as: caller)
         }
-        if !server.json, setting.fault.kind == .act { Output.say("Done: \(setting.fault.effect)") }
+        if !server.store.output.isJSON, setting.fault.kind == .act { Output.say("Done: \(setting.fault.effect)") }
         server.say(running)
     }
 
@@ -92,7 +92,7 @@ struct FaultListCommand: AsyncParsableCommand {
 
     func run() async throws {
         let running = try await server.withServer { try await $0.faults() }
-        if !server.json {
+        if !server.store.output.isJSON {
             for fault in InjectedFault.allCases {
                 Output.say(fault.rawValue)
                 Output.say("  \(fault.effect)")
@@ -167,8 +167,6 @@ struct FaultAreaOptions: ParsableArguments {
 struct FaultServerOptions: ParsableArguments {
     @OptionGroup var store: StoreOptions
 
-    var json: Bool { store.json }
-
     /// Runs work with the server of `--url`, or else of the data folder.
     /// - Throws: `CommandFailure` if no server is running; errors of the work.
     func withServer<Value>(_ work: (RemoteRecordEngine) async throws -> Value) async throws -> Value {
@@ -177,33 +175,21 @@ struct FaultServerOptions: ParsableArguments {
                 .unavailable, "There is no running server for rehearsals", code: "SERVER_NOT_AVAILABLE",
                 remedy: "Start one with skylight serve, or give one with --url")
         }
-        do {
-            let value = try await work(engine)
-            await engine.close()
-            return value
-        } catch {
-            await engine.close()
-            throw error
-        }
+        return try await engine.closing(work)
     }
 
     /// Prints the active faults as text or JSON.
     func say(_ running: [ActiveFault]) {
-        guard !json else {
-            return Output.say { writer in
-                writer.name("on")
-                writer.array { writer in
-                    for running in running { writer.value(running) }
-                }
-            }
+        store.output.say(lines: running.isEmpty ? ["No rehearsal is active."] : running.map(Self.line)) {
+            $0.member("on", values: running) { $0.value($1) }
         }
-        if running.isEmpty { return Output.say("No rehearsal is active.") }
-        for running in running {
-            let count = running.remaining.map { $0 == 1 ? ", once more" : ", \(Output.grouped($0)) more times" } ?? ""
-            let place = running.area == .everywhere ? running.area.description : "in \(running.area)"
-            let items = running.items.map { " (\($0))" } ?? ""
-            Output.say("on: \(running.fault.rawValue)\(items) \(place)\(count)")
-        }
+    }
+
+    private static func line(_ running: ActiveFault) -> String {
+        let count = running.remaining.map { $0 == 1 ? ", once more" : ", \(Output.grouped($0)) more times" } ?? ""
+        let place = running.area == .everywhere ? running.area.description : "in \(running.area)"
+        let items = running.items.map { " (\($0))" } ?? ""
+        return "on: \(running.fault.rawValue)\(items) \(place)\(count)"
     }
 }
 

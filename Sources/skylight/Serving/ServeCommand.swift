@@ -277,11 +277,7 @@ struct ServeCommand: AsyncParsableCommand {
             logger.warning(
                 "The address can't be saved in the data folder; other commands need --url \(address): \(error)")
         }
-        if common.json {
-            Output.say { $0.member("address", address) }
-        } else {
-            Output.say("Skylight is listening on \(address)")
-        }
+        Output(isJSON: common.json).say("Skylight is listening on \(address)") { $0.member("address", address) }
     }
 
     /// A reachable address for a listening address: replaces a wildcard address by the loopback address.
