@@ -119,6 +119,16 @@ import Testing
         #expect(found == Set(drivers.keys), "A driver's library is no longer imported, or under another name")
     }
 
+    /// Swift 6.3.1, optimising, loses an error that is thrown within `?? .someCase(a: try …, b: …)`, and goes on with an
+    /// empty value.
+    @Test func noCaseWithAThrowingValueStandsAfterTwoQuestionMarks() throws {
+        for target in try targets() {
+            for source in try sources(of: target.name) {
+                #expect(!source.text.contains(/\?\?\s*\.\w+\([^)]*\btry\b/), "\(target.name)/\(source.path)")
+            }
+        }
+    }
+
     @Test func theStorageInterfaceHasNoSQLAndNoHTTP() throws {
         for source in try sources(of: "RecordStore") {
             #expect(!source.text.contains(/import (GRDB|Hummingbird|HTTPTypes|NIO\w*)/), "RecordStore/\(source.path)")

@@ -310,9 +310,12 @@ enum ConnectionMaking: AccountService {
 
     static func answer(_ call: AccountCall, into writer: inout JSONWriter) async throws {
         let place = try call.place
-        let credentials: ContainerConnection.Credentials =
-            try call.body.string("keyID").map { .serverKey(keyID: $0, pem: try call.text("privateKey")) }
-            ?? .webAuth(apiToken: try call.text("apiToken"), webAuthToken: try call.text("webAuthToken"))
+        let credentials: ContainerConnection.Credentials
+        if let keyID = try call.body.string("keyID") {
+            credentials = .serverKey(keyID: keyID, pem: try call.text("privateKey"))
+        } else {
+            credentials = .webAuth(apiToken: try call.text("apiToken"), webAuthToken: try call.text("webAuthToken"))
+        }
         let connection = ContainerConnection(
             container: place.container, environment: place.environment, address: try call.body.string("address"),
             origin: try call.body.string("origin"),
