@@ -53,6 +53,13 @@ IS_IN_VIEWPORT = """
 const box = it.getBoundingClientRect()
 return box.width > 0 && box.height > 0 && box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth
 """
+# The driver looks where an element is and then points there, so a click misses what moves in between, as parts do that scripts widen while a page loads.
+STANDS_STILL = """
+const [it, done] = arguments
+const place = () => [it.isConnected, document.readyState, ...Object.values(it.getBoundingClientRect().toJSON())].join()
+const before = place()
+requestAnimationFrame(() => requestAnimationFrame(() => done(document.readyState === 'complete' && place() === before)))
+"""
 # What Safari has, and WebKitGTK only if it is asked for.
 FEATURES = "FileSystem,StorageAPI,StorageAPIEstimate"
 # What comes of asking too early, while a page is left or built anew, or a file renamed.
@@ -191,7 +198,11 @@ class Part:
         return self.driver.execute_script(f"const [argument, ...them] = arguments; return ({function})(them, argument)", argument, *self.find())
 
     def click(self):
-        self._try(lambda it: it.click())
+        def click(it):
+            assert self.driver.execute_async_script(STANDS_STILL, it), "it moves"
+            it.click()
+
+        self._try(click)
         self.page.on_click()
 
     def fill(self, text: str):
