@@ -46,7 +46,7 @@ struct BenchmarkStore: ParsableArguments {
     /// Makes the zone and the type of the notes.
     static func prepare(_ database: any RecordDatabase) async throws {
         _ = try await database.modifyZones([.create(NoteRecords.zoneID)])
-        _ = try await database.edit([.addType(NoteRecords.type)])
+        _ = try await database.require(.editSchema).edit([.addType(NoteRecords.type)])
     }
 
     /// Saves a batch, every record of which must be saved.

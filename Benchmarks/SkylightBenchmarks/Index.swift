@@ -13,13 +13,16 @@ struct Index: AsyncParsableCommand {
 
     func run() async throws {
         try await store.with { database in
-            _ = try await database.edit([.setIndexes([], of: Self.field, in: NoteRecords.typeName)])
-            while try await !database.indexBuilds().isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+            _ = try await database.require(.editSchema).edit([.setIndexes([], of: Self.field, in: NoteRecords.typeName)]
+            )
+            while try await !database.require(.showSchema).indexBuilds().isEmpty {
+                try await Task.sleep(for: .milliseconds(10))
+            }
             let before = try await saves.before(in: database)
             let start = ContinuousClock.now
             var built = Duration.zero
             let during = try await saves.during(in: database) {
-                _ = try await database.edit([
+                _ = try await database.require(.editSchema).edit([
                     .setIndexes([.queryable, .sortable], of: Self.field, in: NoteRecords.typeName)
                 ])
                 built = .now - start

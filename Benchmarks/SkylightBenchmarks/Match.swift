@@ -18,7 +18,7 @@ struct Match: AsyncParsableCommand {
             address.scope = .public
             let notes = try await engine.database(address, as: database.caller)
             try await subscribe(engine, address)
-            var position = try await notes.firings(after: nil).position
+            var position = try await notes.require(.fireSubscriptions).firings(after: nil).position
             var times: [Duration] = []
             for round in 0...rounds {
                 let rank = FieldInput(FieldValue.int64(Int64(round % subscriptions)))
@@ -29,7 +29,7 @@ struct Match: AsyncParsableCommand {
                             fields: ["rank": rank])
                     ], in: notes, .default)
                 let start = ContinuousClock.now
-                let page = try await notes.firings(after: position)
+                let page = try await notes.require(.fireSubscriptions).firings(after: position)
                 times.append(.now - start)
                 guard page.firings.count == 1, page.firings[0].subscriptions.count == 1 else {
                     throw RecordError(
@@ -61,7 +61,9 @@ struct Match: AsyncParsableCommand {
                 return SubscriptionOperation.save(
                     Subscription(Name("rank \(rank)"), to: .query(query), notificationInfo: NotificationInfo()))
             }
-            for result in try await engine.database(address, as: user).modifySubscriptions(operations) {
+            for result in try await engine.database(address, as: user).require(.keepSubscriptions).modifySubscriptions(
+                operations)
+            {
                 _ = try result.get()
             }
         }

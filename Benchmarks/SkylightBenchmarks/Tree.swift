@@ -30,7 +30,7 @@ struct Tree: AsyncParsableCommand {
             var (sharing, moving) = (Duration.zero, Duration.zero)
             let whileSharing = try await saves.during(in: database) {
                 let start = ContinuousClock.now
-                _ = try await links.accept([link], by: LookupInfo())[0].get()
+                _ = try await links.require(.shareRecords).accept([link], by: LookupInfo())[0].get()
                 try await copy.wait(for: size + 2, in: shared)
                 sharing = .now - start
             }

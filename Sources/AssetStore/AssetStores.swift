@@ -65,7 +65,9 @@ public final class AssetStores: Sendable {
 
     /// True if the engine keeps the files of a container; otherwise its stores are refused. The files of a connected
     /// container are in iCloud.
-    public func keepsFiles(of container: ContainerID) -> Bool { engine.keepsAssets(of: container) }
+    public func keepsFiles(of container: ContainerID) -> Bool {
+        engine.part(.keepAssets)?.keepsAssets(of: container) == true
+    }
 
     /// The store of a container's environment. The first use opens it, and removes unfinished files of a process that
     /// was killed.
@@ -78,7 +80,7 @@ public final class AssetStores: Sendable {
             if moving.withLock({ $0.contains(container) }) { throw RecordError.containerBusy(container) }
             if let task = stores?[key] { return task }
             let task = Task { [folder, engine, isShared, sizeLimit, threads, clock] in
-                let ledger = try await engine.assetLedger(container, environment)
+                let ledger = try await engine.require(.keepAssets).assetLedger(container, environment)
                 return try await AssetStore(
                     folder: Self.folder(of: key, in: folder), ledger: ledger, sizeLimit: sizeLimit, threads: threads,
                     isShared: isShared, clock: clock)
@@ -134,7 +136,7 @@ public final class AssetStores: Sendable {
         guard engine.can(.keepAssets) else { return }
         let containers: [ContainerID]
         do {
-            containers = try await engine.containers()
+            containers = try await engine.require(.listContainers).containers()
         } catch {
             logger.warning("Assets are not swept, because the containers can't be listed: \(error)")
             return

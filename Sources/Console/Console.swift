@@ -297,7 +297,7 @@ extension Console {
             }
         } catch let change as UnconfirmedChange {
             page = ConfirmationView(changing: change.connection, visit)
-        } catch let error as RecordError where visit.connection != nil && RecordError.missingInCloudKit(error) != nil {
+        } catch let error as RecordError where visit.connection != nil && RecordError.isMissingInCloudKit(error) {
             page = MirrorOfferView(error, visit)
         } catch let error as RecordError {
             // A refused form names the page that it was on.

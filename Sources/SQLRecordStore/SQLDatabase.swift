@@ -2,14 +2,13 @@ internal import RecordStore
 internal import Records
 
 /// A database in a store, accessed as one caller.
-struct SQLDatabase: RecordDatabase {
+struct SQLDatabase: RecordDatabase, SchemaReading, SchemaEditing, TypeMeasuring, QueryDiagnostics, TokenDiagnostics,
+    FeedOutlining, CommitSignals, RecordListing, ReferenceTracing, ZoneMeasuring, RecordJournal, SubscriptionKeeping,
+    SubscriptionFiring, KeyValueKeeping, ShareLinks, ShareListing, ZonePurging, AssetUploading, RecordMirroring
+{
     let store: StorePlace
     let address: DatabaseAddress
     let caller: Caller
-
-    var capabilities: Set<Capability> {
-        address.scope == .public ? Capability.ofPublicDatabases : Capability.ofDatabases
-    }
 
     var view: DatabaseView {
         // Anonymous callers get no row in `users`. They see only the public database, whose zones have owner 0.

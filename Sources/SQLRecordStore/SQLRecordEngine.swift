@@ -14,7 +14,10 @@ public struct DatabaseUnavailable: Error, Sendable, CustomStringConvertible {
 ///
 /// A store is created by the first save and opened on demand. It is closed after a period without use, or when too
 /// many are open.
-public final class SQLRecordEngine: RecordEngine {
+public final class SQLRecordEngine: RecordEngine, ContainerListing, ContainerSummaries, ContainerEditing,
+    HealthReporting,
+    StoreMeasuring, KnownUsers, AssetKeeping
+{
     let settings: StoreSettings
     let open: OpenStores
     private let tidying: Task<Void, Never>
@@ -140,8 +143,6 @@ public final class SQLRecordEngine: RecordEngine {
         // A place that a request is using must stay. A second place would open the file with a second writer.
         for key in forgettable where isKnownUniquelyReferenced(&places[key]) { places[key] = nil }
     }
-
-    public var capabilities: Set<Capability> { Capability.ofEngines }
 
     public func containers() async throws -> [ContainerID] {
         try await ask("The containers can't be listed") { try $0.containers().sorted() }

@@ -168,9 +168,9 @@ public final class SkylightServer: Sendable {
         let address = DatabaseAddress(container: container, environment: .development, scope: .public)
         let database = try await engine.database(address, as: accounts.caller(named: "developer", deviceID: nil))
         let isThere = try await engine.environments(of: container).contains(.development)
-        let current = isThere ? try await database.schema() : .initial
+        let current = isThere ? try await database.require(.showSchema).schema() : .initial
         let plan = try SchemaImportPlan(importing: Schema(text: text), into: current, merging: true, production: nil)
-        if !plan.isEmpty { _ = try await database.edit(plan.edits, because: .schemaImport) }
+        if !plan.isEmpty { _ = try await database.require(.editSchema).edit(plan.edits, because: .schemaImport) }
     }
 
     /// Makes a user, who has an iCloud account then.
@@ -292,7 +292,7 @@ public final class SkylightServer: Sendable {
 
     /// The number of versions of a record that a user ever saved, at most the last hundred.
     package func versions(of recordID: RecordID, for user: User) async throws -> Int {
-        try await stored(user).journal(RecordJournalRequest(recordID)).entries.count
+        try await stored(user).require(.keepJournal).journal(RecordJournalRequest(recordID)).entries.count
     }
 
     /// The private database of a user, past the protocol.

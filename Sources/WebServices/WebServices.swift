@@ -364,7 +364,7 @@ public struct WebServices: Sendable {
 
     /// The metrics for Prometheus.
     private func metrics() async throws -> Response {
-        let stores = engine.can(.reportHealth) ? try await engine.health() : []
+        let stores = engine.can(.reportHealth) ? try await engine.require(.reportHealth).health() : []
         return await Metrics.response(log, stores: stores, storage: storage.reading())
     }
 }

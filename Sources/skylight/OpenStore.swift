@@ -77,11 +77,11 @@ extension OpenStore {
 
     /// The files of all existing environments, sorted by name. Does not create any.
     func allAssets() async throws -> [any EnvironmentAssets] {
-        guard engine.can(.listEnvironments) else { return [] }
+        guard let listing = engine.part(.listEnvironments) else { return [] }
         var all: [any EnvironmentAssets] = []
         let connected = Set(try await accounts.connections().map(\.container))
-        for container in try await engine.containers() where !connected.contains(container) {
-            for environment in try await engine.environments(of: container) {
+        for container in try await engine.require(.listContainers).containers() where !connected.contains(container) {
+            for environment in try await listing.environments(of: container) {
                 all.append(assets(container, environment))
             }
         }
@@ -109,7 +109,7 @@ extension OpenStore {
     /// - Throws: `CommandFailure` if the container does not exist.
     func checkExists(_ container: ContainerID) async throws {
         if try await engine.has(container) { return }
-        let containers = try await engine.containers()
+        let containers = try await engine.require(.listContainers).containers()
         let known =
             containers.isEmpty
             ? "there are no containers yet" : "choose one of \(containers.map(\.description).joined(separator: ", "))"
@@ -130,7 +130,7 @@ extension OpenStore {
     /// The schema of a container's environment, or the initial schema if it does not exist.
     func schema(of environment: Environment, in place: SchemaAccess) async throws -> Schema {
         guard try await engine.has(place.container, environment) else { return .initial }
-        return try await schemaDatabase(environment, in: place).schema()
+        return try await schemaDatabase(environment, in: place).require(.showSchema).schema()
     }
 
     /// The schema of an existing container's environment.
@@ -142,7 +142,7 @@ extension OpenStore {
 
     /// The incomplete indexes after a change that did not wait for them.
     func indexesUnderWay(_ editing: any RecordDatabase) async throws -> IndexesUnderWay? {
-        let builds = try await editing.indexBuilds().filter { $0.work == .building }
+        let builds = try await editing.require(.showSchema).indexBuilds().filter { $0.work == .building }
         return builds.isEmpty ? nil : IndexesUnderWay(builds, hasServer: hasServer)
     }
 
@@ -161,7 +161,7 @@ extension OpenStore {
                     while !Task.isCancelled {
                         // Cancellation ends the sleep. Errors of the progress request are ignored.
                         try? await Task.sleep(for: .milliseconds(250))
-                        guard let builds = try? await editing.indexBuilds() else { continue }
+                        guard let builds = try? await editing.require(.showSchema).indexBuilds() else { continue }
                         total = max(total, builds.map(\.total).saturatedSum)
                         bar.show(builds, of: total)
                     }

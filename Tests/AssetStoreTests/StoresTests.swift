@@ -18,8 +18,8 @@ import Testing
         #expect(try await fixture.stores.existingStore(here, .development) === fixture.store)
         #expect(try await fixture.stores.existingStore(here, .production) == nil)
         #expect(try await fixture.stores.existingStore(stranger, .development) == nil)
-        #expect(try await fixture.engine.environments(of: here) == [.development])
-        #expect(try await fixture.engine.containers() == [here])
+        #expect(try await fixture.engine.require(.listEnvironments).environments(of: here) == [.development])
+        #expect(try await fixture.engine.require(.listContainers).containers() == [here])
         for result in try await fixture.engine.database(address(.private, .production), as: ada).modifyZones([
             .create(notes)
         ]) { _ = try result.get() }

@@ -226,7 +226,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: fixture.assets.path(percentEncoded: false)))
         let unknown = try #require(ContainerID("iCloud.com.example.Unknown"))
         #expect(try await fixture.stores.existingStore(unknown, .development) == nil)
-        #expect(try await fixture.engine.containers().count == 1)
+        #expect(try await fixture.engine.require(.listContainers).containers().count == 1)
         #expect(try await fixture.stores.existingStore(address(.private).container, .development) === fixture.store)
         await fixture.close()
     }

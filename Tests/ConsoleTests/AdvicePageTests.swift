@@ -57,7 +57,9 @@ import Testing
 
     @Test func aTypeWithoutAnyIndexHidesNothing() async throws {
         try await SchemaStage.run { stage in
-            _ = try await stage.database(.development).edit([.setIndexes([], of: .custom("shelf"), in: "Item")])
+            _ = try await stage.database(.development).require(.editSchema).edit([
+                .setIndexes([], of: .custom("shelf"), in: "Item")
+            ])
             let page = try await stage.page("query?\(Self.question)")
             #expect(page.contains("<strong>Type is not marked indexable: Item</strong>"))
             _ = try await stage.press("Add the selected indexes", on: page)
@@ -80,8 +82,8 @@ import Testing
 
     @Test func productionIsAdvisedWithoutButtons() async throws {
         try await SchemaStage.run { stage in
-            _ = try await stage.database(.production).deploy(
-                try await stage.database(.development).schema(), waitingForIndexes: true)
+            _ = try await stage.database(.production).require(.deploySchema).deploy(
+                try await stage.database(.development).require(.showSchema).schema(), waitingForIndexes: true)
             let page = try await stage.page("query?\(Self.question)", in: "production")
             #expect(
                 page.contains("The production schema can&#39;t be edited")
@@ -222,7 +224,7 @@ import Testing
     @Test func anIndexIsCalledUnusedAfterEnoughQueries() async throws {
         try await SchemaStage.run { stage in
             let database = try await stage.database(.development)
-            _ = try await database.edit([.addIndexes(.sortable, of: .custom("year"), in: "Item")])
+            _ = try await database.require(.editSchema).edit([.addIndexes(.sortable, of: .custom("year"), in: "Item")])
             let query = Query(
                 recordType: "Item", filters: [Query.Filter("shelf", .equals, FieldInput(.string("left")))])
             for _ in 0..<99 { _ = try await database.query(QueryRequest(query)) }
@@ -281,7 +283,9 @@ import Testing
     @Test func aCompositeIndexInTheMakingIsWaitedFor() async throws {
         try await SchemaStage.run(isStaged: true) { stage in
             let question = "type=Item&filter1=shelf&is1=EQUALS&value1=left&sort1=year"
-            _ = try await stage.database(.development).edit([.addIndexes(.sortable, of: .custom("year"), in: "Item")])
+            _ = try await stage.database(.development).require(.editSchema).edit([
+                .addIndexes(.sortable, of: .custom("year"), in: "Item")
+            ])
             func build(_ filter: FieldKey) -> IndexBuildProgress {
                 IndexBuildProgress(
                     .building, of: .composite(CompositeIndex(filter: filter, sort: .custom("year"))), in: "Item",

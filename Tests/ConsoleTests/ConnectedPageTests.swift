@@ -119,7 +119,9 @@ import Testing
 
     @Test func aChangeOfAllMatchesIsAskedForBeforeItBegins() async throws {
         try await ConnectedStage.run { stage in
-            _ = try await stage.there().edit([.addIndexes(.queryable, of: .system(.recordID), in: "Note")])
+            _ = try await stage.there().require(.editSchema).edit([
+                .addIndexes(.queryable, of: .system(.recordID), in: "Note")
+            ])
             let container = try #require(ContainerID(ConnectedStage.container))
             let engine = try #require(try stage.containers.connected(container, .development))
             engine.learnIndexes(

@@ -121,7 +121,8 @@ struct ConnectedStage: Sendable {
         let database = try engine.database(
             DatabaseAddress(container: engine.connection.container, environment: .development, scope: .private))
         let slot = AssetSlot(recordType: "Photo", fieldName: "file", recordName: name)
-        let grant = try #require(try await database.grantUploads([slot], in: Self.notes).first).get()
+        let grant = try #require(try await database.require(.uploadAssets).grantUploads([slot], in: Self.notes).first)
+            .get()
         let asset = try await database.upload(size: Int64(bytes.count), with: grant) {
             AsyncStream<ByteBuffer> { continuation in
                 continuation.yield(ByteBuffer(bytes: bytes))

@@ -23,17 +23,17 @@ import Testing
                     stage, "/containers/delete", "container=iCloud.com.example.App&typed=\(typed)")
                 #expect(EditStage.text(refused).contains("Nothing was deleted"))
             }
-            #expect(try await stage.engine.containers().count == 1)
+            #expect(try await stage.engine.require(.listContainers).containers().count == 1)
             let done = try await post(
                 stage, "/containers/delete", "container=iCloud.com.example.App&typed=iCloud.com.example.App")
             #expect(try stage.location(done) == "/")
-            #expect(try await stage.engine.containers().isEmpty)
+            #expect(try await stage.engine.require(.listContainers).containers().isEmpty)
             #expect(try await stage.get("/container?container=iCloud.com.example.App").status == .notFound)
             #expect(
                 try await post(
                     stage, "/containers/delete", "container=iCloud.com.example.App&typed=iCloud.com.example.App"
                 ).status == .notFound)
-            #expect(try await stage.engine.containers().isEmpty, "asking makes none")
+            #expect(try await stage.engine.require(.listContainers).containers().isEmpty, "asking makes none")
         }
     }
 
@@ -77,7 +77,10 @@ import Testing
             let done = try await post(
                 stage, "/containers/rename", "container=iCloud.com.example.App&newName=iCloud.com.example.Other")
             #expect(try stage.location(done) == "/")
-            #expect(try await stage.engine.containers().map(\.description) == ["iCloud.com.example.Other"])
+            #expect(
+                try await stage.engine.require(.listContainers).containers().map(\.description) == [
+                    "iCloud.com.example.Other"
+                ])
             #expect(
                 try await stage.page(EditStage.there.replacing("App", with: "Other") + "/record?zone=Notes&name=note")
                     .contains("kept"))

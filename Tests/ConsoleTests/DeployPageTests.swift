@@ -30,8 +30,8 @@ import Testing
             #expect(try #require(button).lowerBound < #require(list).lowerBound)
             let answer = try await stage.press("Deploy to production", on: plan)
             #expect(answer.status == .seeOther)
-            let development = try await stage.database(.development).schema()
-            #expect(try await stage.database(.production).schema().text == development.text)
+            let development = try await stage.database(.development).require(.showSchema).schema()
+            #expect(try await stage.database(.production).require(.showSchema).schema().text == development.text)
             let done = try await stage.page("deploy?notice=deployed")
             #expect(done.contains("Deployed: production has") && done.contains("There is nothing to deploy"))
             #expect(!done.contains(">Deploy to production</button>"))
@@ -76,7 +76,9 @@ import Testing
             #expect(slips.contains("<b>Item.titel</b>") && slips.contains("STRING, created by a request just now"))
             // An index is no addition.
             _ = try await stage.press("Deploy to production", on: slips)
-            _ = try await development.edit([.setIndexes(.sortable, of: .custom("year"), in: "Item")])
+            _ = try await development.require(.editSchema).edit([
+                .setIndexes(.sortable, of: .custom("year"), in: "Item")
+            ])
             #expect(try await !stage.page("deploy").contains("permanent"))
         }
     }
@@ -85,15 +87,16 @@ import Testing
         try await SchemaStage.run { stage in
             for path in ["deploy", "schema", "reset"] { _ = try await stage.page(path) }
             let container = try #require(ContainerID("iCloud.com.example.App"))
-            #expect(try await stage.engine.environments(of: container) == [.development])
+            #expect(try await stage.engine.require(.listEnvironments).environments(of: container) == [.development])
         }
     }
 
     @Test func onlyDifferencesAreShownSideBySide() async throws {
         try await SchemaStage.run { stage in
             let development = try await stage.database(.development)
-            _ = try await stage.database(.production).deploy(try await development.schema(), waitingForIndexes: true)
-            _ = try await development.edit([
+            _ = try await stage.database(.production).require(.deploySchema).deploy(
+                try await development.require(.showSchema).schema(), waitingForIndexes: true)
+            _ = try await development.require(.editSchema).edit([
                 .setIndexes([], of: .custom("shelf"), in: "Item"),
                 .setIndexes(.sortable, of: .custom("year"), in: "Item"),
                 .addType(RecordType(name: "Item", fields: ["pages": FieldDefinition(type: .int64)])),
@@ -121,9 +124,10 @@ import Testing
     @Test func aRoleOfProductionAloneStays() async throws {
         try await SchemaStage.run { stage in
             let development = try await stage.database(.development)
-            _ = try await development.edit([.addRole("Editor")])
-            _ = try await stage.database(.production).deploy(try await development.schema(), waitingForIndexes: true)
-            _ = try await development.edit([.removeRole("Editor")])
+            _ = try await development.require(.editSchema).edit([.addRole("Editor")])
+            _ = try await stage.database(.production).require(.deploySchema).deploy(
+                try await development.require(.showSchema).schema(), waitingForIndexes: true)
+            _ = try await development.require(.editSchema).edit([.removeRole("Editor")])
             let page = try await stage.page("deploy")
             #expect(
                 page.contains("A deployment leaves this role in production.")
@@ -135,15 +139,17 @@ import Testing
     @Test func whatWouldRemoveAFieldIsRefused() async throws {
         try await SchemaStage.run { stage in
             let development = try await stage.database(.development)
-            _ = try await stage.database(.production).deploy(try await development.schema(), waitingForIndexes: true)
-            _ = try await development.edit([.removeField("year", in: "Item")])
+            _ = try await stage.database(.production).require(.deploySchema).deploy(
+                try await development.require(.showSchema).schema(), waitingForIndexes: true)
+            _ = try await development.require(.editSchema).edit([.removeField("year", in: "Item")])
             let page = try await stage.page("deploy")
             #expect(page.contains("This can&#39;t be deployed") || page.contains("This can't be deployed"))
             #expect(page.contains("Development no longer has Item.year INT64"))
             #expect(page.contains("A deployment can&#39;t delete this from production"))
             #expect(!page.contains(">Deploy to production</button>"))
             let fingerprint = SchemaFingerprint.text(
-                from: try await development.schema(), to: try await stage.database(.production).schema())
+                from: try await development.require(.showSchema).schema(),
+                to: try await stage.database(.production).require(.showSchema).schema())
             #expect(try await stage.post("deploy", "fingerprint=\(fingerprint)").status == .badRequest)
             #expect(try await stage.type("Item", in: .production)?.fields["year"] != nil)
         }
@@ -152,7 +158,7 @@ import Testing
     @Test func whatWasNotShownIsNotDeployed() async throws {
         try await SchemaStage.run { stage in
             let plan = try await stage.page("deploy")
-            _ = try await stage.database(.development).edit([.addType(RecordType(name: "Late"))])
+            _ = try await stage.database(.development).require(.editSchema).edit([.addType(RecordType(name: "Late"))])
             let stale = text(try await stage.press("Deploy to production", on: plan))
             #expect(stale.contains("Nothing was deployed") && stale.contains("RECORD TYPE Late"))
             #expect(try await stage.type("Item", in: .production) == nil)
@@ -171,7 +177,7 @@ import Testing
             #expect(
                 answer.headers[.contentDisposition]
                     == "attachment; filename=\"iCloud.com.example.App-development.ckdb\"")
-            let schema = try await stage.database(.development).schema()
+            let schema = try await stage.database(.development).require(.showSchema).schema()
             #expect(text(answer) == schema.text)
             let page = text(try await stage.send("schema/import", [("text", "")], file: text(answer)))
             #expect(page.contains("Nothing to import"))
@@ -241,7 +247,7 @@ import Testing
             let file = "DEFINE SCHEMA\nRECORD TYPE Box (size INT64);"
             let page = text(try await stage.send("schema/import", [("text", file), ("merge", "1")]))
             let fingerprint = try #require(page.firstMatch(of: /name="fingerprint" value="([^"]*)"/)?.output.1)
-            _ = try await stage.database(.development).edit([.addType(RecordType(name: "Late"))])
+            _ = try await stage.database(.development).require(.editSchema).edit([.addType(RecordType(name: "Late"))])
             let stale = text(
                 try await stage.send(
                     "schema/apply", [("text", file), ("merge", "1"), ("fingerprint", String(fingerprint))]))
@@ -319,12 +325,12 @@ import Testing
 
     @Test func nothingChangesOnGet() async throws {
         try await SchemaStage.run { stage in
-            let before = try await stage.database(.development).schema()
+            let before = try await stage.database(.development).require(.showSchema).schema()
             for path in [
                 "deploy?fingerprint=1", "reset?container=iCloud.com.example.App", "schema?text=DEFINE%20SCHEMA",
             ] { _ = try await stage.page(path) }
             for path in ["schema/import", "schema/apply"] { #expect(try await stage.get(path).status == .notFound) }
-            #expect(try await stage.database(.development).schema() == before)
+            #expect(try await stage.database(.development).require(.showSchema).schema() == before)
         }
     }
 

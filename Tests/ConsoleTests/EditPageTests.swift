@@ -233,7 +233,9 @@ import Testing
                 Self.form, of: added, ["name": "scored", "text-\(try number("score", added))-1": "7"])
             _ = try stage.location(answer)
             #expect(try await stage.values("scored") == ["score": .list([.int64(7)], of: .int64)])
-            #expect(try await stage.database().schema().types["Note"]?.fields["score"]?.type == .list(.int64))
+            #expect(
+                try await stage.database().require(.showSchema).schema().types["Note"]?.fields["score"]?.type
+                    == .list(.int64))
             for (name, problem) in [
                 ("9lives", "must start with a letter"), ("title", "already"), ("recordName", "system field"),
             ] {

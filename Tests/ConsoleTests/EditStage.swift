@@ -56,11 +56,12 @@ struct EditStage: Sendable {
             "file": FieldDefinition(type: .asset),
         ]
         fields["secret"] = FieldDefinition(type: FieldType(.string, isEncrypted: true))
-        _ = try await database.edit([
+        _ = try await database.require(.editSchema).edit([
             .addType(RecordType(name: "Note", fields: fields, systemIndexes: [.recordID: .queryable]))
         ])
         _ = try await database.modifyZones([.create(Self.notes), .create(ZoneID(zoneName: "Other"))])
-        _ = try await self.database(.production).deploy(database.schema(), waitingForIndexes: true)
+        _ = try await self.database(.production).require(.deploySchema).deploy(
+            database.require(.showSchema).schema(), waitingForIndexes: true)
     }
 
     // MARK: The store

@@ -54,7 +54,8 @@ import Testing
         try await RequestStage.with { stage in
             try await Self.restore(zip(["a", "b", "c"] as [Name], days).map { ($0, $1) }, stage)
             let first = try #require(
-                await stage.database.position(of: RecordID(recordName: "a", zoneID: RequestStage.zone))
+                await stage.database.require(.positionRecords).position(
+                    of: RecordID(recordName: "a", zoneID: RequestStage.zone))
             ).latest
             for path in ["changes?zone=Notes", "token?token=\(try await Self.now(stage))"] {
                 let page = try await stage.page(path)
@@ -93,7 +94,8 @@ import Testing
             try await stage.save("between")
             try await Self.restore([("parent", 18_000)], stage)
             let position = try #require(
-                await stage.database.position(of: RecordID(recordName: "parent", zoneID: RequestStage.zone))
+                await stage.database.require(.positionRecords).position(
+                    of: RecordID(recordName: "parent", zoneID: RequestStage.zone))
             ).latest
             #expect(
                 try await stage.page("changes?zone=Notes&limit=1").contains(
@@ -256,7 +258,7 @@ import Testing
             #expect(foreign.contains("role=\"alert\"") && !foreign.contains(">B</text>"))
             let broken = try await stage.page("changes?zone=Notes&upto=\(first)&again=garbage")
             #expect(broken.contains("Unknown sync continuation type") && broken.contains("role=\"alert\""))
-            try await stage.database.expireTokens()
+            try await stage.database.require(.expireTokens).expireTokens()
             let expired = try await stage.page("changes?zone=Notes&upto=\(second)")
             #expect(
                 expired.contains("has expired: all earlier tokens were expired")
@@ -387,7 +389,7 @@ import Testing
                 _ = try await stage.database.modifyZones([.delete(ZoneID(zoneName: name))])
             }
             _ = try await stage.database.modifyZones([.create(ZoneID(zoneName: "Again"))])
-            try await stage.database.purge(ZoneID(zoneName: "Purged"))
+            try await stage.database.require(.purgeZones).purge(ZoneID(zoneName: "Purged"))
             let page = try await stage.page("zones")
             for word in ["no token", "hidden", "deleted", "purged"] {
                 #expect(page.contains("<dt><span class=\"pill lacks\">\(word)</span></dt>"))

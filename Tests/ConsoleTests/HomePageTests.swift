@@ -79,7 +79,7 @@ import Testing
                 let location = try #require(made.headers[.location])
                 #expect(try await client.execute(uri: location, method: .get) { $0.status } == .ok)
             }
-            #expect(try await engine.containers().count == 4)
+            #expect(try await engine.require(.listContainers).containers().count == 4)
             let refused = try await post("/containers", "container=foo+bar&then=schema", client)
             let again = String(buffer: refused.body)
             #expect(
@@ -115,7 +115,9 @@ import Testing
             let save = RecordOperation(
                 .create, recordName: "a", recordType: "Song", fields: ["title": FieldInput(.string("x"))])
             for result in try await database.modify(ModifyRequest([save])) { _ = try result.get() }
-            _ = try await database.edit([.addIndexes([.queryable], of: .system(.recordID), in: "Song")])
+            _ = try await database.require(.editSchema).edit([
+                .addIndexes([.queryable], of: .system(.recordID), in: "Song")
+            ])
             let full = try await page(client)
             #expect(
                 full.contains("iCloud.com.example.Full/development/private/records/query")

@@ -61,7 +61,9 @@ import Testing
             ] {
                 #expect(page.contains(text), "\(text)")
             }
-            #expect(try await stage.database().schema().types["Airport"] == nil, "a preview changes nothing")
+            #expect(
+                try await stage.database().require(.showSchema).schema().types["Airport"] == nil,
+                "a preview changes nothing")
             let chosen = [("upload", try upload(page)), ("type", "Airport"), ("zone", "Notes"), ("nameField", "iata")]
             let named = EditStage.text(try await send(stage, "importing/preview", chosen))
             #expect(named.contains("A record with the same name is replaced."))
@@ -195,7 +197,7 @@ import Testing
             #expect(
                 EditStage.text(try await send(stage, "importing/run", Array(other))).contains("Nothing was imported"))
             _ = try await stage.end(try await send(stage, "importing/run", chosen + [("previewed", try mark(ticked))]))
-            let type = try #require(try await stage.database().schema().types["Airport"])
+            let type = try #require(try await stage.database().require(.showSchema).schema().types["Airport"])
             #expect(
                 type.fields["elevation"]?.indexes == [.queryable, .sortable] && type.fields["opened"]?.indexes == [])
             let again = EditStage.text(
@@ -268,7 +270,7 @@ import Testing
                 #expect(EditStage.text(try await send(stage, "importing/run", fields)).contains("Nothing was imported"))
             }
             #expect(try await stage.database().zoneChanges(ZoneChangesRequest(EditStage.notes)).changes.isEmpty)
-            #expect(try await stage.database().schema().types["Task"] == nil)
+            #expect(try await stage.database().require(.showSchema).schema().types["Task"] == nil)
             // The import matches the updated preview.
             let fields = changed("type", "Task").dropLast() + [("previewed", try mark(task))]
             #expect(
@@ -353,7 +355,8 @@ import Testing
             let over = try await stage.end(
                 try await send(stage, "importing/run", chosen + [("previewed", try mark(typed))]))
             #expect(over.contains("<dt>saved</dt><dd>2 <small>of 2</small></dd>"))
-            #expect(try await stage.database().schema().types["Item"]?.fields["sku"]?.type == .double)
+            #expect(
+                try await stage.database().require(.showSchema).schema().types["Item"]?.fields["sku"]?.type == .double)
         }
     }
 

@@ -13,7 +13,7 @@ import Testing
 /// The page Key-value store.
 @Suite struct KeyValuePageTests {
     private static func values(_ stage: RequestStage) async throws -> [Name: PropertyValue] {
-        let changes = try await stage.database.keyValues(since: nil).changes
+        let changes = try await stage.database.require(.keepKeyValues).keyValues(since: nil).changes
         return Dictionary(uniqueKeysWithValues: changes.compactMap { change in change.value.map { (change.key, $0) } })
     }
 
@@ -47,7 +47,7 @@ import Testing
 
     @Test func itsTokenIsNamedOnThePageTokens() async throws {
         try await RequestStage.with { stage in
-            let token = try await stage.database.keyValues(since: nil).syncToken
+            let token = try await stage.database.require(.keepKeyValues).keyValues(since: nil).syncToken
             let page = try await stage.page("token?token=\(token.text)")
             #expect(
                 page.contains("This token is of a key-value store")
@@ -69,7 +69,8 @@ import Testing
     @Test func linesInKeysAreKept() async throws {
         try await RequestStage.with { stage in
             let keys: [Name] = ["a\nb", "c\rd", "e"]
-            _ = try await stage.database.modifyKeyValues(keys.map { .set($0, .string($0 == "e" ? "x\r\ny" : "x")) })
+            _ = try await stage.database.require(.keepKeyValues).modifyKeyValues(
+                keys.map { .set($0, .string($0 == "e" ? "x\r\ny" : "x")) })
             let page = try await stage.page("keyvalues")
             #expect(page.contains("/keyvalues?key=a%0Ab\"") && page.contains("/keyvalues/remove?key=a%0Ab\""))
             // No form has a text that it would send as another one.
@@ -100,7 +101,7 @@ import Testing
         }
         try await RequestStage.with { stage in
             let operations = all.enumerated().map { KeyValueOperation.set(Name("k\($0.offset)"), $0.element) }
-            _ = try await stage.database.modifyKeyValues(operations)
+            _ = try await stage.database.require(.keepKeyValues).modifyKeyValues(operations)
             let page = try await stage.page("keyvalues")
             for kind in PropertyValue.Kind.allCases { #expect(page.contains("<td>\(kind.words)</td>"), "\(kind)") }
             #expect(!page.contains("<b>\"x\"") && page.contains("3 bytes"))
@@ -136,7 +137,7 @@ import Testing
     /// The page shows the store of the user of the place, also from the shared database.
     @Test func eachUserHasAStore() async throws {
         try await RequestStage.with { stage in
-            _ = try await stage.database.modifyKeyValues([.set("mine", .bool(true))])
+            _ = try await stage.database.require(.keepKeyValues).modifyKeyValues([.set("mine", .bool(true))])
             #expect(try await !stage.page("keyvalues?user=grace").contains(">mine</a>"))
             #expect(
                 try await stage.page("users/user?name=grace").contains(
@@ -152,7 +153,7 @@ import Testing
     @Test func longValuesAndManyKeysHavePages() async throws {
         try await RequestStage.with { stage in
             let keys = (0..<201).map { KeyValueOperation.set(Name("k\(1000 + $0)"), .integer(1)) }
-            _ = try await stage.database.modifyKeyValues(
+            _ = try await stage.database.require(.keepKeyValues).modifyKeyValues(
                 keys + [.set("a", .string(String(repeating: "x", count: 200_000)))])
             let first = try await stage.page("keyvalues")
             #expect(

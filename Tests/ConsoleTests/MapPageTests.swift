@@ -16,7 +16,9 @@ import Testing
         for result in try await stage.database.modify(ModifyRequest(operations, zoneID: RequestStage.zone)) {
             _ = try result.get()
         }
-        _ = try await stage.database.edit([.addIndexes([.queryable], of: .system(.recordID), in: "Shop")])
+        _ = try await stage.database.require(.editSchema).edit([
+            .addIndexes([.queryable], of: .system(.recordID), in: "Shop")
+        ])
     }
 
     private static func at(_ latitude: Double, _ longitude: Double) -> FieldInput {

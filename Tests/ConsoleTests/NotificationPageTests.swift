@@ -114,7 +114,7 @@ import Testing
             var info = NotificationInfo()
             info.shouldSendContentAvailable = true
             let subject = Subscription.RecordSubject(Query(recordType: "Note"), firesOn: [.create])
-            for result in try await stage.database.modifySubscriptions([
+            for result in try await stage.database.require(.keepSubscriptions).modifySubscriptions([
                 .save(Subscription("q", to: .query(subject), notificationInfo: info))
             ]) { _ = try result.get() }
             var curl = stage.request("records/lookup", from: nil)
@@ -144,7 +144,7 @@ import Testing
         try await RequestStage.with { stage in
             try await stage.save("before")
             stage.note(stage.request("records/lookup", from: "phone"))
-            let begin = try await stage.database.firings(after: nil).position
+            let begin = try await stage.database.require(.fireSubscriptions).firings(after: nil).position
             #expect(begin > 0)
             try await stage.save("a")
             #expect(try await Self.told(stage).contains("has no subscription to the private database"))
@@ -153,7 +153,7 @@ import Testing
             func subscribe(_ id: Name, _ filter: Query.Filter?) async throws {
                 let subject = Subscription.RecordSubject(
                     Query(recordType: "Note", filters: filter.map { [$0] } ?? []), firesOn: [.create, .update])
-                for result in try await stage.database.modifySubscriptions([
+                for result in try await stage.database.require(.keepSubscriptions).modifySubscriptions([
                     .save(Subscription(id, to: .query(subject), notificationInfo: info))
                 ]) { _ = try result.get() }
             }
@@ -170,7 +170,8 @@ import Testing
                 expires: Timestamp(milliseconds: now.milliseconds + 60_000))
             #expect(try await Self.told(stage).contains("no notification is in the log"))
             let position = try #require(
-                await stage.database.position(of: RecordID(recordName: "a", zoneID: RequestStage.zone))
+                await stage.database.require(.positionRecords).position(
+                    of: RecordID(recordName: "a", zoneID: RequestStage.zone))
             ).latest
             _ = stage.log.notifications.add(Self.notification(stage, of: "a", at: position, .delivered(.now())))
             #expect(try await Self.told(stage).contains("and never fetched since"))
@@ -197,9 +198,11 @@ import Testing
             try await database.save("p")
             let subject = Subscription.RecordSubject(Query(recordType: "Item"), firesOn: [.delete])
             let grace = try stage.accounts.caller(named: "grace", deviceID: nil)
-            for result in try await stage.engine.database(there, as: grace).modifySubscriptions([
-                .save(Subscription("hers", to: .query(subject)))
-            ]) { _ = try result.get() }
+            for result in try await stage.engine.database(there, as: grace).require(.keepSubscriptions)
+                .modifySubscriptions([
+                    .save(Subscription("hers", to: .query(subject)))
+                ])
+            { _ = try result.get() }
             let page = try await stage.page(
                 "record?name=p&zone=_defaultZone", in: RequestStage.there.replacing("private", with: "public"))
             #expect(

@@ -183,7 +183,9 @@ import Testing
     @Test func aMissingIndexIsNamedAndAdded() async throws {
         try await Self.run { stage in
             let table = "objects/entity?type=CD_Entry&filter1=CD_entityName&is1=EQUALS&value1=Entry&sort1=CD_mood"
-            _ = try await stage.database().edit([.dropIndexes(.sortable, of: .custom("CD_mood"), in: "CD_Entry")])
+            _ = try await stage.database().require(.editSchema).edit([
+                .dropIndexes(.sortable, of: .custom("CD_mood"), in: "CD_Entry")
+            ])
             let refused = try await stage.page(table)
             #expect(
                 refused.contains("Field &#39;CD_mood&#39; is not marked sortable") && refused.contains("Not run")
@@ -220,7 +222,9 @@ import Testing
 
     @Test func theEntitiesOfATypeNeedAnIndexOnce() async throws {
         try await Self.run { stage in
-            _ = try await stage.database().edit([.dropIndexes(.queryable, of: .custom("CD_journal"), in: "CD_Entry")])
+            _ = try await stage.database().require(.editSchema).edit([
+                .dropIndexes(.queryable, of: .custom("CD_journal"), in: "CD_Entry")
+            ])
             let page = try await stage.page(Self.object(Self.diary))
             #expect(page.matches(of: /<strong>Field &#39;CD_journal&#39; is not marked queryable/).count == 1)
         }
@@ -230,7 +234,7 @@ import Testing
         try await Self.run { stage in
             // The first column has the title, of which a long one is in the field beside.
             let beside = RecordType(name: "CD_Entry", fields: ["CD_title_ckAsset": FieldDefinition(type: .asset)])
-            _ = try await stage.database().edit([.addType(beside)])
+            _ = try await stage.database().require(.editSchema).edit([.addType(beside)])
             let entries = try await stage.page(
                 "objects/entity?type=CD_Entry&filter1=CD_entityName&is1=EQUALS&value1=Entry")
             #expect(entries.matches(of: /<th scope="col"[^>]*>(?:<a [^>]*>)?title</).count == 1)
@@ -249,14 +253,16 @@ import Testing
         try await Self.run { stage in
             #expect(try await stage.page("objects").contains("in the first 100 records of each type."))
             let types = (0..<50).map { SchemaEdit.addType(RecordType(name: Name("CD_T\($0)"))) }
-            _ = try await stage.database().edit(types)
+            _ = try await stage.database().require(.editSchema).edit(types)
             #expect(try await stage.page("objects").contains("in the first 100 records of each of the first 50 types."))
         }
     }
 
     @Test func pairsNeedAnIndexToo() async throws {
         try await Self.run { stage in
-            _ = try await stage.database().edit([.dropIndexes(.searchable, of: .custom("CD_recordNames"), in: "CDMR")])
+            _ = try await stage.database().require(.editSchema).edit([
+                .dropIndexes(.searchable, of: .custom("CD_recordNames"), in: "CDMR")
+            ])
             let page = try await stage.page(Self.object(Self.weather))
             #expect(
                 page.contains("Field &#39;CD_recordNames&#39; is not marked searchable")
@@ -275,7 +281,8 @@ import Testing
             {
                 let slot = AssetSlot(recordType: "CD_Entry", fieldName: field, recordName: Self.ice)
                 let grant = try #require(
-                    try await stage.database().grantUploads([slot], in: MirroredNaming.zoneID).first
+                    try await stage.database().require(.uploadAssets).grantUploads([slot], in: MirroredNaming.zoneID)
+                        .first
                 ).get()
                 let body = AsyncStream { continuation in
                     continuation.yield(ByteBuffer(string: text))

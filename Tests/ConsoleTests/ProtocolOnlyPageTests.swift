@@ -108,11 +108,12 @@ import Testing
                 let page = try await client.execute(uri: "\(Self.there)/rehearsals", method: .get) {
                     String(buffer: $0.body)
                 }
-                for (fault, capability) in [
-                    (InjectedFault.expireTokens, Capability.expireTokens), (.purgeZone, .purgeZones),
+                for (fault, task) in [
+                    (InjectedFault.expireTokens, Capability.expireTokens.task),
+                    (.purgeZone, Capability.purgeZones.task),
                 ] {
                     #expect(page.contains("value=\"\(fault.rawValue)\"") == isWhole, "\(fault)")
-                    #expect(page.contains("CloudKit can&#39;t \(capability.rawValue)") != isWhole, "\(fault)")
+                    #expect(page.contains("CloudKit can&#39;t \(task)") != isWhole, "\(fault)")
                 }
                 #expect(page.contains("value=\"reset-zone\""))
             }
@@ -130,12 +131,13 @@ import Testing
 
     @Test func pagesThatNeedMoreNameWhatIsMissing() async throws {
         try await onStage { client, _ in
-            for (path, capability) in [
-                ("history", Capability.showSchema), ("advice", .keepQueryStatistics), ("explain", .explainQueries),
+            for (path, task) in [
+                ("history", Capability.showSchema.task), ("advice", Capability.keepQueryStatistics.task),
+                ("explain", Capability.explainQueries.task),
             ] {
                 let answer = try await client.execute(uri: "\(Self.there)/\(path)", method: .get) { $0 }
                 #expect(
-                    answer.status == .badRequest && String(buffer: answer.body).contains(capability.rawValue), "\(path)"
+                    answer.status == .badRequest && String(buffer: answer.body).contains(task), "\(path)"
                 )
             }
         }

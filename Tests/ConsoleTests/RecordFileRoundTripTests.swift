@@ -144,7 +144,7 @@ import Testing
         let database = try await engine.database(
             DatabaseAddress(container: container, environment: .development, scope: .private),
             as: Caller(userRecordName: "_ada"))
-        _ = try await database.edit([.addType(type)])
+        _ = try await database.require(.editSchema).edit([.addType(type)])
         _ = try await database.modifyZones([.create(Self.zoneID)])
         return database
     }

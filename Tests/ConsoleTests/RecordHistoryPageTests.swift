@@ -46,7 +46,9 @@ import Testing
         }
 
         func entries(_ name: Name) async throws -> [RecordJournalEntry] {
-            try await database.journal(RecordJournalRequest(RecordID(recordName: name, zoneID: zone))).entries
+            try await database.require(.keepJournal).journal(
+                RecordJournalRequest(RecordID(recordName: name, zoneID: zone))
+            ).entries
         }
     }
 

@@ -69,7 +69,8 @@ import Testing
         let other = RecordOperation(
             .create, recordName: "note1000", recordType: "Note", fields: ["room": FieldInput(.string("hall"))])
         for result in try await database.modify(ModifyRequest([other], zoneID: others)) { _ = try result.get() }
-        _ = try await database.edit([.addIndexes([.queryable], of: .system(.recordID), in: "Note")])
+        _ = try await database.require(.editSchema).edit([.addIndexes([.queryable], of: .system(.recordID), in: "Note")]
+        )
         let router = Routes()
         router.addGuards(trusting: .loopback)
         try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil)

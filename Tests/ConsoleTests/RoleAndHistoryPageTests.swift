@@ -25,7 +25,7 @@ import Testing
                     == "\(SchemaPageStage.there)/roles?notice=role-added")
             #expect(try await stage.post("roles/add", "role=Editor").status == .badRequest)
             #expect(try await stage.post("roles/add", "role=_world").status == .badRequest)
-            #expect(try await stage.database.schema().roles == ["Editor"])
+            #expect(try await stage.database.require(.showSchema).schema().roles == ["Editor"])
             let form = try await stage.page("roles?type=Note")
             #expect(
                 form.contains("aria-label=\"Editor may WRITE\"")
@@ -44,7 +44,7 @@ import Testing
             #expect(
                 try await stage.post("roles/remove", "role=Editor").headers[.location]
                     == "\(SchemaPageStage.there)/roles?notice=role-removed")
-            #expect(try await stage.database.schema().roles.isEmpty)
+            #expect(try await stage.database.require(.showSchema).schema().roles.isEmpty)
         }
     }
 
@@ -54,10 +54,10 @@ import Testing
     ])
     func grantsThatMakeNoSenseAreRefused(form: String) async throws {
         try await SchemaPageStage.with { stage in
-            let before = try await stage.database.schema()
+            let before = try await stage.database.require(.showSchema).schema()
             let status = try await stage.post("roles/grants", form).status
             #expect(status == .badRequest || status == .notFound)
-            #expect(try await stage.database.schema() == before)
+            #expect(try await stage.database.require(.showSchema).schema() == before)
         }
     }
 
@@ -152,7 +152,8 @@ import Testing
             let container = try #require(ContainerID("iCloud.com.example.App"))
             let address = DatabaseAddress(container: container, environment: .production, scope: .private)
             let production = try await stage.engine.database(address, as: stage.database.caller)
-            let schema = try await production.deploy(try await stage.database.schema(), waitingForIndexes: true)
+            let schema = try await production.require(.deploySchema).deploy(
+                try await stage.database.require(.showSchema).schema(), waitingForIndexes: true)
             for path in ["types", "type?type=Note", "indexes?show=all", "roles", "roles?type=Note", "history"] {
                 let page = try await stage.page(path, in: SchemaPageStage.production)
                 for control in ["name=\"add\"", "name=\"grant\"", "Delete…", "types/create", "field/add", "roles/add"] {
@@ -169,21 +170,24 @@ import Testing
                 #expect(
                     try await stage.post(path, form, in: SchemaPageStage.production).status == .forbidden, "\(path)")
             }
-            #expect(try await production.schema() == schema)
+            #expect(try await production.require(.showSchema).schema() == schema)
             // Composite indexes are Skylight's own and are allowed in production.
-            _ = try await stage.database.edit([.setIndexes(.sortable, of: .custom("rank"), in: "Note")])
-            _ = try await production.deploy(try await stage.database.schema(), waitingForIndexes: true)
+            _ = try await stage.database.require(.editSchema).edit([
+                .setIndexes(.sortable, of: .custom("rank"), in: "Note")
+            ])
+            _ = try await production.require(.deploySchema).deploy(
+                try await stage.database.require(.showSchema).schema(), waitingForIndexes: true)
             #expect(
                 try await stage.post(
                     "composites/change", "type=Note&filter=title&sort=rank", in: SchemaPageStage.production
                 ).status == .seeOther)
-            #expect(try await production.schema().types["Note"]?.compositeIndexes.count == 1)
+            #expect(try await production.require(.showSchema).schema().types["Note"]?.compositeIndexes.count == 1)
         }
     }
 
     @Test func formsOfOtherSitesAndLinksChangeNothing() async throws {
         try await SchemaPageStage.with { stage in
-            let before = try await stage.database.schema()
+            let before = try await stage.database.require(.showSchema).schema()
             for (path, form) in [
                 ("types/create", "name=Song"), ("type/remove", "type=Note"),
                 ("field/add", "type=Note&field=x&fieldType=STRING"),
@@ -200,7 +204,7 @@ import Testing
                 }
                 _ = try await stage.get("\(path)?\(form)")
             }
-            #expect(try await stage.database.schema() == before)
+            #expect(try await stage.database.require(.showSchema).schema() == before)
         }
     }
 }

@@ -39,7 +39,7 @@ struct SchemaPageStage: Sendable {
     }
 
     func type(_ name: Name) async throws -> RecordType {
-        try #require(try await database.schema().types[name])
+        try #require(try await database.require(.showSchema).schema().types[name])
     }
 
     /// A container with the type Note, which has three records, and the type Tag, which has no index.
@@ -52,7 +52,7 @@ struct SchemaPageStage: Sendable {
         let container = try #require(ContainerID("iCloud.com.example.App"))
         let address = DatabaseAddress(container: container, environment: .development, scope: .private)
         let database = try await engine.database(address, as: accounts.caller(named: nil, deviceID: nil))
-        _ = try await database.edit([
+        _ = try await database.require(.editSchema).edit([
             .addType(
                 RecordType(
                     name: "Note",

@@ -65,7 +65,7 @@ import Testing
             #expect(
                 try await stage.post("type/remove", "type=Song").headers[.location]
                     == "\(SchemaPageStage.there)/types?notice=type-removed")
-            #expect(try await stage.database.schema().types["Song"] == nil)
+            #expect(try await stage.database.require(.showSchema).schema().types["Song"] == nil)
         }
     }
 
@@ -79,13 +79,13 @@ import Testing
     ])
     func aFieldThatCannotBeAddedSaysWhyAndLeadsBack(form: String, reason: String) async throws {
         try await SchemaPageStage.with { stage in
-            let before = try await stage.database.schema()
+            let before = try await stage.database.require(.showSchema).schema()
             let answer = try await stage.post("field/add", form + "&from=\(SchemaPageStage.there)/type%3Ftype%3DNote")
             let page = String(buffer: answer.body)
             #expect(answer.status == .badRequest || answer.status == .notFound)
             #expect(page.contains(reason))
             #expect(page.contains("<a class=\"button\" href=\"\(SchemaPageStage.there)/type?type=Note\">Back</a>"))
-            #expect(try await stage.database.schema() == before)
+            #expect(try await stage.database.require(.showSchema).schema() == before)
         }
     }
 
@@ -125,7 +125,8 @@ import Testing
             let container = try #require(ContainerID("iCloud.com.example.App"))
             let address = DatabaseAddress(container: container, environment: .production, scope: .private)
             let production = try await stage.engine.database(address, as: stage.database.caller)
-            _ = try await production.deploy(try await stage.database.schema(), waitingForIndexes: true)
+            _ = try await production.require(.deploySchema).deploy(
+                try await stage.database.require(.showSchema).schema(), waitingForIndexes: true)
             #expect(try await stage.page("field/remove?type=Note&field=rank").contains("Production has this field"))
             #expect(try await stage.page("type/remove?type=Note").contains("Production has this type"))
         }
@@ -135,7 +136,7 @@ import Testing
         try await SchemaPageStage.with { stage in
             _ = try await stage.page("type/remove?type=Note")
             let container = try #require(ContainerID("iCloud.com.example.App"))
-            #expect(try await stage.engine.environments(of: container) == [.development])
+            #expect(try await stage.engine.require(.listEnvironments).environments(of: container) == [.development])
         }
     }
 
@@ -277,7 +278,9 @@ import Testing
     @Test func twoChangesAtOnceAreBothMade() async throws {
         try await SchemaPageStage.with { stage in
             for _ in 0..<15 {
-                _ = try await stage.database.edit([.setIndexes(.searchable, of: .custom("title"), in: "Note")])
+                _ = try await stage.database.require(.editSchema).edit([
+                    .setIndexes(.searchable, of: .custom("title"), in: "Note")
+                ])
                 async let one = stage.post("type/indexes", "add=Note%2Ftitle%3AQUERYABLE")
                 async let two = stage.post("type/indexes", "add=Note%2Ftitle%3ASORTABLE")
                 async let three = stage.post("type/indexes", "drop=Note%2Ftitle%3ASEARCHABLE")
@@ -328,15 +331,17 @@ import Testing
     ])
     func aChangeOfIndexesThatMakesNoSenseChangesNothing(form: String) async throws {
         try await SchemaPageStage.with { stage in
-            let before = try await stage.database.schema()
+            let before = try await stage.database.require(.showSchema).schema()
             #expect(try await stage.post("type/indexes", "add=Tag%2Fname%3ASORTABLE&" + form).status == .badRequest)
-            #expect(try await stage.database.schema() == before)
+            #expect(try await stage.database.require(.showSchema).schema() == before)
         }
     }
 
     @Test func compositeIndexesAreListedApart() async throws {
         try await SchemaPageStage.with { stage in
-            _ = try await stage.database.edit([.setIndexes(.sortable, of: .custom("rank"), in: "Note")])
+            _ = try await stage.database.require(.editSchema).edit([
+                .setIndexes(.sortable, of: .custom("rank"), in: "Note")
+            ])
             #expect(try await stage.page("type?type=Tag").contains("It needs a QUERYABLE field and a SORTABLE field."))
             let offered = try await stage.page("type?type=Note")
             for name in ["title", "rank"] {

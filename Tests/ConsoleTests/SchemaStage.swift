@@ -49,7 +49,7 @@ struct SchemaStage: Sendable {
             "author": FieldDefinition(type: .reference), "shelf": FieldDefinition(type: .string, indexes: .queryable),
             "title": FieldDefinition(type: .string), "year": FieldDefinition(type: .int64),
         ]
-        _ = try await database.edit([.addType(RecordType(name: "Item", fields: fields))])
+        _ = try await database.require(.editSchema).edit([.addType(RecordType(name: "Item", fields: fields))])
         let operations = (1...3).map { number in
             RecordOperation(
                 .forceUpdate, recordName: Name("item\(number)"), recordType: "Item",
@@ -71,7 +71,7 @@ struct SchemaStage: Sendable {
     }
 
     func type(_ name: Name, in environment: Records.Environment = .development) async throws -> RecordType? {
-        try await database(environment).schema().types[name]
+        try await database(environment).require(.showSchema).schema().types[name]
     }
 
     // MARK: The pages

@@ -63,7 +63,7 @@ import Testing
         let share = try await stage.database.fetch(
             [RecordID(recordName: "share", zoneID: RequestStage.zone)], desiredKeys: nil)[0].get()
         let link = try #require(share.sharing?.shortGUID)
-        _ = try await database(stage, .public, as: caller).accept(
+        _ = try await database(stage, .public, as: caller).require(.shareRecords).accept(
             [link], by: LookupInfo(userRecordName: caller.userRecordName))[0].get()
     }
 

@@ -37,7 +37,7 @@ import Testing
             let share = try await Self.share("list", as: "share", titled: "Groceries", with: [invited, unknown], stage)
             var there = stage.address
             there.scope = .public
-            let results = try await stage.engine.database(there, as: grace).accept(
+            let results = try await stage.engine.database(there, as: grace).require(.shareRecords).accept(
                 [share.sharing?.shortGUID ?? ""], by: LookupInfo(userRecordName: grace.userRecordName))
             for result in results { _ = try result.get() }
             try await body(stage, share)

@@ -19,10 +19,11 @@ final class StagedEngine: ForwardingEngine {
     }
 }
 
-private struct StagedDatabase: ForwardingDatabase {
+private struct StagedDatabase: ForwardingDatabase, SchemaReading, TypeMeasuring {
     let base: any RecordDatabase
     let engine: StagedEngine
 
+    func schema() async throws -> Schema { try await base.require(.showSchema).schema() }
     func indexBuilds() async throws -> [IndexBuildProgress] { engine.builds.withLock { $0 } }
 
     func schemaHistory(before: Int64?, limit: Int) async throws -> [SchemaHistoryEntry] {
@@ -31,6 +32,10 @@ private struct StagedDatabase: ForwardingDatabase {
 
     func usage(of recordType: Name) async throws -> TypeUsage {
         if let usage = engine.usage.withLock({ $0 }) { return usage }
-        return try await base.usage(of: recordType)
+        return try await base.require(.measureTypes).usage(of: recordType)
+    }
+
+    func valueCounts(of fields: Set<Name>, in recordType: Name) async throws -> ValueCounts {
+        try await base.require(.measureTypes).valueCounts(of: fields, in: recordType)
     }
 }

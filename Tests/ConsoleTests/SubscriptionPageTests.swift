@@ -24,7 +24,7 @@ import Testing
                 "subscription",
                 "\(Self.form)&on=create&subscriptionID=mine&alertBody=Hello&additionalFields=title,+rank&do=save")
             #expect(made.status == .seeOther && made.headers[.location]?.contains("id=mine") == true)
-            let saved = try #require(try await stage.database.subscriptions().first)
+            let saved = try #require(try await stage.database.require(.keepSubscriptions).subscriptions().first)
             guard case .query(let subject) = saved.subject else {
                 Issue.record("not a query")
                 return
@@ -45,14 +45,17 @@ import Testing
                 page.contains("value=\"Hello\"") && page.contains("value=\"title, rank\"")
                     && page.contains("name=\"saved\" value=\"mine\""))
             _ = try await stage.post("subscription", "\(Self.form)&on=delete&once=1&saved=mine&do=save")
-            guard case .query(let changed)? = try await stage.database.subscriptions().first?.subject else {
+            guard
+                case .query(let changed)? = try await stage.database.require(.keepSubscriptions).subscriptions().first?
+                    .subject
+            else {
                 Issue.record("not a query")
                 return
             }
             #expect(changed.firesOn == [.delete] && changed.firesOnce)
             #expect(try await stage.page("subscription/delete?id=mine").contains("Delete subscription mine?"))
             _ = try await stage.post("subscription/delete", "id=mine")
-            #expect(try await stage.database.subscriptions().isEmpty)
+            #expect(try await stage.database.require(.keepSubscriptions).subscriptions().isEmpty)
         }
     }
 
@@ -69,7 +72,7 @@ import Testing
             let zone = try await stage.page("subscription?kind=zone&zone=Notes&sends=1")
             #expect(zone.contains("3 of the 3 changes"))
             // Nothing was saved.
-            #expect(try await stage.database.subscriptions().isEmpty)
+            #expect(try await stage.database.require(.keepSubscriptions).subscriptions().isEmpty)
         }
     }
 
@@ -81,14 +84,18 @@ import Testing
             let path = RequestStage.there.replacing("private", with: "public")
             let owner = try await stage.engine.database(there, as: stage.user)
             try await owner.save("p")
-            _ = try await owner.edit([.setGrants([Grant(role: "_creator", permissions: [.read, .write])], of: "Item")])
+            _ = try await owner.require(.editSchema).edit([
+                .setGrants([Grant(role: "_creator", permissions: [.read, .write])], of: "Item")
+            ])
             let grace = Caller(
                 userRecordName: try stage.accounts.caller(named: "grace", deviceID: nil).userRecordName,
                 access: .signedIn)
             let subject = Subscription.RecordSubject(Query(recordType: "Item"), firesOn: [.create])
-            for result in try await stage.engine.database(there, as: grace).modifySubscriptions([
-                .save(Subscription("hers", to: .query(subject)))
-            ]) { _ = try result.get() }
+            for result in try await stage.engine.database(there, as: grace).require(.keepSubscriptions)
+                .modifySubscriptions([
+                    .save(Subscription("hers", to: .query(subject)))
+                ])
+            { _ = try result.get() }
             let page = try await stage.page("subscription?user=grace&id=hers", in: path)
             #expect(page.contains("0 of the 1 change of the database") && page.contains("1 not, because of roles"))
             #expect(
@@ -99,7 +106,7 @@ import Testing
                 uri: "\(path)/subscription?user=grace", method: .post, body: ByteBuffer(string: form)
             ) { $0 }
             #expect(saved.status == .seeOther)
-            let standing = try #require(try await owner.standingSubscriptions().first)
+            let standing = try #require(try await owner.require(.fireSubscriptions).standingSubscriptions().first)
             #expect(standing.isHeldToRoles && standing.subscription.notificationInfo != nil)
         }
     }
@@ -120,7 +127,7 @@ import Testing
             #expect(
                 !database.contains("Field of filter") && !database.contains("aria-label=\"Zone\"")
                     && database.contains("all record types"))
-            #expect(try await stage.database.subscriptions().isEmpty)
+            #expect(try await stage.database.require(.keepSubscriptions).subscriptions().isEmpty)
         }
     }
 
@@ -139,7 +146,8 @@ import Testing
             #expect(
                 try await stage.page("subscription?\(Self.form)").contains(
                     "It can’t be saved like this: BadRequestException: Unexpected input. Expected &#39;firesOn&#39;"))
-            #expect(try await stage.database.subscriptions().map(\.subscriptionID) == ["one"])
+            #expect(
+                try await stage.database.require(.keepSubscriptions).subscriptions().map(\.subscriptionID) == ["one"])
             #expect(try await stage.page("subscription?id=none").contains("has no subscription none in this database"))
         }
     }
@@ -170,9 +178,11 @@ import Testing
             var there = stage.address
             there.scope = .shared
             let grace = try stage.accounts.caller(named: "grace", deviceID: nil)
-            for result in try await stage.engine.database(there, as: grace).modifySubscriptions([
-                .save(Subscription("hers", to: .database(recordType: nil)))
-            ]) {
+            for result in try await stage.engine.database(there, as: grace).require(.keepSubscriptions)
+                .modifySubscriptions([
+                    .save(Subscription("hers", to: .database(recordType: nil)))
+                ])
+            {
                 _ = try result.get()
             }
             _ = try await stage.post("subscription", "\(Self.form)&on=create&subscriptionID=mine&do=save")

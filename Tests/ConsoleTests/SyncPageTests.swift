@@ -100,7 +100,7 @@ import Testing
         try await RequestStage.with { stage in
             try await stage.save("one")
             let token = try #require(try await stage.pull(from: "phone"))
-            try await stage.database.expireTokens()
+            try await stage.database.require(.expireTokens).expireTokens()
             try await stage.pull(from: "phone", since: token)
             let request = try #require(stage.log.latest(1).first)
             let lane = try Self.lane(of: "phone", in: try await stage.page("sync"))

@@ -28,7 +28,7 @@ import Testing
             #expect(page.contains("<dt>items that failed</dt><dd>1 "))
             #expect(page.contains("Requests in each minute of the last hour: ") && page.contains(", 3 failed in total"))
             #expect(page.contains("requests?operation=records%2Fquery&amp;errors=1") && page.contains(">no service<"))
-            let stored = try await stage.database.storage(limit: 10)
+            let stored = try await stage.database.require(.measureStorage).storage(limit: 10)
             let bytes = try #require(stored.zones.first?.total.bytes)
             #expect(bytes > 0 && page.contains("aria-label=\"\(bytes) bytes of fields\""))
             #expect(page.contains("<td class=\"num\">\(bytes) bytes</td>") && page.contains("all types"))

@@ -50,7 +50,9 @@ import Testing
     @Test func aQueryInWordsNamesTheRecordOfAReferenceByItsTitle() async throws {
         try await EditStage.run { stage in
             try await Self.fill(stage)
-            _ = try await stage.database().edit([.addIndexes([.queryable], of: .custom("room"), in: "Note")])
+            _ = try await stage.database().require(.editSchema).edit([
+                .addIndexes([.queryable], of: .custom("room"), in: "Note")
+            ])
             let filter = "type=Note&filter1=room&is1=EQUALS&value1="
             #expect(
                 try await stage.page("query?zone=Notes&\(filter)hall").contains(

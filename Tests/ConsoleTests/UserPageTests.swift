@@ -37,7 +37,9 @@ import Testing
             let container = try #require(ContainerID("iCloud.com.example.App"))
             _ = try await stage.page("users/user?name=grace")
             for environment in Records.Environment.allCases {
-                #expect(try await !stage.engine.knows(User.recordName(ofHandle: "grace"), in: container, environment))
+                #expect(
+                    try await !stage.engine.require(.knowUsers).knows(
+                        User.recordName(ofHandle: "grace"), in: container, environment))
             }
         }
     }

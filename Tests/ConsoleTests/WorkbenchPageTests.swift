@@ -48,7 +48,7 @@ import Testing
             let path = "token?token=\(page.syncToken.text)"
             #expect(try await stage.page(path).contains("Continue with this token"))
             #expect(try await !stage.page("\(path)&user=grace").contains("Continue with this token"))
-            try await stage.database.expireTokens()
+            try await stage.database.require(.expireTokens).expireTokens()
             let expired = try await stage.page(path)
             #expect(
                 expired.contains("This token has expired") && expired.contains("stopped between pages")
@@ -137,7 +137,7 @@ import Testing
             #expect(try await !stage.page("token?token=\(tokens.database)").contains("On the timeline"))
             #expect(try await !stage.page("token?user=grace&token=\(tokens.old)").contains("On the timeline"))
             // An expired token still has its place, but nothing can be fetched with it.
-            try await stage.database.expireTokens()
+            try await stage.database.require(.expireTokens).expireTokens()
             let expired = try await stage.page("token?token=\(tokens.old)")
             #expect(
                 expired.contains("On the timeline of Notes") && expired.contains(">A</text>") && after(expired).isEmpty)

@@ -48,7 +48,7 @@ import Testing
                 var assets: [FieldValue] = []
                 for file in files {
                     let slot = AssetSlot(recordType: "Note", fieldName: field, recordName: name)
-                    let grant = try await database.grantUploads([slot], in: zoneID)[0].get()
+                    let grant = try await database.require(.uploadAssets).grantUploads([slot], in: zoneID)[0].get()
                     let body = AsyncStream { continuation in
                         continuation.yield(ByteBuffer(bytes: file.bytes))
                         continuation.finish()

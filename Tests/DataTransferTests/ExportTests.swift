@@ -35,11 +35,15 @@ import Testing
     }
 
     /// A database of a server that tells any numbers.
-    private struct Telling: ForwardingDatabase {
+    private struct Telling: ForwardingDatabase, RecordListing {
         let base: any RecordDatabase
 
         func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
             ZoneCounts(records: ["Item": .max, "Note": .max], deletions: 0)
+        }
+
+        func list(_ request: RecordListRequest) async throws -> RecordListPage {
+            try await base.require(.listRecords).list(request)
         }
     }
 
@@ -123,7 +127,7 @@ import Testing
         for outcome in try await database.modifyZones([.create(Self.zoneID), .create(ZoneID(zoneName: "Empty"))]) {
             _ = try outcome.get()
         }
-        _ = try await database.edit([
+        _ = try await database.require(.editSchema).edit([
             .addRole("Keepers"),
             .addType(
                 RecordType(
@@ -201,7 +205,7 @@ import Testing
         #expect(lines(second) == lines(first))
         #expect(second == first)
         let (before, after) = (source, target)
-        #expect(try await after.schema() == before.schema())
+        #expect(try await after.require(.showSchema).schema() == before.require(.showSchema).schema())
         // Restoring over the same data changes nothing.
         let again = try await Restorer(file(first), into: target).run()
         #expect(again.saved == 455)
@@ -247,7 +251,7 @@ import Testing
         let files = AssetFileFolder(folder.url.appending(path: "files"))
         var count = 0
         var assetCount = ExportReport.AssetCount()
-        for container in try await engine.containers() {
+        for container in try await engine.require(.listContainers).containers() {
             for scope in [DatabaseScope.private, .public] {
                 for user in scope == .private ? ["_developer", "_ada", "_grace"] as [Name] : ["_developer"] {
                     let source = try await database(of: engine, scope, container: container.description, as: user)
@@ -313,7 +317,7 @@ import Testing
                 Self.zoneID, recordTypes: types, limit: PageLimit(records: records, bytes: bytes))
             var names: [Name] = []
             repeat {
-                let page = try await source.list(request)
+                let page = try await source.require(.listRecords).list(request)
                 #expect(page.records.count <= records)
                 names += page.records.map(\.recordID.recordName)
                 request.after = page.last
@@ -327,9 +331,11 @@ import Testing
         #expect(
             try await names(2, ["Thing", "None"]) == ["aa", Self.decomposed, Self.composed, "nothing at all"].sorted())
         #expect(try await names(2, ["None"]).isEmpty)
-        let empty = try await source.list(RecordListRequest(ZoneID(zoneName: "Empty")))
+        let empty = try await source.require(.listRecords).list(RecordListRequest(ZoneID(zoneName: "Empty")))
         #expect(empty.records.isEmpty && empty.last == nil)
-        let missing = await stop { _ = try await source.list(RecordListRequest(ZoneID(zoneName: "Missing"))) }
+        let missing = await stop {
+            _ = try await source.require(.listRecords).list(RecordListRequest(ZoneID(zoneName: "Missing")))
+        }
         #expect(missing.contains("ZONE_NOT_FOUND"))
     }
 
@@ -366,17 +372,17 @@ import Testing
         let values: [Name: PropertyValue] = [
             "a": .string("x"), "b": .dictionary(["list": .array([.bytes([1]), .date(Timestamp(milliseconds: 5))])]),
         ]
-        _ = try await source.modifyKeyValues(values.map { .set($0.key, $0.value) })
+        _ = try await source.require(.keepKeyValues).modifyKeyValues(values.map { .set($0.key, $0.value) })
         let bytes = try await exported(source)
         let target = try await database(of: engine(kind, "target"))
-        _ = try await target.modifyKeyValues([.set("a", .integer(1)), .set("own", .bool(true))])
+        _ = try await target.require(.keepKeyValues).modifyKeyValues([.set("a", .integer(1)), .set("own", .bool(true))])
         let report = try await Restorer(file(bytes), into: target).run()
         #expect(report.keyValues == 2 && report.refusedKeyValues == nil)
-        let kept = try await target.keyValues(since: nil).changes
+        let kept = try await target.require(.keepKeyValues).keyValues(since: nil).changes
         #expect(
             Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
                 == values.merging(["own": .bool(true)]) { first, _ in first })
-        _ = try await target.modifyKeyValues([.remove("own")])
+        _ = try await target.require(.keepKeyValues).modifyKeyValues([.remove("own")])
         #expect(try await exported(target) == bytes)
         // A part has none, and a copy into one zone sets none.
         let part = try await exported(source, ExportOptions(zones: [notes]))
@@ -387,10 +393,12 @@ import Testing
         #expect(beside.keyValues == 0)
         // Without room, the records are restored, and no key is set.
         let full = try await database(of: engine(kind, "full"))
-        _ = try await full.modifyKeyValues([.set("all", .bytes([UInt8](repeating: 0, count: KeyValueLimits.bytes)))])
+        _ = try await full.require(.keepKeyValues).modifyKeyValues([
+            .set("all", .bytes([UInt8](repeating: 0, count: KeyValueLimits.bytes)))
+        ])
         let refused = try await Restorer(file(bytes), into: full).run()
         #expect(refused.keyValues == 0 && refused.refusedKeyValues?.reason.contains("the limit is 1048576") == true)
-        #expect(try await full.keyValues(since: nil).changes.map(\.key) == ["all"])
+        #expect(try await full.require(.keepKeyValues).keyValues(since: nil).changes.map(\.key) == ["all"])
         // A database without one gets the records, and the report says what it lacks.
         var header = try file(bytes).header
         header.zones = []
@@ -403,7 +411,7 @@ import Testing
         let wrong = try file(header.line + [UInt8(ascii: "\n")], "wrong.ndjson")
         let reason = await stop { _ = try await Restorer(wrong, into: empty).run() }
         #expect(reason.contains("65 bytes of UTF-8"), "\(reason)")
-        #expect(try await empty.keyValues(since: nil).changes.isEmpty)
+        #expect(try await empty.require(.keepKeyValues).keyValues(since: nil).changes.isEmpty)
     }
 
     @Test(arguments: Kind.allCases) func subscriptionsGoAlong(kind: Kind) async throws {
@@ -424,12 +432,15 @@ import Testing
             Subscription("other", to: .zone(other, recordType: "Item")),
             Subscription("some", to: subject, notificationInfo: info),
         ]
-        for result in try await source.modifySubscriptions(subscriptions.map { .save($0) }) { _ = try result.get() }
+        for result in try await source.require(.keepSubscriptions).modifySubscriptions(subscriptions.map { .save($0) })
+        { _ = try result.get() }
         let bytes = try await exported(source)
         let target = try await database(of: engine(kind, "target"))
         let report = try await Restorer(file(bytes), into: target).run()
         #expect(report.subscriptions == ["all", "other", "some"] && report.refusedSubscriptions == [])
-        #expect(try await target.subscriptions() == source.subscriptions())
+        #expect(
+            try await target.require(.keepSubscriptions).subscriptions()
+                == source.require(.keepSubscriptions).subscriptions())
         #expect(try await exported(target) == bytes)
         // A part has those that are about it.
         let part = try await exported(source, ExportOptions(zones: [notes]))
@@ -437,17 +448,21 @@ import Testing
         // A copy beside the original takes none away from it.
         let beside = try await Restorer(file(part, "part.ndjson"), zoneID: ZoneID(zoneName: "Copy"), into: source).run()
         #expect(beside.subscriptions == [] && beside.refusedSubscriptions.count == 1)
-        #expect(try await source.subscriptions().map { $0.zoneID?.zoneName } == [nil, "Other", "Notes"])
+        #expect(
+            try await source.require(.keepSubscriptions).subscriptions().map { $0.zoneID?.zoneName } == [
+                nil, "Other", "Notes",
+            ])
         let copy = try await exported(source, ExportOptions(zones: [notes], hasSubscriptions: false))
         #expect(try file(copy, "copy.ndjson").header.subscriptions == [])
         // The user already has one to the same, under another id.
         let taken = try await database(of: engine(kind, "taken"))
         _ = try await Restorer(file(part, "part.ndjson"), into: taken).run()
         let renamed = Subscription("mine", to: subject)
-        for result in try await taken.modifySubscriptions([.delete("some"), .save(renamed)]) { _ = try result.get() }
+        for result in try await taken.require(.keepSubscriptions).modifySubscriptions([.delete("some"), .save(renamed)])
+        { _ = try result.get() }
         let refused = try await Restorer(file(part, "part.ndjson"), into: taken).run()
         #expect(refused.subscriptions == [] && refused.refusedSubscriptions.map(\.line) == [1])
-        #expect(try await taken.subscriptions().map(\.subscriptionID) == ["mine"])
+        #expect(try await taken.require(.keepSubscriptions).subscriptions().map(\.subscriptionID) == ["mine"])
     }
 
     /// References that name the owner as the current user.
@@ -629,7 +644,7 @@ import Testing
         } catch ImportError.brokenOff(let saved, let reason) {
             #expect(reason.contains("the file was changed while it was being imported"))
             #expect(saved > 0 && saved < 3000)
-            #expect(try await target.counts(in: ZoneID(zoneName: "Z")).records["T"] == saved)
+            #expect(try await target.require(.countRecords).counts(in: ZoneID(zoneName: "Z")).records["T"] == saved)
         }
     }
 
@@ -703,7 +718,8 @@ import Testing
             recordID: RecordID(recordName: "r", zoneID: zone), recordType: "Note", recordChangeTag: "1",
             created: signature, modified: signature,
             fields: FieldsText(fields))
-        _ = try await database.mirror(MirrorBatch(zone, changes: [MirrorBatch.Change(.saved(record))]))
+        _ = try await database.require(.mirrorRecords).mirror(
+            MirrorBatch(zone, changes: [MirrorBatch.Change(.saved(record))]))
         var bytes: [UInt8] = []
         let report = try await Exporter(database).run { bytes += $0 }
         #expect(report.leftOut == ExportReport.AssetCount(references: 1, files: 1, bytes: 7))

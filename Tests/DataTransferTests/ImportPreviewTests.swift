@@ -21,15 +21,15 @@ import Testing
     private static let rows = "recordName,rank,lat,lon,empty\na,1,47.5,-122.25,\nb,two,0,0,\nc,3,1,1,\n"
 
     @Test func aPreviewSaysWhatTheImportDoesAndChangesNothing() async throws {
-        _ = try await database.edit([
+        _ = try await database.require(.editSchema).edit([
             .addType(RecordType(name: "Place", fields: ["rank": FieldDefinition(type: .int64)]))
         ])
-        let before = try await database.schema()
+        let before = try await database.require(.showSchema).schema()
         let options = ImportOptions(recordType: "Place", nameField: "recordName", skipsBadRows: true)
         let importer = try Importer([folder.write(Self.rows, to: "places.csv")], options: options, into: database)
         #expect(try importer.columns() == ["recordName", "rank", "lat", "lon", "empty"])
         let preview = try importer.preview(before, sampleLimit: 1)
-        #expect(try await database.schema() == before)
+        #expect(try await database.require(.showSchema).schema() == before)
         #expect(preview.fields.map(\.fieldName) == ["rank", "location"])
         #expect(preview.fields.map(\.type) == [.int64, .location])
         #expect(preview.fields.map(\.isNew) == [false, true])
@@ -52,7 +52,7 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func aWideFileIsNoMoreWorkThanALongOne() async throws {
         let importer = try Importer(
             [folder.write(Self.wide, to: "wide.csv")], options: ImportOptions(recordType: "Wide"), into: database)
-        let preview = try importer.preview(try await database.schema(), sampleLimit: 1)
+        let preview = try importer.preview(try await database.require(.showSchema).schema(), sampleLimit: 1)
         #expect(preview.fields.map(\.fieldName) == Self.columns.map { Name($0) })
         // Records are limited in bytes, not in fields.
         #expect(preview.goodRows == 0 && preview.problems.first?.reason.contains("the record is too large") == true)
@@ -62,7 +62,7 @@ import Testing
     func aPreviewEndsWhenItsTaskIsCancelled(text: String) async throws {
         let importer = try Importer(
             [folder.write(text, to: "rows.csv")], options: ImportOptions(recordType: "Place"), into: database)
-        let schema = try await database.schema()
+        let schema = try await database.require(.showSchema).schema()
         let previewing = Task {
             // The preview starts after it was cancelled.
             while !Task.isCancelled { await Task.yield() }

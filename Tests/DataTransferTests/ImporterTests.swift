@@ -41,7 +41,7 @@ import Testing
     }
 
     private func schema() async throws -> Schema {
-        try await database().schema()
+        try await database().require(.showSchema).schema()
     }
 
     private func message(_ body: () async throws -> Void) async -> String {
@@ -184,7 +184,7 @@ import Testing
         } catch ImportError.stopped(let saved, let file, let line, let error) {
             #expect(file.hasSuffix("many.csv") && line == bad + 2)
             #expect(error.reason.contains("has type 'Other', which can't be changed to 'Place'"))
-            let counts = try await database().counts(in: .default)
+            let counts = try await database().require(.countRecords).counts(in: .default)
             #expect(counts.records["Place"] == saved)
             // Requests in flight at the time of the refusal finish, and no others start.
             #expect(saved >= bad / 200 * 200 && saved < 2000)
@@ -216,7 +216,7 @@ import Testing
         } catch ImportError.brokenOff(let saved, let reason) {
             #expect(reason.contains("many.csv: the file was changed"))
             #expect(saved > 0 && saved < 3000)
-            let counts = try await database().counts(in: .default)
+            let counts = try await database().require(.countRecords).counts(in: .default)
             #expect(counts.records["Place"] == saved)
         }
     }
@@ -367,7 +367,7 @@ import Testing
 
     @Test func aTypeThatExistsDecides() async throws {
         let editor = try await database()
-        _ = try await editor.edit([
+        _ = try await editor.require(.editSchema).edit([
             .addType(
                 RecordType(
                     name: "Place",
@@ -388,8 +388,10 @@ import Testing
                 "Invalid recordType 'my.Type': it must start with a letter and contain only letters, digits and _"))
         let file = try Schema(text: #"DEFINE SCHEMA RECORD TYPE "my.Type" ("a.b" INT64);"#)
         let editing = try await database()
-        _ = try await editing.edit(
-            SchemaImportPlan(importing: file, into: await editing.schema(), merging: true, production: nil).edits)
+        _ = try await editing.require(.editSchema).edit(
+            SchemaImportPlan(
+                importing: file, into: await editing.require(.showSchema).schema(), merging: true, production: nil
+            ).edits)
         let report = try await run("id,a.b,c.d\nx,1,2", options: options)
         #expect(report.notes == ["column 'c.d' became field 'c_d'"])
         #expect(try await fields(of: "x") == ["id": .string("x"), "a.b": .int64(1), "c_d": .int64(2)])

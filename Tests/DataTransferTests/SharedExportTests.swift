@@ -87,7 +87,8 @@ import Testing
         -> Bool
     {
         let link = try await record(name, in: database(engine), zoneID).sharing?.shortGUID ?? ""
-        let answer = try await database(engine, .public, as: user).accept([link], by: LookupInfo(userRecordName: user))
+        let answer = try await database(engine, .public, as: user).require(.shareRecords).accept(
+            [link], by: LookupInfo(userRecordName: user))
         return (try? answer[0].get()) != nil
     }
 

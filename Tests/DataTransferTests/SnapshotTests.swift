@@ -52,7 +52,7 @@ import Testing
             let database = try await database(user)
             var fields: [Name: FieldInput] = ["text": FieldInput(.string(text))]
             if let file {
-                let grant = try await database.grantUploads(
+                let grant = try await database.require(.uploadAssets).grantUploads(
                     [AssetSlot(recordType: type, fieldName: "file", recordName: name)], in: zoneID)[0].get()
                 let body = AsyncStream { continuation in
                     continuation.yield(ByteBuffer(bytes: file))
@@ -86,7 +86,8 @@ import Testing
 
         /// The names of the records of a zone.
         func names(in zoneID: ZoneID = SnapshotTests.zoneID, of user: Name? = "_ada") async throws -> [Name] {
-            try await database(user).list(RecordListRequest(zoneID)).records.map(\.recordID.recordName)
+            try await database(user).require(.listRecords).list(RecordListRequest(zoneID)).records.map(
+                \.recordID.recordName)
         }
 
         func close() async {
@@ -112,7 +113,7 @@ import Testing
         try await place.save("hers", "of Grace", of: "_grace")
         try await place.save("all", "for all", in: .default, of: nil)
         let database = try await place.database("_ada")
-        _ = try await database.modifyKeyValues([.set("theme", .string("dark"))])
+        _ = try await database.require(.keepKeyValues).modifyKeyValues([.set("theme", .string("dark"))])
     }
 
     private func folders(_ place: Place) throws -> [String] {
@@ -135,7 +136,7 @@ import Testing
         let first = try await snapshots.save("First", of: place.source())
         #expect(first.recordCount == 5 && first.userCount == 2 && first.assets.references == 1)
         #expect(try await snapshots.compare(first, withPresentOf: place.source()).isEmpty)
-        let token = try await place.database("_ada").currentToken()
+        let token = try await place.database("_ada").require(.tellCurrentToken).currentToken()
 
         try await place.save("one", "changed", file: [9])
         try await place.delete("two")
@@ -144,7 +145,7 @@ import Testing
         try await place.makeZone(ZoneID(zoneName: "Later"))
         try await place.save("inLater", "x", in: ZoneID(zoneName: "Later"))
         try await place.delete("all", in: .default, of: nil)
-        _ = try await place.database("_ada").modifyKeyValues([
+        _ = try await place.database("_ada").require(.keepKeyValues).modifyKeyValues([
             .set("theme", .string("light")), .set("size", .integer(12)),
         ])
 
@@ -169,7 +170,7 @@ import Testing
         #expect(try await place.names() == ["one", "three", "two"])
         #expect(try await place.names(in: .default, of: nil) == ["all"])
         #expect(try await snapshots.compare(first, withPresentOf: place.source()).isEmpty)
-        guard case .expired = try await place.database("_ada").explain(token).standing else {
+        guard case .expired = try await place.database("_ada").require(.explainTokens).explain(token).standing else {
             return #expect(Bool(false), "The token is still good")
         }
 
@@ -227,7 +228,7 @@ import Testing
             try await place.modify(operation)
             let link = try await place.database("_ada").fetch(
                 [RecordID(recordName: name, zoneID: Self.zoneID)], desiredKeys: nil)[0].get().sharing?.shortGUID
-            for answer in try await place.database(nil, as: "_grace").accept(
+            for answer in try await place.database(nil, as: "_grace").require(.shareRecords).accept(
                 [link ?? ""], by: LookupInfo(userRecordName: "_grace"))
             { _ = try answer.get() }
         }
@@ -236,7 +237,9 @@ import Testing
             let database = try await place.engine.database(
                 address, as: Caller(userRecordName: "_grace", deviceID: "phone"))
             return try await database.zones().isEmpty
-                ? [] : database.list(RecordListRequest(database.zones()[0].zoneID)).records.map(\.recordID.recordName)
+                ? []
+                : database.require(.listRecords).list(RecordListRequest(database.zones()[0].zoneID)).records.map(
+                    \.recordID.recordName)
         }
         try await share("first", of: "one")
         let first = try await place.snapshots.save("First", of: place.source())
@@ -440,11 +443,11 @@ import Testing
         let first = try await place.snapshots.save("First", of: place.source())
         // A type that was deployed later stays.
         try await place.save("pin", "x", type: "Pin")
-        let deployed = try await place.database(nil).schema()
+        let deployed = try await place.database(nil).require(.showSchema).schema()
         let report = try await SnapshotRestorer(first, in: place.snapshots, into: place.source(production: deployed))
             .run()
         #expect(report.remaining?.hasEqualData == true)
-        #expect(try await place.database(nil).schema().types["Pin"] != nil)
+        #expect(try await place.database(nil).require(.showSchema).schema().types["Pin"] != nil)
         place.environment = .production
         let shared = try folder.write(await bytes(of: first), to: "a.tar")
         let added = try await place.snapshots.add(shared)

@@ -2,14 +2,14 @@ internal import RecordStore
 internal import Records
 
 /// A database in memory, accessed as one caller.
-struct InMemoryDatabase: RecordDatabase {
+struct InMemoryDatabase: RecordDatabase, SchemaReading, SchemaEditing, TypeMeasuring, QueryDiagnostics,
+    TokenDiagnostics,
+    FeedOutlining, CommitSignals, RecordListing, ReferenceTracing, ZoneMeasuring, RecordJournal, SubscriptionKeeping,
+    SubscriptionFiring, KeyValueKeeping, ShareLinks, ShareListing, ZonePurging, AssetUploading, RecordMirroring
+{
     let store: InMemoryStore
     let address: DatabaseAddress
     let caller: Caller
-
-    var capabilities: Set<Capability> {
-        address.scope == .public ? Capability.ofPublicDatabases : Capability.ofDatabases
-    }
 
     var view: InMemoryView { InMemoryView(address: address, caller: caller) }
 

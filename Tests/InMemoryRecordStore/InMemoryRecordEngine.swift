@@ -5,13 +5,15 @@ internal import Synchronization
 /// Keeps containers in memory until the process ends. Written for clarity, not speed: each read examines everything.
 ///
 /// It is the reference that other engines are tested against.
-public final class InMemoryRecordEngine: RecordEngine {
+public final class InMemoryRecordEngine: RecordEngine, ContainerListing, ContainerEditing, HealthReporting,
+    StoreMeasuring,
+    KnownUsers, AssetKeeping
+{
     private struct Key: Hashable {
         let container: ContainerID
         let environment: Environment
     }
 
-    public let capabilities = Capability.ofEngines.subtracting([.summarizeContainers])
     private let stores = Mutex<[Key: InMemoryStore]>([:])
     private let journal: JournalLimits
     private let cascadeLimit: Int

@@ -214,7 +214,8 @@ import Testing
         let database = try await engine.withZone()
         let text =
             "RECORD TYPE Item (a STRING, b STRING, n INT64, o INT64); RECORD TYPE Old (a STRING); RECORD TYPE Empty (a STRING);"
-        _ = try await database.edit(SchemaDifference(from: database.schema(), to: schema(text)).edits)
+        _ = try await database.require(.editSchema).edit(
+            SchemaDifference(from: database.require(.showSchema).schema(), to: schema(text)).edits)
         for (name, fields) in [("x", ["a", "n"]), ("y", ["a"]), ("z", ["b", "n"])] as [(Name, [Name])] {
             _ = try await database.save(
                 name, in: notes,
@@ -222,7 +223,8 @@ import Testing
         }
         _ = try await database.save("o", type: "Old")
         let plan = try await SchemaImportPlan(
-            importing: schema("RECORD TYPE Item (b STRING, n DOUBLE);"), into: database.schema(), merging: false,
+            importing: schema("RECORD TYPE Item (b STRING, n DOUBLE);"), into: database.require(.showSchema).schema(),
+            merging: false,
             production: nil)
         let losses = try await plan.losses(measuredBy: database)
         let ofItem = losses.filter { $0.change.recordType == "Item" }

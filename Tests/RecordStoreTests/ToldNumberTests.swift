@@ -17,11 +17,15 @@ import Testing
         #expect(build.percent == percent)
     }
 
-    private struct Telling: ForwardingDatabase {
+    private struct Telling: ForwardingDatabase, RecordListing {
         let base: any RecordDatabase
 
         func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
             ZoneCounts(records: ["Item": .max, "Note": .max], deletions: .max)
+        }
+
+        func list(_ request: RecordListRequest) async throws -> RecordListPage {
+            try await base.require(.listRecords).list(request)
         }
     }
 

@@ -49,7 +49,7 @@ import Testing
     ) async throws -> Asset {
         let database = try await engine.full(.private)
         let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: record)
-        let grant = try await database.grantUploads([slot], in: notes)[0].get()
+        let grant = try await database.require(.uploadAssets).grantUploads([slot], in: notes)[0].get()
         return try await engine.upload(
             pieces, size: size, with: grant, to: try container(), .development, fileName: fileName)
     }
@@ -102,7 +102,7 @@ import Testing
             }
             let database = try await engine.full(.private)
             let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: "r")
-            let grant = try await database.grantUploads([slot], in: notes)[0].get()
+            let grant = try await database.require(.uploadAssets).grantUploads([slot], in: notes)[0].get()
             let forged = UploadGrant(recordName: "r", fieldName: "file", ticket: String(grant.ticket.reversed()))
             let container = try Self.container()
             let unknown = await refusal {

@@ -30,7 +30,7 @@ import Testing
         #expect(failures.read?.code == .tryAgainLater && failures.save?.code == .tryAgainLater)
         #expect(failures.read?.reason.contains("\(url.absoluteString): the connection was refused") == true)
         let engine = try RemoteRecordEngine(url: url)
-        let health = await refusal { _ = try await engine.health() }
+        let health = await refusal { _ = try await engine.require(.reportHealth).health() }
         #expect(health?.code == .tryAgainLater)
         await engine.close()
     }
@@ -174,7 +174,7 @@ import Testing
         try await LiveServer.run { url in
             let engine = try RemoteRecordEngine(url: url)
             let database = try await engine.withZone()
-            let commits = try database.commits()
+            let commits = try database.require(.signalCommits).commits()
             await engine.close()
             let refused = await refusal { _ = try await database.zones() }
             #expect(refused == RecordError(.tryAgainLater, "The store is closed", retryAfter: 1))
@@ -194,11 +194,11 @@ extension RemoteRecordEngine {
     fileprivate convenience init(at address: String) throws { try self.init(url: try #require(URL(string: address))) }
 }
 
-private struct FailingEngine: RecordEngine {
+private struct FailingEngine: RecordEngine, ContainerListing {
     let error: RecordError
-    let capabilities: Set<Capability> = [.listContainers]
 
     func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase { throw error }
     func containers() async throws -> [ContainerID] { throw error }
+    func environments(of container: ContainerID) async throws -> [Records.Environment] { throw error }
     func close() async {}
 }

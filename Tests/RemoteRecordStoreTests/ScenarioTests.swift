@@ -8,6 +8,23 @@ import Testing
 ///
 /// One after the other, because each has its own server.
 @Suite(.serialized) struct ScenarioTests {
+    /// The parts that have no service (docs/services.md).
+    @Test func whatHasNoServiceIsMissing() async throws {
+        try await LiveServer.run { url in
+            let engine = try RemoteRecordEngine(url: url)
+            let database = try await engine.withZone()
+            let served = try CapabilityScenarios.missing(in: engine, database.address.container)
+            #expect(!served.contains(Capability.listContainers.task) && !served.contains(Capability.reportHealth.task))
+            let missing = [
+                Capability.outlineFeed.task, Capability.positionRecords.task, Capability.summarizeZones.task,
+                Capability.measureStorage.task, Capability.listShares.task, Capability.mirrorRecords.task,
+                Capability.fireSubscriptions.task,
+            ]
+            #expect(try CapabilityScenarios.missing(in: database) == Set(missing))
+            await engine.close()
+        }
+    }
+
     @Test(arguments: LiveServer.Kind.allCases, Scenario.modifying)
     func modifying(kind: LiveServer.Kind, scenario: Scenario) async throws { try await play(scenario, on: kind) }
 
@@ -50,13 +67,13 @@ import Testing
 }
 
 /// Records over the network, with the asset ledger of the engine behind the server, which no service exposes.
-private struct FarEngine: ForwardingEngine {
+private struct FarEngine: ForwardingEngine, AssetKeeping {
     let base: any RecordEngine
     let files: any RecordEngine
 
-    var capabilities: Set<Capability> { base.capabilities.union([.keepAssets]) }
+    func part<Part>(_ capability: Capability<Part>) -> Part? { self as? Part ?? base.part(capability) }
 
     func assetLedger(_ container: ContainerID, _ environment: Records.Environment) async throws -> any AssetLedger {
-        try await files.assetLedger(container, environment)
+        try await files.require(.keepAssets).assetLedger(container, environment)
     }
 }

@@ -148,7 +148,7 @@ import Testing
     @Test func theSchema() async throws {
         try await play { database, engine in
             engine.state.withLock { $0.schema = Self.schema }
-            let schema = try await database.schema()
+            let schema = try await database.require(.showSchema).schema()
             #expect(schema == Self.schema)
         }
     }
@@ -157,7 +157,8 @@ import Testing
         try await play { database, engine in
             engine.state.withLock { $0.schema = Self.schema }
             for reason in [SchemaHistoryEntry.Reason.edit, .schemaImport, .data] {
-                let schema = try await database.edit(Self.edits, because: reason, waitingForIndexes: false)
+                let schema = try await database.require(.editSchema).edit(
+                    Self.edits, because: reason, waitingForIndexes: false)
                 #expect(schema == Self.schema)
                 let (edits, given, waited) = engine.state.withLock { ($0.edits, $0.reason, $0.waited) }
                 #expect(edits == Self.edits && given == reason && waited == false)
@@ -170,13 +171,14 @@ import Testing
         try await play { database, engine in
             engine.state.withLock { $0.failure = failure }
             let calls: [() async throws -> Void] = [
-                { _ = try await database.schema() }, { _ = try await database.edit([.addRole("r")]) },
-                { _ = try await database.indexBuilds() },
-                { _ = try await database.reset(to: .initial) },
-                { _ = try await database.schemaHistory(before: nil, limit: 1) },
-                { _ = try await database.explain(QueryRequest(Query(recordType: "Item"))) },
-                { _ = try await database.queryStatistics() },
-                { _ = try await database.usage(of: "Item") },
+                { _ = try await database.require(.showSchema).schema() },
+                { _ = try await database.require(.editSchema).edit([.addRole("r")]) },
+                { _ = try await database.require(.showSchema).indexBuilds() },
+                { _ = try await database.require(.editSchema).reset(to: .initial) },
+                { _ = try await database.require(.showSchema).schemaHistory(before: nil, limit: 1) },
+                { _ = try await database.require(.explainQueries).explain(QueryRequest(Query(recordType: "Item"))) },
+                { _ = try await database.require(.keepQueryStatistics).queryStatistics() },
+                { _ = try await database.require(.measureTypes).usage(of: "Item") },
             ]
             for call in calls { #expect(await refusal(call) == failure) }
         }
@@ -185,7 +187,7 @@ import Testing
     @Test func builds() async throws {
         try await play { database, engine in
             engine.state.withLock { $0.builds = [Self.builds] }
-            let builds = try await database.indexBuilds()
+            let builds = try await database.require(.showSchema).indexBuilds()
             #expect(builds == Self.builds)
         }
     }
@@ -201,14 +203,14 @@ import Testing
         }
         try await play { database, engine in
             engine.state.withLock { $0.history = entries }
-            let all = try await database.schemaHistory(before: nil, limit: 1000)
+            let all = try await database.require(.showSchema).schemaHistory(before: nil, limit: 1000)
             #expect(all == entries)
             #expect(engine.state.withLock { $0.historyLimits } == [200, 200, 200, 200])
-            let some = try await database.schemaHistory(before: 901, limit: 3)
+            let some = try await database.require(.showSchema).schemaHistory(before: 901, limit: 3)
             #expect(some == Array(entries[100..<103]))
-            let none = try await database.schemaHistory(before: 1, limit: 3)
+            let none = try await database.require(.showSchema).schemaHistory(before: 1, limit: 3)
             #expect(none == [])
-            let nothing = try await database.schemaHistory(before: nil, limit: 0)
+            let nothing = try await database.require(.showSchema).schemaHistory(before: nil, limit: 0)
             #expect(nothing == [])
         }
     }
@@ -223,7 +225,7 @@ import Testing
             let request = QueryRequest(
                 query, in: .zone(ZoneID(zoneName: Self.odd)), limit: PageLimit(records: 5000, bytes: 7),
                 continuationMarker: "m", desiredKeys: [])
-            let explanation = try await database.explain(request)
+            let explanation = try await database.require(.explainQueries).explain(request)
             #expect(explanation == Self.explanation)
             let explained = try #require(engine.state.withLock { $0.explained })
             #expect(explained.query == query)
@@ -231,7 +233,7 @@ import Testing
             #expect(explained.limit == request.limit)
             #expect(explained.continuationMarker == "m")
             #expect(explained.desiredKeys == [])
-            _ = try await database.explain(QueryRequest(query, in: .allZones))
+            _ = try await database.require(.explainQueries).explain(QueryRequest(query, in: .allZones))
             #expect(engine.state.withLock { $0.explained?.area } == .allZones)
         }
     }
@@ -239,7 +241,7 @@ import Testing
     @Test func statistics() async throws {
         try await play { database, engine in
             engine.state.withLock { $0.statistics = Self.statistics }
-            let statistics = try await database.queryStatistics()
+            let statistics = try await database.require(.keepQueryStatistics).queryStatistics()
             #expect(statistics == Self.statistics)
         }
     }
@@ -247,7 +249,7 @@ import Testing
     @Test func whatTypesHold() async throws {
         try await play { database, engine in
             engine.state.withLock { $0.usage = Self.usage }
-            let usage = try await database.usage(of: Self.odd)
+            let usage = try await database.require(.measureTypes).usage(of: Self.odd)
             #expect(usage == Self.usage)
             #expect(engine.state.withLock { $0.measured } == Self.odd)
         }
@@ -257,13 +259,13 @@ import Testing
         try await play { database, engine in
             let counts = ValueCounts(records: 5_000_000_000, values: [Self.odd: 0, "a": 7])
             engine.state.withLock { $0.counts = counts }
-            let answer = try await database.valueCounts(of: ["a", Self.odd], in: Self.odd)
+            let answer = try await database.require(.measureTypes).valueCounts(of: ["a", Self.odd], in: Self.odd)
             #expect(answer == counts)
             #expect(
                 engine.state.withLock { $0.counted } == ["a", Self.odd]
                     && engine.state.withLock { $0.measured } == Self.odd)
             engine.state.withLock { $0.counts = ValueCounts(records: 3) }
-            let whole = try await database.valueCounts(of: [], in: "Item")
+            let whole = try await database.require(.measureTypes).valueCounts(of: [], in: "Item")
             #expect(whole == ValueCounts(records: 3) && engine.state.withLock { $0.counted } == [])
         }
     }
@@ -271,29 +273,33 @@ import Testing
     @Test func aDeployment() async throws {
         try await play(in: .production) { database, engine in
             engine.state.withLock { $0.schema = .initial }
-            let after = try await database.deploy(Self.deployable, waitingForIndexes: true)
+            let after = try await database.require(.deploySchema).deploy(Self.deployable, waitingForIndexes: true)
             #expect(after == .initial)
             #expect(engine.state.withLock { $0.deployed } == Self.deployable)
             // A type that only production has prevents the deployment.
             engine.state.withLock { $0.schema = Self.deployable }
-            let refused = await refusal { _ = try await database.deploy(.initial, waitingForIndexes: true) }
+            let refused = await refusal {
+                _ = try await database.require(.deploySchema).deploy(.initial, waitingForIndexes: true)
+            }
             #expect(
                 refused?.code == .badRequest && refused?.reason.contains("type 'Item' is not in development") == true)
         }
         try await play { database, engine in
-            let refused = await refusal { _ = try await database.deploy(Self.deployable, waitingForIndexes: true) }
+            let refused = await refusal {
+                _ = try await database.require(.deploySchema).deploy(Self.deployable, waitingForIndexes: true)
+            }
             #expect(refused?.code == .badRequest && engine.state.withLock { $0.deployed } == nil)
         }
     }
 
     @Test func aReset() async throws {
         try await play { database, engine in
-            let after = try await database.reset(to: Self.schema)
+            let after = try await database.require(.editSchema).reset(to: Self.schema)
             #expect(after == Self.schema)
             #expect(engine.state.withLock { $0.resetTo } == Self.schema)
         }
         try await play(in: .production) { database, engine in
-            let refused = await refusal { _ = try await database.reset(to: Self.schema) }
+            let refused = await refusal { _ = try await database.require(.editSchema).reset(to: Self.schema) }
             #expect(refused?.code == .accessDenied && engine.state.withLock { $0.resetTo } == nil)
         }
     }
@@ -311,7 +317,9 @@ import Testing
         let story = [[build(1), other, dropped], [other, build(5)], [other, dropped]]
         try await play { database, engine in
             engine.state.withLock { $0.builds = story }
-            _ = try await database.edit([.setIndexes([.queryable, .sortable], of: .custom("a"), in: "Item")])
+            _ = try await database.require(.editSchema).edit([
+                .setIndexes([.queryable, .sortable], of: .custom("a"), in: "Item")
+            ])
             #expect(engine.state.withLock { $0.buildQuestions } == 3)
             for (edit, isAwaited) in [
                 (SchemaEdit.addCompositeIndex(Self.composite, in: "Item"), true),
@@ -325,7 +333,7 @@ import Testing
                     state.buildQuestions = 0
                     state.builds = [[composite, other], [other]]
                 }
-                _ = try await database.edit([edit])
+                _ = try await database.require(.editSchema).edit([edit])
                 #expect(engine.state.withLock { $0.buildQuestions } == (isAwaited ? 2 : 1), "\(edit)")
             }
         }
@@ -334,7 +342,8 @@ import Testing
     @Test func whoDoesNotWaitDoesNotAsk() async throws {
         try await play { database, engine in
             engine.state.withLock { $0.builds = [Self.builds] }
-            _ = try await database.edit([.addType(Self.type)], because: .edit, waitingForIndexes: false)
+            _ = try await database.require(.editSchema).edit(
+                [.addType(Self.type)], because: .edit, waitingForIndexes: false)
             #expect(engine.state.withLock { $0.buildQuestions } == 1)
         }
     }
@@ -344,7 +353,11 @@ import Testing
         try await play { database, engine in
             engine.state.withLock { $0.builds = [[build]] }
             let waiting = Task {
-                await refusal { _ = try await database.edit([.setIndexes(.sortable, of: .custom("a"), in: "Item")]) }
+                await refusal {
+                    _ = try await database.require(.editSchema).edit([
+                        .setIndexes(.sortable, of: .custom("a"), in: "Item")
+                    ])
+                }
             }
             try await eventually { engine.state.withLock { $0.buildQuestions } >= 3 }
             engine.state.withLock { $0.failure = RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
@@ -359,7 +372,9 @@ import Testing
         let build = IndexBuildProgress(.building, of: .field(.custom("a"), .sortable), in: "Item", done: 0, total: 9)
         try await play { database, engine in
             engine.state.withLock { $0.builds = [[build]] }
-            let waiting = Task { try await database.edit([.setIndexes(.sortable, of: .custom("a"), in: "Item")]) }
+            let waiting = Task {
+                try await database.require(.editSchema).edit([.setIndexes(.sortable, of: .custom("a"), in: "Item")])
+            }
             try await eventually { engine.state.withLock { $0.buildQuestions } >= 2 }
             waiting.cancel()
             await #expect(throws: CancellationError.self) { try await waiting.value }

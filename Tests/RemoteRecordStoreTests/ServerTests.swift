@@ -14,7 +14,7 @@ import Testing
     @Test func containersAndUsersAreKnown() async throws {
         try await LiveServer.run { url in
             let engine = try RemoteRecordEngine(url: url)
-            #expect(try await engine.containers().isEmpty)
+            #expect(try await engine.require(.listContainers).containers().isEmpty)
             let developer = try await engine.accounts.caller(named: nil, deviceID: nil)
             let anna = try await engine.accounts.caller(named: "anna & é=", deviceID: "Ännas iPad 💬")
             #expect(developer.deviceID == "iCloud" && anna.deviceID == "Ännas iPad 💬")
@@ -29,7 +29,9 @@ import Testing
             #expect(users.map(\.userRecordName) == [developer.userRecordName, anna.userRecordName])
             let saved = try await engine.full(.private, as: anna).save("r")
             #expect(saved.created.userRecordName == anna.userRecordName && saved.created.deviceID == "Ännas iPad 💬")
-            #expect(try await engine.containers().map(\.description) == ["iCloud.com.example.Test"])
+            #expect(
+                try await engine.require(.listContainers).containers().map(\.description) == ["iCloud.com.example.Test"]
+            )
             await engine.close()
         }
     }
@@ -59,8 +61,8 @@ import Testing
             }
             let zones = try await database.databaseChanges(DatabaseChangesRequest()).changes
             #expect(zones.map(\.zoneID.zoneName) == [notes.zoneName] && zones.map(\.timestamp) == [nil])
-            let refused = await refusal { _ = try await database.counts(in: notes) }
-            #expect(refused == RecordError(.badRequest, "CloudKit can't \(Capability.countRecords.rawValue)"))
+            let refused = await refusal { _ = try await database.require(.countRecords).counts(in: notes) }
+            #expect(refused == RecordError(.badRequest, "CloudKit can't \(Capability.countRecords.task)"))
             await engine.close()
         }
     }
@@ -132,7 +134,7 @@ import Testing
             let engine = try RemoteRecordEngine(url: url)
             let owner = try await engine.full(.public)
             try await owner.save("theirs", type: "Letter", ["text": .string("theirs")])
-            _ = try await owner.edit([
+            _ = try await owner.require(.editSchema).edit([
                 .setIndexes(.queryable, of: .system(.recordID), in: "Letter"),
                 .setGrants(
                     [
@@ -161,7 +163,9 @@ import Testing
                 #expect(found.sorted() == names, "\(limit)")
             }
             // The server does not check roles for explanations, so the client refuses them.
-            let refused = await refusal { _ = try await user.explain(QueryRequest(Query(recordType: "Letter"))) }
+            let refused = await refusal {
+                _ = try await user.require(.explainQueries).explain(QueryRequest(Query(recordType: "Letter")))
+            }
             #expect(refused?.code == .accessDenied)
             await engine.close()
         }
@@ -176,7 +180,7 @@ import Testing
         for stores in [[], [well], [well, sick]] {
             try await LiveServer.run(on: ReportingEngine(stores: stores)) { url in
                 let engine = try RemoteRecordEngine(url: url)
-                #expect(try await engine.health() == stores)
+                #expect(try await engine.require(.reportHealth).health() == stores)
                 await engine.close()
             }
         }
@@ -201,7 +205,9 @@ import Testing
             #expect(try await database.modifyZones(operations).count == 230)
             #expect(try await database.zones().count == 231)
             #expect(try await database.fetchZones(operations.map(\.zoneID)).count == 230)
-            _ = try await database.edit([.setIndexes(.queryable, of: .system(.recordID), in: "Item")])
+            _ = try await database.require(.editSchema).edit([
+                .setIndexes(.queryable, of: .system(.recordID), in: "Item")
+            ])
             let all = try await database.query(QueryRequest(Query(recordType: "Item"), limit: PageLimit(records: 450)))
             #expect(all.records.count == 450 && all.continuationMarker == nil)
             await engine.close()
@@ -233,7 +239,7 @@ import Testing
             #expect(found == saved)
             let page = try await database.zoneChanges(ZoneChangesRequest(notes))
             #expect(page.changes.map(\.record) == [saved])
-            #expect(try await database.list(RecordListRequest(notes)).records == [saved])
+            #expect(try await database.require(.listRecords).list(RecordListRequest(notes)).records == [saved])
             let file = FieldValue.asset(Asset(fileChecksum: "abc", size: 12, receipt: "none"))
             let asset = await refusal { try await database.save("f", in: notes, ["file": file]) }
             #expect(
@@ -244,7 +250,9 @@ import Testing
                 .create, recordName: "s", recordType: "Item",
                 fields: ["secret": FieldInput(.string("x"), isEncrypted: true)])
             #expect(try await database.outcomes([secret], in: notes) == [nil])
-            #expect(try await database.schema().types["Item"]?.fields["secret"]?.type.isEncrypted == true)
+            #expect(
+                try await database.require(.showSchema).schema().types["Item"]?.fields["secret"]?.type.isEncrypted
+                    == true)
             await engine.close()
         }
     }
@@ -277,7 +285,7 @@ import Testing
                 for _ in 0..<3 {
                     group.addTask {
                         var (seen, token) = ([Name](), nil as ChangeToken?)
-                        for await _ in try database.commits() {
+                        for await _ in try database.require(.signalCommits).commits() {
                             let (changes, reached) = try await database.pull(notes, since: token, pageSize: 7)
                             seen += changes.map(\.recordID.recordName)
                             token = reached
@@ -318,11 +326,11 @@ import Testing
             let names = [Name("r0"), "r1", "r2"]
             var refusals = 0
             for round in 0..<20 where round < 3 || refusals == 0 {
-                _ = try await database.edit([.setIndexes([], of: .custom("n"), in: "Item")])
+                _ = try await database.require(.editSchema).edit([.setIndexes([], of: .custom("n"), in: "Item")])
                 let unserved = await refusal { _ = try await database.query(query) }
                 #expect(unserved?.reason == "Type is not marked indexable: Item")
                 // The removal of the index may still be in progress when it is added again.
-                _ = try await database.edit(
+                _ = try await database.require(.editSchema).edit(
                     [.setIndexes(.queryable, of: .custom("n"), in: "Item")], because: .edit,
                     waitingForIndexes: round % 3 > 0)
                 if round % 3 == 0 {
@@ -331,10 +339,12 @@ import Testing
                         #expect(refused.code == .tryAgainLater && refused.retryAfter ?? 0 > 0)
                         refusals += 1
                     }
-                    _ = try await database.edit([.setIndexes(.queryable, of: .custom("n"), in: "Item")])
+                    _ = try await database.require(.editSchema).edit([
+                        .setIndexes(.queryable, of: .custom("n"), in: "Item")
+                    ])
                 }
                 #expect(Set(try await database.query(query).records.map(\.recordID.recordName)) == Set(names))
-                #expect(try await database.indexBuilds().isEmpty)
+                #expect(try await database.require(.showSchema).indexBuilds().isEmpty)
             }
             #expect(refusals > 0, "nobody had to wait")
             await engine.close()
@@ -353,7 +363,7 @@ import Testing
         let following = Task {
             var names: [Name] = []
             let remote = try await engine.full(.private)
-            for await _ in try remote.commits() {
+            for await _ in try remote.require(.signalCommits).commits() {
                 // Without a server, a signal arrives but the read fails.
                 guard let changes = try? await remote.pull(notes).changes, !changes.isEmpty else {
                     failed.withLock { $0 += 1 }
@@ -375,8 +385,7 @@ import Testing
     }
 }
 
-private struct ReportingEngine: RecordEngine {
-    let capabilities: Set<Capability> = [.reportHealth, .listContainers]
+private struct ReportingEngine: RecordEngine, HealthReporting, ContainerListing {
     let stores: [StoreHealth]
 
     func health() async -> [StoreHealth] { stores }
@@ -384,5 +393,6 @@ private struct ReportingEngine: RecordEngine {
         throw RecordError(.internalError, "none")
     }
     func containers() async throws -> [ContainerID] { [] }
+    func environments(of container: ContainerID) async throws -> [Records.Environment] { [] }
     func close() async {}
 }

@@ -3,7 +3,7 @@ import Records
 import Synchronization
 
 /// An engine whose databases only record the requests, and return the answers that a test sets.
-final class TellingEngine: RecordEngine {
+final class TellingEngine: RecordEngine, ContainerListing {
     struct State: Sendable {
         var schema = Schema.initial
         /// The answers to requests for index builds. The last one is repeated.
@@ -27,7 +27,6 @@ final class TellingEngine: RecordEngine {
         var buildQuestions = 0
     }
 
-    let capabilities: Set<Capability> = [.listContainers, .listEnvironments]
     let state = Mutex(State())
 
     func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
@@ -39,13 +38,10 @@ final class TellingEngine: RecordEngine {
     func close() async {}
 }
 
-private struct TellingDatabase: RecordDatabase {
+private struct TellingDatabase: RecordDatabase, SchemaReading, SchemaEditing, QueryDiagnostics, TypeMeasuring {
     let address: DatabaseAddress
     let caller: Caller
     let engine: TellingEngine
-    let capabilities: Set<Capability> = [
-        .showSchema, .editSchema, .deploySchema, .explainQueries, .keepQueryStatistics, .measureTypes,
-    ]
 
     private func told<Value>(_ body: (inout sending TellingEngine.State) throws -> sending Value) throws -> Value {
         try engine.state.withLock { state in

@@ -76,7 +76,7 @@ import Testing
         gate.open()
         try await StoreRecount.settleCascades(database)
         #expect(try await cascaded(database, since: found.token).names == Self.chain(38..<40))
-        #expect(try await database.counts(in: notes).total == 0)
+        #expect(try await database.require(.countRecords).counts(in: notes).total == 0)
         #expect(try await StoreRecount.problems(of: database) == [])
         await engine.close()
     }
@@ -103,14 +103,16 @@ import Testing
         #expect(try await database.names(in: notes, of: ["r59"]) == ["r59"])
         gate.open()
         try await StoreRecount.settleCascades(database)
-        #expect(try await database.counts(in: notes).total == 0)
+        #expect(try await database.require(.countRecords).counts(in: notes).total == 0)
         // Each deletion is attributed to the user, time and request of the first one.
         let last = try await database.pull(notes, since: token).changes.last?.record
         #expect(last?.recordID.recordName == "r59")
         #expect(
             last?.modified == Signature(timestamp: moment, userRecordName: ada.userRecordName, deviceID: ada.deviceID))
-        let entries = try await database.journal(RecordJournalRequest(RecordID(recordName: "r59", zoneID: notes)))
-            .entries
+        let entries = try await database.require(.keepJournal).journal(
+            RecordJournalRequest(RecordID(recordName: "r59", zoneID: notes))
+        )
+        .entries
         #expect(entries.map(\.act) == [.deleted, .created])
         #expect(entries.first?.requestID == request.requestID)
         #expect(try await StoreRecount.problems(of: database) == [])
@@ -174,7 +176,7 @@ import Testing
         try await Self.makeChain(30, in: database)
         gate.open()
         try await StoreRecount.settleCascades(database)
-        #expect(try await database.counts(in: notes).total == 30)
+        #expect(try await database.require(.countRecords).counts(in: notes).total == 30)
         await engine.close()
     }
 
@@ -241,7 +243,7 @@ import Testing
                     try await database.delete(Name("t\(length)"), in: notes)
                     try await StoreRecount.settleCascades(database)
                 })
-            #expect(try await database.counts(in: notes).total == 0)
+            #expect(try await database.require(.countRecords).counts(in: notes).total == 0)
         }
         #expect(costs[0] > 0 && costs[1] < 3 * costs[0], "\(costs)")
         #expect(try await StoreRecount.problems(of: database) == [])
@@ -308,7 +310,7 @@ import Testing
         try await database.delete("keeper", in: notes)
         gate.open()
         try await StoreRecount.settleCascades(database)
-        #expect(try await database.counts(in: notes).total == 0)
+        #expect(try await database.require(.countRecords).counts(in: notes).total == 0)
         await engine.close()
     }
 

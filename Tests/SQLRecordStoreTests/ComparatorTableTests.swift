@@ -149,7 +149,7 @@ import Testing
             var answers: [[String]] = [[], []]
             for (slot, engine) in engines.enumerated() {
                 let database = try await engine.full(.private)
-                _ = try await database.edit(types.map { .addType($0.type) })
+                _ = try await database.require(.editSchema).edit(types.map { .addType($0.type) })
                 for outcome in try await database.modify(
                     ModifyRequest(types.flatMap { Self.records(of: $0.type, kind) }))
                 { _ = try outcome.get() }

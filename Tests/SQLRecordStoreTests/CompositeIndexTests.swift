@@ -35,7 +35,9 @@ import Testing
             })
         for engine in [model, engine] as [any RecordEngine] {
             let database = try await engine.full(.private)
-            _ = try await database.edit([.addType(RecordType(name: "Item", fields: fields, systemIndexes: system))])
+            _ = try await database.require(.editSchema).edit([
+                .addType(RecordType(name: "Item", fields: fields, systemIndexes: system))
+            ])
             _ = try await database.modifyZones(Self.zones.dropFirst().map { .create($0) })
         }
         for step in 0..<300 {
@@ -48,15 +50,17 @@ import Testing
                 for database in [left, right] { _ = try? await database.modify(request) }
             case 9..<12:
                 let index = Self.index(using: &random)
-                let has = try await left.schema().types["Item"]?.compositeIndexes.contains(index) ?? false
+                let has =
+                    try await left.require(.showSchema).schema().types["Item"]?.compositeIndexes.contains(index)
+                    ?? false
                 for database in [left, right] {
-                    _ = try await database.edit([
+                    _ = try await database.require(.editSchema).edit([
                         has ? .removeCompositeIndex(index, in: "Item") : .addCompositeIndex(index, in: "Item")
                     ])
                 }
             case 12 where !zone.isDefault:
                 for database in [left, right] {
-                    try await database.purge(zone)
+                    try await database.require(.purgeZones).purge(zone)
                     _ = try await database.modifyZones([.create(zone)])
                 }
             case 13 where step % 5 == 0:

@@ -42,16 +42,18 @@ import Testing
         try await fill(try await database(engine, "Two"))
         let beside = folder.url.appending(path: "iCloud.com.example.One/development.assets/aa")
         try FileManager.default.createDirectory(at: beside, withIntermediateDirectories: true)
-        try await engine.deleteContainer(try container("One"))
-        #expect(try await engine.containers() == [try container("Two")])
+        try await engine.require(.editContainers).deleteContainer(try container("One"))
+        #expect(try await engine.require(.listContainers).containers() == [try container("Two")])
         await #expect(throws: (any Error).self) { _ = try await fill(old) }
-        #expect(try await engine.containers() == [try container("Two")], "an old handle makes nothing")
+        #expect(
+            try await engine.require(.listContainers).containers() == [try container("Two")],
+            "an old handle makes nothing")
         try await eventually { try !names(folder.url).contains { $0.hasPrefix(".deleted-") } }
         #expect(try names(folder.url) == ["iCloud.com.example.Two", ".lock"])
         let fresh = try await database(engine, "One")
         #expect(try await fresh.zones().map(\.zoneID.isDefault) == [true])
         await #expect(throws: RecordError.noContainer(try container("Three"))) {
-            try await engine.deleteContainer(try container("Three"))
+            try await engine.require(.editContainers).deleteContainer(try container("Three"))
         }
         await engine.close()
     }
@@ -65,13 +67,14 @@ import Testing
         let token = try await old.zoneChanges(ZoneChangesRequest(zoneID)).syncToken
         try await fill(try await database(engine, "Two"))
         await #expect(throws: RecordError.containerExists(try container("Two"))) {
-            try await engine.renameContainer(try container("One"), to: try container("Two"))
+            try await engine.require(.editContainers).renameContainer(try container("One"), to: try container("Two"))
         }
         await #expect(throws: RecordError.containerExists(try container("Two"))) {
-            try await engine.renameContainer(try container("One"), to: try container("two"))
+            try await engine.require(.editContainers).renameContainer(try container("One"), to: try container("two"))
         }
-        try await engine.renameContainer(try container("One"), to: try container("Three"))
-        #expect(try await engine.containers() == [try container("Three"), try container("Two")])
+        try await engine.require(.editContainers).renameContainer(try container("One"), to: try container("Three"))
+        #expect(
+            try await engine.require(.listContainers).containers() == [try container("Three"), try container("Two")])
         for isAnew in [false, true] {
             if isAnew {
                 await engine.close()
@@ -114,12 +117,13 @@ import Testing
                 }
             }
             group.addTask {
-                try? await engine.renameContainer(self.container("One"), to: self.container("Two"))
+                try? await engine.require(.editContainers).renameContainer(
+                    self.container("One"), to: self.container("Two"))
                 return nil
             }
             return await group.reduce(into: [Name]()) { names, name in if let name { names.append(name) } }
         }
-        #expect(try await engine.containers().contains(try container("Two")))
+        #expect(try await engine.require(.listContainers).containers().contains(try container("Two")))
         let two = try await database(engine, "Two")
         let records = try await two.fetch(
             [RecordID(recordName: "note", zoneID: ZoneID(zoneName: "Notes"))], desiredKeys: nil)
@@ -169,7 +173,9 @@ import Testing
         }
         #expect(refusal?.code == .tryAgainLater)
         #expect(try await other.zones().count == 2)
-        #expect(try await engine.containers().contains(try container("One")), "nothing is moved under a reader")
+        #expect(
+            try await engine.require(.listContainers).containers().contains(try container("One")),
+            "nothing is moved under a reader")
         end.signal()
         #expect(try await read)
         try await renaming

@@ -144,7 +144,7 @@ struct CrashWorkload {
             let composite = CompositeIndex(filter: .custom("text"), sort: .custom("number"))
             let waits = Int.random(in: 0..<4, using: &random) == 0
             do {
-                _ = try await database.edit(
+                _ = try await database.require(.editSchema).edit(
                     [
                         .addType(
                             RecordType(
@@ -156,11 +156,15 @@ struct CrashWorkload {
                         .setIndexes(number, of: .custom("number"), in: "Item"),
                         .addCompositeIndex(composite, in: "Item"),
                     ], because: .edit, waitingForIndexes: waits)
-                if turn % 3 == 0 { _ = try await database.edit([.removeCompositeIndex(composite, in: "Item")]) }
+                if turn % 3 == 0 {
+                    _ = try await database.require(.editSchema).edit([.removeCompositeIndex(composite, in: "Item")])
+                }
                 try await database.save(
                     "aside\(turn)" as Name, type: "Aside", in: ZoneID.default, ["text": .string("x")])
-                if turn % 3 == 1 { _ = try await database.edit([.removeField("text", in: "Aside")]) }
-                if turn % 3 == 2 { _ = try await database.edit([.removeType("Aside")]) }
+                if turn % 3 == 1 {
+                    _ = try await database.require(.editSchema).edit([.removeField("text", in: "Aside")])
+                }
+                if turn % 3 == 2 { _ = try await database.require(.editSchema).edit([.removeType("Aside")]) }
             } catch {
                 refusals.append(error as? RecordError ?? RecordError(.internalError, "not a RecordError: \(error)"))
             }

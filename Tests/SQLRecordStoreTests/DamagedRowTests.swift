@@ -132,7 +132,7 @@ import Testing
         let found = try await opened.all(
             Query(recordType: "Item", filters: filters, sorts: [Query.Sort("number")]), in: .zone(notes))
         #expect(found.count == 2)
-        _ = try await opened.counts(in: notes).total
+        _ = try await opened.require(.countRecords).counts(in: notes).total
         // A save may be refused, but must not end the process.
         _ = await StoreScenarios.refusal { try await opened.save("one", in: notes, ["number": .int64(2)]) }
         #expect(try await opened.names(in: notes, of: ["two"]) == ["two"])

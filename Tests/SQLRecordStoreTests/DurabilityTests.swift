@@ -126,7 +126,7 @@ import Testing
             return try await group.reduce(into: [Int: Bool]()) { $0[$1.0] = $1.1 }
         }
         for (number, isSaved) in names { #expect(isSaved == (number % 3 != 0)) }
-        let counts = try await database.counts(in: .default)
+        let counts = try await database.require(.countRecords).counts(in: .default)
         #expect(counts.total == 40)
         await engine.close()
     }
@@ -188,7 +188,7 @@ import Testing
             let page = await refusal { _ = try await restored.pull(zone, since: token) }
             #expect(page == TokenCodec.expired)
         }
-        #expect(try await restored.explain(late).standing != .good)
+        #expect(try await restored.require(.explainTokens).explain(late).standing != .good)
         #expect(try await restored.pull(zone, since: early).changes.isEmpty)
         // The same position again in a different history.
         try await restored.save("c", in: zone)

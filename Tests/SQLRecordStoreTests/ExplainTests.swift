@@ -79,7 +79,8 @@ import Testing
         let database = try await Self.fill(engine)
         for row in Self.rows {
             let query = Query(recordType: "Item", filters: row.filters, sorts: row.sorts)
-            let explanation = try await database.explain(QueryRequest(query, limit: PageLimit(records: 20)))
+            let explanation = try await database.require(.explainQueries).explain(
+                QueryRequest(query, limit: PageLimit(records: 20)))
             for (index, standing) in row.standings {
                 // An index may be a candidate for several clauses. The table names its most important one.
                 let candidates = explanation.candidates.filter { $0.index.description == index }
@@ -113,7 +114,7 @@ import Testing
         func explain(_ filters: [Query.Filter], _ sorts: [Query.Sort] = [], _ limit: Int = 20) async throws
             -> QueryExplanation
         {
-            try await database.explain(
+            try await database.require(.explainQueries).explain(
                 QueryRequest(
                     Query(recordType: "Item", filters: filters, sorts: sorts), limit: PageLimit(records: limit)))
         }
@@ -143,14 +144,15 @@ import Testing
         let query = Query(
             recordType: "Item", filters: [Self.equal("author", .string("a1"))],
             sorts: [Query.Sort("number", ascending: ascending)])
-        let before = try await database.explain(QueryRequest(query, limit: PageLimit(records: 50)))
+        let before = try await database.require(.explainQueries).explain(
+            QueryRequest(query, limit: PageLimit(records: 50)))
         let advised = CompositeIndex(filter: .custom("author"), sort: .custom("number"))
         #expect(before.advice == [advised] && before.entriesRead + before.recordsRead > 250)
-        _ = try await database.edit([.addCompositeIndex(advised, in: "Item")])
+        _ = try await database.require(.editSchema).edit([.addCompositeIndex(advised, in: "Item")])
         var marker: String?
         for _ in 0..<5 {
             let request = QueryRequest(query, limit: PageLimit(records: 50), continuationMarker: marker)
-            let after = try await database.explain(request)
+            let after = try await database.require(.explainQueries).explain(request)
             #expect(
                 after.recordsReturned == 50 && (51...54).contains(after.entriesRead)
                     && (51...52).contains(after.recordsRead))
@@ -159,19 +161,20 @@ import Testing
                     && after.candidates.first { $0.index == .composite(advised) }?.standing == .servesBoth)
             marker = try await database.query(request).continuationMarker
         }
-        let uses = try await database.queryStatistics().uses
+        let uses = try await database.require(.keepQueryStatistics).queryStatistics().uses
         #expect(uses.first { $0.index == .composite(advised) }?.count == 1)
         // A more selective filter comes first.
         let fewer = Query(
             recordType: "Item", filters: query.filters + [Self.equal("year", .int64(7))], sorts: query.sorts)
-        let explained = try await database.explain(QueryRequest(fewer))
+        let explained = try await database.require(.explainQueries).explain(QueryRequest(fewer))
         #expect(explained.candidates.first { $0.index == .composite(advised) }?.standing == .passedOver)
         #expect(
             explained.candidates.first { $0.index == .field(.custom("year"), .queryable) }?.standing == .servesFilter)
         // A less selective filter only narrows the result.
         let narrowed = Query(
             recordType: "Item", filters: query.filters + [Self.equal("half", .int64(1))], sorts: query.sorts)
-        let both = try await database.explain(QueryRequest(narrowed, limit: PageLimit(records: 50)))
+        let both = try await database.require(.explainQueries).explain(
+            QueryRequest(narrowed, limit: PageLimit(records: 50)))
         #expect(both.candidates.first { $0.index == .composite(advised) }?.standing == .servesBoth)
         #expect(both.candidates.first { $0.index == .field(.custom("half"), .queryable) }?.standing == .narrows)
         await engine.close()
@@ -186,11 +189,13 @@ import Testing
             sorts: [Query.Sort("number", ascending: false)])
         let expected = try await database.all(query).map(\.recordID.recordName)
         let index = CompositeIndex(filter: .custom("author"), sort: .custom("number"))
-        _ = try await database.edit([.addCompositeIndex(index, in: "Item")], because: .edit, waitingForIndexes: false)
+        _ = try await database.require(.editSchema).edit(
+            [.addCompositeIndex(index, in: "Item")], because: .edit, waitingForIndexes: false)
         var standings: Set<QueryExplanation.Standing> = []
         repeat {
-            let isBuilding = try await !database.indexBuilds().isEmpty
-            let explanation = try await database.explain(QueryRequest(query, limit: PageLimit(records: 20)))
+            let isBuilding = try await !database.require(.showSchema).indexBuilds().isEmpty
+            let explanation = try await database.require(.explainQueries).explain(
+                QueryRequest(query, limit: PageLimit(records: 20)))
             let standing = try #require(explanation.candidates.first { $0.index == .composite(index) }?.standing)
             #expect(isBuilding || standing == .servesBoth)
             standings.insert(standing)
@@ -204,11 +209,11 @@ import Testing
     @Test func aPlaceOfTwoLongitudesPassesACompositeIndexOver() async throws {
         let engine = try StoreUnderTest.engine(folder: folder.url)
         let database = try await Self.fill(engine)
-        _ = try await database.edit([
+        _ = try await database.require(.editSchema).edit([
             .addCompositeIndex(CompositeIndex(filter: .custom("place"), sort: .custom("number")), in: "Item")
         ])
         let place = Self.equal("place", .location(Location(latitude: 10, longitude: 180)))
-        let explanation = try await database.explain(
+        let explanation = try await database.require(.explainQueries).explain(
             QueryRequest(Query(recordType: "Item", filters: [place], sorts: [Query.Sort("number")])))
         let composite = try #require(
             explanation.candidates.first { if case .composite = $0.index { true } else { false } })
@@ -223,10 +228,10 @@ import Testing
         try await database.save("a", in: notes, ["number": .int64(1)])
         try await database.save("b", ["number": .int64(1)])
         let query = Query(recordType: "Item", filters: [Self.equal("number", .int64(1))])
-        let explanation = try await database.explain(QueryRequest(query, in: .allZones))
+        let explanation = try await database.require(.explainQueries).explain(QueryRequest(query, in: .allZones))
         #expect(explanation.recordsReturned == 2 && explanation.recordsRead == 2 && explanation.entriesRead == 2)
         #expect(explanation.summary.contains("the zone '_defaultZone', the first of 3"))
-        let nothing = try await engine.full(.public).explain(QueryRequest(query))
+        let nothing = try await engine.full(.public).require(.explainQueries).explain(QueryRequest(query))
         #expect(
             nothing.summary == "Nothing is saved there yet."
                 && nothing.candidates.allSatisfy { $0.standing == .passedOver })
@@ -244,7 +249,9 @@ import Testing
                         let query = Query(
                             recordType: "Item", filters: [Self.equal("year", .int64(Int64(lane * 20 + number)))],
                             sorts: [Query.Sort("number")])
-                        let explanation = lane % 2 == 0 ? try await database.explain(QueryRequest(query)) : nil
+                        let explanation =
+                            lane % 2 == 0
+                            ? try await database.require(.explainQueries).explain(QueryRequest(query)) : nil
                         let page = try await database.query(QueryRequest(query))
                         #expect(
                             page.records.count == 2
@@ -261,10 +268,10 @@ import Testing
         let engine = try StoreUnderTest.engine(folder: folder.url)
         let database = try await Self.fill(engine)
         let composite = CompositeIndex(filter: .custom("author"), sort: .custom("year"))
-        _ = try await database.edit([
+        _ = try await database.require(.editSchema).edit([
             .addCompositeIndex(composite, in: "Item"), .setIndexes([], of: .custom("half"), in: "Item"),
         ])
-        let usage = try await database.usage(of: "Item")
+        let usage = try await database.require(.measureTypes).usage(of: "Item")
         func field(_ name: Name) throws -> TypeUsage.FieldUsage {
             try #require(usage.fields.first { $0.key.schemaName == name })
         }
@@ -282,7 +289,7 @@ import Testing
         -> any RecordDatabase
     {
         let database = try await engine.full(.private)
-        _ = try await database.edit([
+        _ = try await database.require(.editSchema).edit([
             .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))
         ])
         for start in stride(from: 0, to: records, by: 200) {

@@ -23,7 +23,9 @@ import Testing
 
     private static func subscribe(_ database: any RecordDatabase) async throws {
         let query = Subscription.RecordSubject(Query(recordType: "Item"), firesOn: [.create, .update])
-        for result in try await database.modifySubscriptions([.save(Subscription("q", to: .query(query)))]) {
+        for result in try await database.require(.keepSubscriptions).modifySubscriptions([
+            .save(Subscription("q", to: .query(query)))
+        ]) {
             _ = try result.get()
         }
     }
@@ -37,7 +39,7 @@ import Testing
         _ = try await database.modifyZones(zones.map { .create($0) })
         try await database.save("first", in: zones[0])
         try await Self.subscribe(database)
-        let begin = try await database.firings(after: nil).position
+        let begin = try await database.require(.fireSubscriptions).firings(after: nil).position
         let perZone = (2 * FiringPage.recordLimit / zoneCount / Self.batch + 1) * Self.batch
         for start in stride(from: 0, to: perZone, by: Self.batch) {
             for zoneID in zones { try await Self.fill(database, zoneID, start..<start + Self.batch) }
@@ -55,7 +57,7 @@ import Testing
         var page = FiringPage(position: begin, moreComing: true)
         var pages = 0
         while page.moreComing {
-            page = try await database.firings(after: page.position)
+            page = try await database.require(.fireSubscriptions).firings(after: page.position)
             told += page.firings.compactMap { $0.change.record?.record.recordID.recordName }
             positions += page.firings.map(\.change.position)
             pages += 1
@@ -71,7 +73,7 @@ import Testing
         let database = try await engine.withZone()
         try await database.save("first", in: notes)
         try await Self.subscribe(database)
-        let begin = try await database.firings(after: nil).position
+        let begin = try await database.require(.fireSubscriptions).firings(after: nil).position
         let text = String(repeating: "x", count: 700_000)
         let names = (0..<3 * FiringPage.sizeLimit / text.utf8.count).map { Name("large\($0)") }
         for name in names { try await database.save(name, in: notes, ["text": .string(text)]) }
@@ -91,10 +93,11 @@ import Testing
         for guest in [grace, mary] {
             try await stage.accept(share, as: guest)
             let subscription = SubscriptionOperation.save(Subscription("all", to: .database(recordType: nil)))
-            for result in try await stage.shared(guest).modifySubscriptions([subscription]) { _ = try result.get() }
+            for result in try await stage.shared(guest).require(.keepSubscriptions).modifySubscriptions([subscription])
+            { _ = try result.get() }
         }
         try await Self.subscribe(stage.owner)
-        let begin = try await stage.owner.firings(after: nil).position
+        let begin = try await stage.owner.require(.fireSubscriptions).firings(after: nil).position
         let count = FiringPage.recordLimit - 1
         for start in stride(from: 0, to: count, by: Self.batch) {
             try await Self.fill(stage.owner, bulk, start..<min(start + Self.batch, count))
@@ -103,7 +106,7 @@ import Testing
         var (told, records): ([Name], Int) = ([], 0)
         var page = FiringPage(position: begin, moreComing: true)
         while page.moreComing {
-            page = try await stage.owner.firings(after: page.position)
+            page = try await stage.owner.require(.fireSubscriptions).firings(after: page.position)
             for firing in page.firings {
                 if firing.change.record == nil { told += firing.subscriptions.map(\.user) } else { records += 1 }
             }
@@ -131,21 +134,23 @@ import Testing
         for caller in [reader, ada] { try await Self.subscribe(engine.full(.public, as: caller)) }
         let other = SubscriptionOperation.save(
             Subscription("broken", to: .query(.init(Query(recordType: "Item"), firesOn: [.delete]))))
-        for result in try await owner.modifySubscriptions([other]) { _ = try result.get() }
+        for result in try await owner.require(.keepSubscriptions).modifySubscriptions([other]) { _ = try result.get() }
         await engine.close()
         try await Self.change(folder, "UPDATE subscriptions SET content = x'00' WHERE id = 'broken'")
         engine = try StoreUnderTest.engine(folder: folder.url)
         let database = try await engine.full(.public)
-        let begin = try await database.firings(after: nil).position
+        let begin = try await database.require(.fireSubscriptions).firings(after: nil).position
         try await database.save("told")
-        let users = try await database.firings(after: begin).firings.flatMap(\.subscriptions).map(\.user)
+        let users = try await database.require(.fireSubscriptions).firings(after: begin).firings.flatMap(
+            \.subscriptions
+        ).map(\.user)
         #expect(users == [grace, ada].map(\.userRecordName).sorted())
         await engine.close()
         try await Self.change(folder, "DROP TABLE subscriptions")
         engine = try StoreUnderTest.engine(folder: folder.url)
         let old = try await engine.full(.public)
-        #expect(try await old.subscriptions() == [])
-        #expect(try await old.firings(after: begin).firings == [])
+        #expect(try await old.require(.keepSubscriptions).subscriptions() == [])
+        #expect(try await old.require(.fireSubscriptions).firings(after: begin).firings == [])
         await engine.close()
     }
 
@@ -157,12 +162,12 @@ import Testing
         var database = try await engine.withZone()
         try await database.save("first", in: notes)
         try await Self.subscribe(database)
-        let position = try await database.firings(after: nil).position
+        let position = try await database.require(.fireSubscriptions).firings(after: nil).position
         try await database.save("untold", in: notes)
         await engine.close()
         engine = try StoreUnderTest.engine(folder: folder.url)
         database = try await engine.full(.private)
-        let page = try await database.firings(after: position)
+        let page = try await database.require(.fireSubscriptions).firings(after: position)
         #expect(page.firings.map(\.subscriptions.first?.subscription.subscriptionID) == ["q"])
         #expect(page.firings.first?.change.record?.record.recordID.recordName == "untold")
         await engine.close()

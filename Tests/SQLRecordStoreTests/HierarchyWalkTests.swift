@@ -46,7 +46,8 @@ import Testing
         }
         #expect(try await stage.shown() == 0)
         #expect(try await stage.moved() <= Self.inRequest + 3)
-        _ = try await engine.full(.public, as: grace).accept([share.sharing?.shortGUID ?? ""], by: LookupInfo())[0]
+        _ = try await engine.full(.public, as: grace).require(.shareRecords).accept(
+            [share.sharing?.shortGUID ?? ""], by: LookupInfo())[0]
             .get()
         // Each record is looked at for its hierarchy and for the guest, whose copy counts too.
         #expect(try await stage.finish() <= 3 * Self.size / Self.inStep + 10)

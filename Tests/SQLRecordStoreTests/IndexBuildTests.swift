@@ -60,7 +60,7 @@ import Testing
 
     private func bare(_ engine: SQLRecordEngine, _ count: Int) async throws -> any RecordDatabase {
         let database = try await engine.full(.private)
-        _ = try await database.edit([
+        _ = try await database.require(.editSchema).edit([
             .addType(
                 RecordType(
                     name: "Item",
@@ -74,7 +74,7 @@ import Testing
     }
 
     private func settle(_ database: any RecordDatabase) async throws {
-        try await eventually { try await database.indexBuilds().isEmpty }
+        try await eventually { try await database.require(.showSchema).indexBuilds().isEmpty }
     }
 
     private func query(_ value: Int64) -> Query {
@@ -87,9 +87,9 @@ import Testing
         let engine = try open(IndexLimits(recordsAtOnce: 0, recordsInChunk: 100, rowsInStep: 1), gate)
         let database = try await bare(engine, 2000)
         gate.close()
-        let schema = try await database.edit(Self.all, because: .edit, waitingForIndexes: false)
+        let schema = try await database.require(.editSchema).edit(Self.all, because: .edit, waitingForIndexes: false)
         #expect(schema.types["Item"]?.fields["number"]?.indexes == [.queryable, .sortable])
-        let builds = try await database.indexBuilds()
+        let builds = try await database.require(.showSchema).indexBuilds()
         #expect(builds.count == 6, "\(builds)")
         #expect(builds.allSatisfy { $0.work == .building && $0.total == 2000 && $0.done < 2000 && $0.percent < 100 })
         #expect(Set(builds.map(\.subject)).contains(.field(.custom("number"), [.queryable, .sortable])))
@@ -102,7 +102,7 @@ import Testing
         gate.open()
         // Each goes on; one that is complete leaves the list before the others.
         var last: [IndexBuildProgress.Subject: Int] = [:]
-        while case let builds = try await database.indexBuilds(), !builds.isEmpty {
+        while case let builds = try await database.require(.showSchema).indexBuilds(), !builds.isEmpty {
             for build in builds {
                 #expect(build.done >= last[build.subject, default: 0])
                 last[build.subject] = build.done
@@ -117,15 +117,15 @@ import Testing
     @Test func whoWaitsWaitsUntilItIsComplete() async throws {
         let engine = try open()
         let database = try await bare(engine, 600)
-        _ = try await database.edit(Self.all)
-        #expect(try await database.indexBuilds().isEmpty)
+        _ = try await database.require(.editSchema).edit(Self.all)
+        #expect(try await database.require(.showSchema).indexBuilds().isEmpty)
         #expect(try await database.all(query(5)).count + database.all(query(5), in: .zone(notes)).count == 1)
         // QUERYABLE and SORTABLE share the same rows, so the second one needs no build.
-        _ = try await database.edit([.setIndexes(.queryable, of: .custom("number"), in: "Item")])
-        _ = try await database.edit(
+        _ = try await database.require(.editSchema).edit([.setIndexes(.queryable, of: .custom("number"), in: "Item")])
+        _ = try await database.require(.editSchema).edit(
             [.setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item")], because: .edit,
             waitingForIndexes: false)
-        #expect(try await database.indexBuilds().isEmpty)
+        #expect(try await database.require(.showSchema).indexBuilds().isEmpty)
         await engine.close()
     }
 
@@ -135,14 +135,14 @@ import Testing
         let engine = try open(Self.slow, gate)
         let database = try await bare(engine, 600)
         gate.close()
-        let waiter = Task { try await database.edit(Self.all) }
-        try await eventually { try await !database.indexBuilds().isEmpty }
+        let waiter = Task { try await database.require(.editSchema).edit(Self.all) }
+        try await eventually { try await !database.require(.showSchema).indexBuilds().isEmpty }
         waiter.cancel()
         gate.open()
         _ = await waiter.result
         try await settle(database)
         #expect(try await IndexRecount.problems(of: database) == [])
-        #expect(try await database.schema().types["Item"]?.fields["tags"]?.indexes == .queryable)
+        #expect(try await database.require(.showSchema).schema().types["Item"]?.fields["tags"]?.indexes == .queryable)
         await engine.close()
     }
 
@@ -171,13 +171,13 @@ import Testing
             }
         }
         for _ in 0..<3 {
-            _ = try await database.edit(Self.all)
+            _ = try await database.require(.editSchema).edit(Self.all)
             #expect(try await IndexRecount.problems(of: database) == [])
-            _ = try await database.edit(Self.none, because: .edit, waitingForIndexes: false)
+            _ = try await database.require(.editSchema).edit(Self.none, because: .edit, waitingForIndexes: false)
             // The index is requested again before its removal is complete.
             try await Task.sleep(for: .milliseconds(Int(seed) * 5))
         }
-        _ = try await database.edit(Self.all)
+        _ = try await database.require(.editSchema).edit(Self.all)
         saver.cancel()
         _ = await saver.result
         try await settle(database)
@@ -195,11 +195,12 @@ import Testing
             let gate = WorkGate()
             engine = try open(limits, gate)
             database = try await engine.full(.private)
-            _ = try await database.edit(edits, because: .edit, waitingForIndexes: false)
+            _ = try await database.require(.editSchema).edit(edits, because: .edit, waitingForIndexes: false)
             for steps in [1, 7, 30, 60] {
                 try await gate.allow(steps)
                 let build = try #require(
-                    try await database.indexBuilds().first, "it was over before it was interrupted")
+                    try await database.require(.showSchema).indexBuilds().first, "it was over before it was interrupted"
+                )
                 #expect(build.done <= build.total)
                 await engine.close()
                 engine = try open(limits, gate)
@@ -219,23 +220,23 @@ import Testing
         gate.open()
         let engine = try open(Self.slow, gate)
         let database = try await bare(engine, 500)
-        _ = try await database.edit(Self.all)
+        _ = try await database.require(.editSchema).edit(Self.all)
         gate.close()
-        let schema = try await database.edit(Self.none, because: .edit, waitingForIndexes: false)
+        let schema = try await database.require(.editSchema).edit(Self.none, because: .edit, waitingForIndexes: false)
         #expect(schema.types["Item"]?.fields["number"]?.indexes == [])
         #expect(schema.types["Item"]?.compositeIndexes.isEmpty == true)
-        #expect(try await database.indexBuilds().contains { $0.work == .dropping })
+        #expect(try await database.require(.showSchema).indexBuilds().contains { $0.work == .dropping })
         let answer = await refusal { _ = try await database.query(QueryRequest(query(5))) }
         #expect(answer?.reason == "Field 'number' is not marked queryable")
         try await gate.allow(10)
         // Requested again at once: the remaining rows are removed first.
-        _ = try await database.edit(Self.all, because: .edit, waitingForIndexes: false)
+        _ = try await database.require(.editSchema).edit(Self.all, because: .edit, waitingForIndexes: false)
         let again = await refusal { _ = try await database.query(QueryRequest(query(5))) }
         #expect(again?.code == .tryAgainLater)
         try await database.save("r5", ["number": .int64(777_777)])
         try await database.save("new", ["number": .int64(777_777)])
         gate.open()
-        _ = try await database.edit(Self.all.dropLast())
+        _ = try await database.require(.editSchema).edit(Self.all.dropLast())
         #expect(try await database.all(query(777_777)).map(\.recordID.recordName).sorted() == ["new", "r5"])
         try await settle(database)
         #expect(try await IndexRecount.problems(of: database) == [])
@@ -247,22 +248,25 @@ import Testing
     {
         let engine = try open(IndexLimits(recordsAtOnce: 0, recordsInChunk: 1000, rowsInStep: 1))
         let database = try await bare(engine, 600)
-        _ = try await database.edit(Self.all, because: .edit, waitingForIndexes: false)
+        _ = try await database.require(.editSchema).edit(Self.all, because: .edit, waitingForIndexes: false)
         // Work may be over before it is seen.
-        try await eventually { try await database.indexBuilds().allSatisfy { $0.done > 0 } }
-        try await database.purge(notes)
-        _ = try await database.edit([.removeField("text", in: "Item")])
-        #expect(try await database.indexBuilds().allSatisfy { $0.subject != .field(.custom("text"), .searchable) })
-        _ = try await database.edit([.removeType("Item")])
-        #expect(try await database.indexBuilds().isEmpty)
+        try await eventually { try await database.require(.showSchema).indexBuilds().allSatisfy { $0.done > 0 } }
+        try await database.require(.purgeZones).purge(notes)
+        _ = try await database.require(.editSchema).edit([.removeField("text", in: "Item")])
+        #expect(
+            try await database.require(.showSchema).indexBuilds().allSatisfy {
+                $0.subject != .field(.custom("text"), .searchable)
+            })
+        _ = try await database.require(.editSchema).edit([.removeType("Item")])
+        #expect(try await database.require(.showSchema).indexBuilds().isEmpty)
         #expect(try await IndexRecount.problems(of: database) == [])
         try await fill(database, 100)
-        _ = try await database.edit([
+        _ = try await database.require(.editSchema).edit([
             .setIndexes([], of: .custom("number"), in: "Item"),
             .setIndexes(.sortable, of: .custom("number"), in: "Item"),
         ])
-        _ = try await database.reset(to: Schema())
-        #expect(try await database.indexBuilds().isEmpty)
+        _ = try await database.require(.editSchema).reset(to: Schema())
+        #expect(try await database.require(.showSchema).indexBuilds().isEmpty)
         try await eventually { try await StoreRecount.hasSwept(database) }
         let rows = try await (database as? SQLDatabase)?.store.pool.read { db in
             try ["records", "entries", "tokens", "compositeEntries", "links", "typeCounts"].map {
@@ -279,7 +283,7 @@ import Testing
     {
         let engine = try open(IndexLimits())
         let database = try await bare(engine, 100)
-        _ = try await database.edit([.setIndexes(.queryable, of: .custom("number"), in: "Item")])
+        _ = try await database.require(.editSchema).edit([.setIndexes(.queryable, of: .custom("number"), in: "Item")])
         await engine.close()
         let file = folder.url.appending(path: "iCloud.com.example.Test/development.sqlite").path(percentEncoded: false)
         let queue = try DatabaseQueue(path: file)
@@ -301,10 +305,10 @@ import Testing
         try queue.close()
         let again = try open(IndexLimits())
         let opened = try await again.full(.private)
-        #expect(try await opened.schema().types["Item"]?.fields["number"]?.indexes == [])
+        #expect(try await opened.require(.showSchema).schema().types["Item"]?.fields["number"]?.indexes == [])
         try await settle(opened)
         #expect(try await IndexRecount.problems(of: opened) == [])
-        _ = try await opened.edit([.setIndexes(.queryable, of: .custom("number"), in: "Item")])
+        _ = try await opened.require(.editSchema).edit([.setIndexes(.queryable, of: .custom("number"), in: "Item")])
         #expect(try await IndexRecount.problems(of: opened) == [])
         await again.close()
     }

@@ -35,7 +35,7 @@ import Testing
         let fields: [Name: FieldDefinition] = [
             "number": FieldDefinition(type: .int64), "text": FieldDefinition(type: .string),
         ]
-        _ = try await database.edit([
+        _ = try await database.require(.editSchema).edit([
             .addType(RecordType(name: "Item", fields: fields, systemIndexes: [.recordID: .queryable]))
         ])
         return database
@@ -56,7 +56,7 @@ import Testing
     }
 
     private func settle(_ database: any RecordDatabase) async throws {
-        try await eventually { try await database.indexBuilds().isEmpty }
+        try await eventually { try await database.require(.showSchema).indexBuilds().isEmpty }
     }
 
     // MARK: Many zones
@@ -73,11 +73,12 @@ import Testing
         _ = try await database.modifyZones(zones.map { .create($0) })
         for zone in zones { try await fill(database, zone, names) }
         gate.close()
-        _ = try await database.edit([Self.number, Self.text, Self.composite], because: .edit, waitingForIndexes: false)
+        _ = try await database.require(.editSchema).edit(
+            [Self.number, Self.text, Self.composite], because: .edit, waitingForIndexes: false)
         var steps = 0
         var random = SeededRandom(seed: 7)
-        while !(try await database.indexBuilds().isEmpty) {
-            try await gate.allow(1) { try await database.indexBuilds().isEmpty }
+        while !(try await database.require(.showSchema).indexBuilds().isEmpty) {
+            try await gate.allow(1) { try await database.require(.showSchema).indexBuilds().isEmpty }
             steps += 1
             // The last zones are purged, and the others are saved to.
             let zone = zones[Int.random(in: steps % 4 == 3 ? 200..<300 : 0..<200, using: &random)]
@@ -85,10 +86,10 @@ import Testing
             case 0: try await database.save("e\u{301}", as: .forceUpdate, in: zone, ["number": .int64(99)])
             case 1: try await database.save("\u{E9}", as: .forceReplace, in: zone, ["text": .string("other words")])
             case 2: try await database.delete("r2", in: zone)
-            default: if steps % 12 == 3 { _ = try? await database.purge(zone) }
+            default: if steps % 12 == 3 { _ = try? await database.require(.purgeZones).purge(zone) }
             }
             if steps % 10 == 0 { #expect(try await IndexRecount.problems(of: database) == []) }
-            if try await database.indexBuilds().isEmpty { break }
+            if try await database.require(.showSchema).indexBuilds().isEmpty { break }
         }
         // 1,200 records with four rows each, in steps of 90.
         #expect(steps < 120, "\(steps) steps")
@@ -105,11 +106,12 @@ import Testing
         let engine = try open(IndexLimits(recordsAtOnce: 0, rowsInStep: 300), gate)
         let database = try await bare(engine)
         try await fill(database, .default, (0..<3000).map { Name("r\($0)") })
-        _ = try await database.edit([Self.number, Self.text], because: .edit, waitingForIndexes: false)
+        _ = try await database.require(.editSchema).edit(
+            [Self.number, Self.text], because: .edit, waitingForIndexes: false)
         var seen: [Int] = []
         while true {
             try await gate.allow(1)
-            guard let build = try await database.indexBuilds().first else { break }
+            guard let build = try await database.require(.showSchema).indexBuilds().first else { break }
             #expect(build.total == 3000 && build.done >= seen.last ?? 0 && build.done <= 3000)
             seen.append(build.done)
             if build.done == 3000 { break }
@@ -128,7 +130,7 @@ import Testing
     @Test func aResetIndexesNothingThatIsGone() async throws {
         let engine = try open(IndexLimits())
         let database = try await bare(engine)
-        _ = try await database.edit([Self.number, Self.text, Self.composite])
+        _ = try await database.require(.editSchema).edit([Self.number, Self.text, Self.composite])
         try await fill(database, .default, (0..<300).map { Name("r\($0)") })
         let store = try #require(database as? SQLDatabase).store
         let production = Schema(types: [
@@ -213,8 +215,8 @@ import Testing
                 Query(recordType: "Item", filters: [.init("number", .equals, FieldInput(.int64(5)))])
             ).count == 1)
         try await fill(database, .default, (20..<90).map { Name("s\($0)") })
-        _ = try await database.edit([Self.text], because: .edit, waitingForIndexes: false)
-        #expect(try await database.indexBuilds().map(\.total) == [90, 90])
+        _ = try await database.require(.editSchema).edit([Self.text], because: .edit, waitingForIndexes: false)
+        #expect(try await database.require(.showSchema).indexBuilds().map(\.total) == [90, 90])
         gate.open()
         try await settle(database)
         #expect(try await IndexRecount.problems(of: database) == [])
@@ -235,22 +237,23 @@ import Testing
             try db.run(
                 "CREATE TRIGGER fault BEFORE INSERT ON compositeEntries BEGIN SELECT raise(ABORT, 'not now'); END")
         }
-        _ = try await database.edit([Self.composite, Self.number], because: .edit, waitingForIndexes: false)
+        _ = try await database.require(.editSchema).edit(
+            [Self.composite, Self.number], because: .edit, waitingForIndexes: false)
         // One index was declared before and is awaited now. Each request only gets the error of its own index.
-        let refused = Task { await refusal { _ = try await database.edit([Self.composite]) } }
-        _ = try await database.edit([Self.number])
-        _ = try await database.edit([Self.text])
+        let refused = Task { await refusal { _ = try await database.require(.editSchema).edit([Self.composite]) } }
+        _ = try await database.require(.editSchema).edit([Self.number])
+        _ = try await database.require(.editSchema).edit([Self.text])
         let answer = await refused.value
         #expect(
             answer?.reason.hasPrefix("The index is declared and will be built later: ") == true,
             "\(String(describing: answer))")
         #expect(
-            try await database.indexBuilds().map(\.subject) == [
+            try await database.require(.showSchema).indexBuilds().map(\.subject) == [
                 .composite(CompositeIndex(filter: .custom("text"), sort: .custom("number")))
             ])
         #expect(try await IndexRecount.problems(of: database) == [])
         try await store.write { db, _ in try db.run("DROP TRIGGER fault") }
-        _ = try? await database.edit([Self.composite])
+        _ = try? await database.require(.editSchema).edit([Self.composite])
         try await settle(database)
         #expect(try await IndexRecount.problems(of: database) == [])
         await engine.close()

@@ -34,7 +34,7 @@ import Testing
         }
         try await database.save("o", type: "Other", ["text": .string("text")])
         try await database.delete("gone", in: notes)
-        let before = try await database.storage(limit: 10)
+        let before = try await database.require(.measureStorage).storage(limit: 10)
         #expect(before.zones.first?.types["Item"]?.assetBytes == 70)
         await engine.close()
         let file = folder.url.appending(path: "iCloud.com.example.Test/development.sqlite").path(percentEncoded: false)
@@ -49,7 +49,7 @@ import Testing
         try queue.close()
         engine = try open()
         database = try await engine.full(.private)
-        #expect(try await database.storage(limit: 10) == before)
+        #expect(try await database.require(.measureStorage).storage(limit: 10) == before)
         #expect(try await StoreRecount.problems(of: database) == [])
         await engine.close()
     }
@@ -79,7 +79,9 @@ import Testing
     }
 
     private func journal(_ name: Name, _ database: any RecordDatabase) async throws -> [RecordJournalEntry] {
-        try await database.journal(RecordJournalRequest(RecordID(recordName: name, zoneID: notes))).entries
+        try await database.require(.keepJournal).journal(
+            RecordJournalRequest(RecordID(recordName: name, zoneID: notes))
+        ).entries
     }
 
     @Test func anEntryNamesItsRequest() async throws {
@@ -128,11 +130,12 @@ import Testing
         try await eventually { try await rows(database) == 0 }
         try await database.save("r", in: notes)
         try await database.delete("r", in: notes)
-        let page = try await database.journal(RecordJournalRequest(RecordID(recordName: "r", zoneID: notes)))
+        let page = try await database.require(.keepJournal).journal(
+            RecordJournalRequest(RecordID(recordName: "r", zoneID: notes)))
         #expect(page.entries.map(\.act) == [.deleted] && page.limits.isOff && page.before == nil)
         #expect(try await rows(database) == 0)
         let refused = await refusal {
-            _ = try await database.revert(
+            _ = try await database.require(.keepJournal).revert(
                 RecordReversion(RecordID(recordName: "r", zoneID: notes), to: 1, recordChangeTag: nil))
         }
         #expect(refused?.reason.contains("keeps no earlier versions") == true)
@@ -164,7 +167,7 @@ import Testing
         for number in 0..<40 { try await database.save(Name("r\(number)"), in: notes, ["text": text]) }
         // The last record already has history, which must not become unreachable.
         try await database.save("r9", in: notes, ["text": text])
-        _ = try await database.edit([.removeType("Item")])
+        _ = try await database.require(.editSchema).edit([.removeType("Item")])
         let bytes = try await rows(database, "SELECT sum(journalBytes) FROM zones")
         #expect(bytes <= 20_000 && bytes > 15_000)
         #expect(try await StoreRecount.problems(of: database) == [])
@@ -258,7 +261,7 @@ import Testing
         }
         try await database.save("r", in: other)
         try await database.save("r", in: other)
-        try await database.purge(notes)
+        try await database.require(.purgeZones).purge(notes)
         try await eventually { try await rows(database) == 1 }
         try await eventually { try await StoreRecount.hasSwept(database) }
         #expect(try await rows(database, "SELECT sum(journalBytes) FROM zones") == 102)
@@ -278,7 +281,8 @@ import Testing
         engine = try StoreUnderTest.engine(folder: folder.url, clock: { [clock] in clock.now() })
         database = try await engine.full(.private)
         try await database.save("r", in: notes)
-        let page = try await database.journal(RecordJournalRequest(RecordID(recordName: "r", zoneID: notes)))
+        let page = try await database.require(.keepJournal).journal(
+            RecordJournalRequest(RecordID(recordName: "r", zoneID: notes)))
         #expect(page.entries.count == 4 && page.limits == JournalLimits(days: 365))
         await engine.close()
     }

@@ -15,15 +15,17 @@ import Testing
         let folder = try TemporaryFolder()
         var engine = try StoreUnderTest.engine(folder: folder.url)
         let before = try await engine.full(.private)
-        _ = try await before.modifyKeyValues([.set("a", .integer(1)), .set("b", .array([.string("x")])), .remove("a")])
-        let kept = try await before.keyValues(since: nil)
+        _ = try await before.require(.keepKeyValues).modifyKeyValues([
+            .set("a", .integer(1)), .set("b", .array([.string("x")])), .remove("a"),
+        ])
+        let kept = try await before.require(.keepKeyValues).keyValues(since: nil)
         await engine.close()
         engine = try StoreUnderTest.engine(folder: folder.url)
         let after = try await engine.full(.private)
-        #expect(try await after.keyValues(since: nil) == kept)
+        #expect(try await after.require(.keepKeyValues).keyValues(since: nil) == kept)
         // Numbers go on, also if only key-value stores have used them.
-        _ = try await after.modifyKeyValues([.set("c", .bool(true))])
-        let news = try await after.keyValues(since: kept.syncToken).changes
+        _ = try await after.require(.keepKeyValues).modifyKeyValues([.set("c", .bool(true))])
+        let news = try await after.require(.keepKeyValues).keyValues(since: kept.syncToken).changes
         let last = try #require(kept.changes.last).position
         #expect(news.map(\.key) == ["c"] && news.allSatisfy { $0.position > last })
         await engine.close()
@@ -33,7 +35,7 @@ import Testing
     func aDamagedValueIsAnErrorThatNamesItsTable() async throws {
         let folder = try TemporaryFolder()
         var engine = try StoreUnderTest.engine(folder: folder.url)
-        _ = try await engine.full(.private).modifyKeyValues([.set("a", .integer(1))])
+        _ = try await engine.full(.private).require(.keepKeyValues).modifyKeyValues([.set("a", .integer(1))])
         await engine.close()
         let queue = try DatabaseQueue(
             path: folder.url.appending(path: "iCloud.com.example.Test/development.sqlite").path(percentEncoded: false))
@@ -41,7 +43,7 @@ import Testing
         try queue.close()
         engine = try StoreUnderTest.engine(folder: folder.url)
         let database = try await engine.full(.private)
-        let error = await refusal { _ = try await database.keyValues(since: nil) }
+        let error = await refusal { _ = try await database.require(.keepKeyValues).keyValues(since: nil) }
         #expect(error?.code == .internalError && error?.reason.contains("keyValues") == true)
         await engine.close()
     }

@@ -45,9 +45,10 @@ import Testing
                 }
                 if purpose == .scan {
                     #expect(try await database.query(QueryRequest(query)).records.count == 1)
-                    #expect(try await database.explain(QueryRequest(query)).recordsReturned == 1)
+                    #expect(
+                        try await database.require(.explainQueries).explain(QueryRequest(query)).recordsReturned == 1)
                 } else {
-                    #expect(try await database.usage(of: "Item").records == 1)
+                    #expect(try await database.require(.measureTypes).usage(of: "Item").records == 1)
                 }
                 // A waiting read that is cancelled does not affect the others.
                 let others = 2 * LongReadTurns.limit - held.begun.load(ordering: .relaxed)

@@ -62,8 +62,9 @@ import Testing
         let store = try #require(database as? SQLDatabase).store
         let (one, two, other) = (try address(.private).container, try container("Two"), try container("Other"))
         let requests: [(String, () async throws -> Void)] = [
-            ("list", { _ = try await engine.containers() }), ("delete", { try await engine.deleteContainer(two) }),
-            ("rename", { try await engine.renameContainer(two, to: other) }),
+            ("list", { _ = try await engine.require(.listContainers).containers() }),
+            ("delete", { try await engine.require(.editContainers).deleteContainer(two) }),
+            ("rename", { try await engine.require(.editContainers).renameContainer(two, to: other) }),
             ("read", { _ = try await database.pull(notes) }),
             ("save", { try await store.write { _, _ in } }),
             (
@@ -87,14 +88,16 @@ import Testing
         ] {
             #expect(log.lines.withLock { $0.contains { $0.contains(line) && $0.contains("db1") } }, "\(line)")
         }
-        for reason in try await engine.summaries(of: [one]).map(\.unreadableBecause) + engine.health().map(\.reason) {
+        for reason in try await engine.require(.summarizeContainers).summaries(of: [one]).map(\.unreadableBecause)
+            + engine.health().map(\.reason)
+        {
             #expect(reason != nil && tellsNoPlace(reason), "\(reason?.reason ?? "")")
         }
         home.fail(nil)
         try await database.save("b", in: notes)
         #expect(try await database.pull(notes).changes.map(\.recordID.recordName) == ["a", "b"])
-        try await engine.renameContainer(one, to: two)
-        #expect(try await engine.containers() == [two])
+        try await engine.require(.editContainers).renameContainer(one, to: two)
+        #expect(try await engine.require(.listContainers).containers() == [two])
         await engine.close()
     }
 
@@ -105,9 +108,9 @@ import Testing
         let unopened = DatabaseAddress(container: try container("Other"), environment: .development, scope: .private)
         let (one, two) = (try address(.private).container, try container("Two"))
         home.fail(Self.refused)
-        let listed = await refusal { _ = try await engine.containers() }
+        let listed = await refusal { _ = try await engine.require(.listContainers).containers() }
         #expect(listed?.code == .internalError && listed?.reason.hasPrefix("The containers can't be listed: ") == true)
-        let deleted = await refusal { try await engine.deleteContainer(one) }
+        let deleted = await refusal { try await engine.require(.editContainers).deleteContainer(one) }
         #expect(deleted?.code == .internalError && deleted?.reason.hasPrefix("\(one) can't be deleted: ") == true)
         let opened = await refusal { _ = try await engine.database(unopened, as: ada) }
         #expect(opened?.code == .internalError && opened?.reason.contains("can't be read") == true)
@@ -164,8 +167,10 @@ import Testing
                         Field(name: isEncrypted ? "key" : "text", value: .string("x"), isEncrypted: isEncrypted)
                     ]))
             }
-            _ = try await database.mirror(MirrorBatch(zoneID, changes: records.map { .init(.saved($0)) }))
-            _ = try await database.mirror(MirrorBatch(zoneID, changes: [.init(.deleted(records[0].recordID))]))
+            _ = try await database.require(.mirrorRecords).mirror(
+                MirrorBatch(zoneID, changes: records.map { .init(.saved($0)) }))
+            _ = try await database.require(.mirrorRecords).mirror(
+                MirrorBatch(zoneID, changes: [.init(.deleted(records[0].recordID))]))
         }
         await source.close()
         let (again, target) = (

@@ -16,7 +16,7 @@ import Testing
     /// The same records for any engine.
     private static func fill(_ engine: any RecordEngine) async throws -> any RecordDatabase {
         let database = try await engine.full(.private)
-        _ = try await database.edit([
+        _ = try await database.require(.editSchema).edit([
             .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))
         ])
         for result in try await database.modifyZones(zones.map { .create($0) }) { _ = try result.get() }
@@ -94,7 +94,8 @@ import Testing
         let folder = try TemporaryFolder()
         let engine = try StoreUnderTest.engine(folder: folder.url)
         let database = try await Self.fill(engine)
-        let explanation = try await database.explain(QueryRequest(query, in: .allZones, limit: PageLimit(records: 20)))
+        let explanation = try await database.require(.explainQueries).explain(
+            QueryRequest(query, in: .allZones, limit: PageLimit(records: 20)))
         #expect(explanation.recordsReturned == 20)
         #expect(
             explanation.summary.contains("This describes the zone '")

@@ -56,7 +56,7 @@ import Testing
             ])
         // A container that was deleted and created again refuses earlier tokens.
         let later = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
-        try await engine.deleteContainer(database.address.container)
+        try await engine.require(.editContainers).deleteContainer(database.address.container)
         let anew = try await self.database(engine, 1)
         try await zone(anew)
         await #expect(throws: TokenCodec.foreign) {
@@ -114,7 +114,7 @@ import Testing
             #expect(engine.open.count <= 3)
         }
         #expect(Self.openFiles(in: data) <= 3 * OpenStores.Limits.handlesPerFile)
-        let signals = try handles[0].commits()
+        let signals = try handles[0].require(.signalCommits).commits()
         for (number, database) in handles.enumerated() {
             #expect(try await database.pull(notes).token == tokens[number], "the same place is the same token")
             #expect(try await database.pull(notes, since: tokens[number]).changes.isEmpty)

@@ -46,7 +46,7 @@ import Testing
         ] as [(Int64?, Int64?)] {
             for parts in [1, 5, 60, 200] {
                 let context: Comment = "after \(after ?? -1) through \(through ?? -1) in \(parts)"
-                let outline = try await database.outline(
+                let outline = try await database.require(.outlineFeed).outline(
                     FeedOutlineRequest(Self.zone, after: after, through: through, stretches: parts))
                 let stretches = outline.stretches
                 #expect(
@@ -60,7 +60,7 @@ import Testing
                     let inside = rows.filter { $0.position > stretch.after && $0.position <= stretch.through }
                     #expect(stretch.changes == inside.count && stretch.began == inside.first?.moment, context)
                     guard let token = stretch.token else { continue }
-                    let explained = try await database.explain(token)
+                    let explained = try await database.require(.explainTokens).explain(token)
                     #expect(
                         explained.position <= stretch.after
                             && !rows.contains { $0.position > explained.position && $0.position <= stretch.after },

@@ -98,7 +98,7 @@ private struct History {
     /// Most queries should be valid, so the types begin with an index on recordName, which saves never add.
     func begin() async throws {
         for engine in [model, engine] as [any RecordEngine] {
-            _ = try await engine.full(.private).edit([
+            _ = try await engine.full(.private).require(.editSchema).edit([
                 .addType(
                     RecordType(
                         name: "Item",
@@ -202,7 +202,9 @@ private struct History {
             var assets: [Asset] = []
             if let source {
                 let sources = [AssetSource(recordName: source, fieldName: "files", index: 0)]
-                assets = try await database.rereference(sources, from: zone, to: zone).map { try $0.get() }
+                assets = try await database.require(.uploadAssets).rereference(sources, from: zone, to: zone).map {
+                    try $0.get()
+                }
             } else {
                 for file in files {
                     assets.append(
@@ -231,7 +233,7 @@ private struct History {
             let struck = strikes ? try await ledger.strike(files, unusedSince: moment) : []
             let uploading = try await engine.full(scope, as: caller)
             var uses: [AssetUses] = []
-            for file in files { uses.append(try await uploading.uses(of: file, limit: 100)) }
+            for file in files { uses.append(try await uploading.require(.traceAssets).uses(of: file, limit: 100)) }
             let entries = try await ledger.entries(after: nil, limit: 9).map { [$0.size, Int64($0.useCount)] }
             var recorded: [RecordedAsset] = []
             var place: Int64?
@@ -255,15 +257,17 @@ private struct History {
         let limit = PageLimit(records: [1, 2, 50].randomElement(using: &random) ?? 2)
         let before = Bool.random(using: &random) ? Int64.random(in: 0...2000, using: &random) : nil
         try await compare(index, scope, caller, "journal of \(recordID)") {
-            try await $0.journal(RecordJournalRequest(recordID, before: before, limit: limit))
+            try await $0.require(.keepJournal).journal(RecordJournalRequest(recordID, before: before, limit: limit))
         }
         guard Int.random(in: 0..<3, using: &random) == 0 else { return }
-        let known = (try? await model.full(scope, as: caller).journal(RecordJournalRequest(recordID)).entries) ?? []
+        let known =
+            (try? await model.full(scope, as: caller).require(.keepJournal).journal(RecordJournalRequest(recordID))
+                .entries) ?? []
         let position = known.randomElement(using: &random)?.position ?? Int64.random(in: 0...99, using: &random)
         var tag = known.first.flatMap { $0.act == .deleted ? nil : $0.recordChangeTag }
         if Int.random(in: 0..<8, using: &random) == 0 { tag = "zz" }
         let reversion = RecordReversion(recordID, to: position, recordChangeTag: tag)
-        try await compare(index, scope, caller, "\(reversion)") { try await $0.revert(reversion) }
+        try await compare(index, scope, caller, "\(reversion)") { try await $0.require(.keepJournal).revert(reversion) }
     }
 
     private mutating func modifyZones(_ index: Int) async throws {
@@ -271,7 +275,7 @@ private struct History {
         let zoneID = ZoneID(zoneName: zone.isDefault ? "Red" : zone.zoneName)
         if Int.random(in: 0..<5, using: &random) == 0 {
             try await compare(index, .private, caller) {
-                try await $0.purge(zoneID); return true
+                try await $0.require(.purgeZones).purge(zoneID); return true
             }
         } else {
             let operation: ZoneOperation =
@@ -320,17 +324,21 @@ private struct History {
                         )))
             }
         }
-        try await compare(index, scope, caller, "\(operations)") { try await $0.modifySubscriptions(operations) }
-        try await compare(index, scope, caller, "subscriptions") { try await $0.subscriptions() }
+        try await compare(index, scope, caller, "\(operations)") {
+            try await $0.require(.keepSubscriptions).modifySubscriptions(operations)
+        }
+        try await compare(index, scope, caller, "subscriptions") {
+            try await $0.require(.keepSubscriptions).subscriptions()
+        }
     }
 
     /// The changes since the last time, since any position, or none so far.
     private mutating func readFirings(_ index: Int) async throws {
         let since = [examined, examined, examined.map { $0 / 2 }, nil].randomElement(using: &random) ?? nil
         try await compare(index, .private, ada, "firings after \(since.map { "\($0)" } ?? "nothing")") {
-            try await $0.firings(after: since)
+            try await $0.require(.fireSubscriptions).firings(after: since)
         }
-        examined = try await model.full(.private).firings(after: nil).position
+        examined = try await model.full(.private).require(.fireSubscriptions).firings(after: nil).position
     }
 
     private mutating func query(_ index: Int) async throws {
@@ -395,8 +403,12 @@ private struct History {
     private mutating func compareExplanations(
         _ index: Int, _ scope: DatabaseScope, _ caller: Caller, _ left: ChangeToken, _ right: ChangeToken
     ) async throws {
-        let expected = await Self.outcome { try await model.full(scope, as: caller).explain(left) }
-        let found = await Self.outcome { try await engine.full(scope, as: caller).explain(right) }
+        let expected = await Self.outcome {
+            try await model.full(scope, as: caller).require(.explainTokens).explain(left)
+        }
+        let found = await Self.outcome {
+            try await engine.full(scope, as: caller).require(.explainTokens).explain(right)
+        }
         expect(index, expected, found, "explain")
     }
 
@@ -412,7 +424,7 @@ private struct History {
             [[], .queryable, [.queryable, .sortable], [.queryable, .sortable, .searchable], .sortable].randomElement(
                 using: &random) ?? []
         try await compare(index, .private, ada) { database in
-            try await database.edit([.setIndexes(indexes, of: key, in: type)]).text
+            try await database.require(.editSchema).edit([.setIndexes(indexes, of: key, in: type)]).text
         }
     }
 
@@ -424,7 +436,7 @@ private struct History {
         }
         let type = Int.random(in: 0..<8, using: &random) == 0 ? Schema.usersType : anyType()
         try await compare(index, .public, ada, "\(grants) on \(type)") { database in
-            try await database.edit([.setGrants(grants, of: type)]).text
+            try await database.require(.editSchema).edit([.setGrants(grants, of: type)]).text
         }
     }
 
@@ -445,23 +457,26 @@ private struct History {
         try await compare(index, scope, caller) { database in
             Surroundings(
                 zones: try await database.zones().map(\.zoneID), atomic: try await database.zones().map(\.atomic),
-                counts: try await database.counts(in: zone),
-                referrers: try await database.referrers(to: RecordID(recordName: "a", zoneID: zone), limit: 10),
+                counts: try await database.require(.countRecords).counts(in: zone),
+                referrers: try await database.require(.traceReferences).referrers(
+                    to: RecordID(recordName: "a", zoneID: zone), limit: 10),
                 records: try await database.fetch(
                     (Self.names + Self.impossibleNames).map { RecordID(recordName: $0, zoneID: zone) },
                     desiredKeys: ["number"]))
         }
         let limit = Int.random(in: 1...4, using: &random)
-        try await compare(index, scope, caller, "storage of \(limit)") { try await $0.storage(limit: limit) }
+        try await compare(index, scope, caller, "storage of \(limit)") {
+            try await $0.require(.measureStorage).storage(limit: limit)
+        }
         let changes = [0, 3, 40, 1000].randomElement(using: &random) ?? 3
         try await compare(index, scope, caller, "summaries of \(limit), \(changes) changes") {
-            try await $0.summaries(limit: limit, changes: changes)
+            try await $0.require(.summarizeZones).summaries(limit: limit, changes: changes)
         }
         var request = FeedOutlineRequest(zone, stretches: Int.random(in: 1...9, using: &random))
         if Bool.random(using: &random) { request.after = Int64.random(in: -1...500, using: &random) }
         if Bool.random(using: &random) { request.through = Int64.random(in: 0...2000, using: &random) }
         try await compare(index, scope, caller, "\(request)") { database in
-            var outline = try await database.outline(request)
+            var outline = try await database.require(.outlineFeed).outline(request)
             // The engines have different tokens.
             for index in outline.stretches.indices where outline.stretches[index].token != nil {
                 outline.stretches[index].token = ChangeToken(bytes: [])

@@ -120,7 +120,9 @@ private struct SchemaHistory {
         let reason = SchemaHistoryEntry.Reason.allCases.randomElement(using: &random) ?? .edit
         // Waiting must not affect the result.
         let waits = Bool.random(using: &random)
-        try await compare(index, "\(edits)") { try await $0.edit(edits, because: reason, waitingForIndexes: waits) }
+        try await compare(index, "\(edits)") {
+            try await $0.require(.editSchema).edit(edits, because: reason, waitingForIndexes: waits)
+        }
     }
 
     private mutating func anyEdit() -> SchemaEdit {
@@ -217,15 +219,15 @@ private struct SchemaHistory {
                     ],
                     compositeIndexes: [CompositeIndex(filter: .custom("a"), sort: .custom("b"))])
             ], roles: ["Reader"])
-        try await compare(index, "reset") { try await $0.reset(to: production) }
+        try await compare(index, "reset") { try await $0.require(.editSchema).reset(to: production) }
         try await makeZone(index)
     }
 
     private mutating func lookAround(_ index: Int) async throws {
-        try await compare(index, "schema") { try await $0.schema() }
+        try await compare(index, "schema") { try await $0.require(.showSchema).schema() }
         try await compare(index, "history") { database in
             // Both engines number history entries in order.
-            try await database.schemaHistory(before: nil, limit: 5).map {
+            try await database.require(.showSchema).schemaHistory(before: nil, limit: 5).map {
                 "\($0.timestamp.milliseconds) \($0.userRecordName) \($0.reason) \($0.changes)"
             }
         }
@@ -233,9 +235,10 @@ private struct SchemaHistory {
             try await compare(index, "records of \(zone)") { database in
                 try await database.fetch(Self.names.map { RecordID(recordName: $0, zoneID: zone) }, desiredKeys: nil)
             }
-            try await compare(index, "counts") { try await $0.counts(in: zone) }
+            try await compare(index, "counts") { try await $0.require(.countRecords).counts(in: zone) }
             try await compare(index, "referrers") {
-                try await $0.referrers(to: RecordID(recordName: "r1", zoneID: zone), limit: 20)
+                try await $0.require(.traceReferences).referrers(
+                    to: RecordID(recordName: "r1", zoneID: zone), limit: 20)
             }
         }
         try await recount(index)
@@ -261,7 +264,9 @@ private struct SchemaHistory {
 
     private func settle() async throws {
         let database = try await engine.full(.private)
-        try await eventually { try await !database.indexBuilds().contains { $0.work == .building } }
+        try await eventually {
+            try await !database.require(.showSchema).indexBuilds().contains { $0.work == .building }
+        }
     }
 
     // MARK: Comparing

@@ -39,7 +39,7 @@ import Testing
         let type = RecordType(
             name: "Item", fields: fields, systemIndexes: [.recordID: .queryable],
             compositeIndexes: [CompositeIndex(filter: .custom("text"), sort: .custom("number"))])
-        _ = try await database.edit([.addType(type)])
+        _ = try await database.require(.editSchema).edit([.addType(type)])
         for zone in [ZoneID.default, Self.red] {
             let operations = (0..<60).map { number in
                 RecordOperation(
@@ -62,7 +62,9 @@ import Testing
 
     private func items(_ database: any RecordDatabase) async throws -> Int {
         var count = 0
-        for zone in [ZoneID.default, Self.red] { count += try await database.counts(in: zone).records["Item"] ?? 0 }
+        for zone in [ZoneID.default, Self.red] {
+            count += try await database.require(.countRecords).counts(in: zone).records["Item"] ?? 0
+        }
         return count
     }
 
@@ -82,20 +84,20 @@ import Testing
         let engine = try open(gate)
         let database = try await filled(engine, gate)
         let token = try await database.pull(Self.red, pageSize: 200).token
-        let edit = Task { try await database.edit([.removeType("Item")]) }
+        let edit = Task { try await database.require(.editSchema).edit([.removeType("Item")]) }
         try await gate.allow(2)
         // Two steps of at most 20 records: the rest still exists, and so does the type, so saves may use it.
         #expect(try await 80..<120 ~= items(database))
         try await check(database)
         try await database.save("late", in: Self.red, ["number": .int64(7), "text": .string("late words")])
-        #expect(try await database.schema().types["Item"] != nil)
+        #expect(try await database.require(.showSchema).schema().types["Item"] != nil)
         gate.open()
         let schema = try await edit.value
         #expect(schema.types["Item"] == nil)
         #expect(try await items(database) == 0)
         let changes = try await database.pull(Self.red, since: token, pageSize: 200).changes
         #expect(changes.count == 61)
-        #expect(try await database.counts(in: Self.red).records == ["Other": 1])
+        #expect(try await database.require(.countRecords).counts(in: Self.red).records == ["Other": 1])
         try await settleSweep(database)
         try await check(database)
         await engine.close()
@@ -106,7 +108,9 @@ import Testing
         let engine = try open(gate)
         let database = try await filled(engine, gate)
         let token = try await database.pull(Self.red, pageSize: 200).token
-        let edit = Task { try await database.edit(["text", "link", "note"].map { .removeField($0, in: "Item") }) }
+        let edit = Task {
+            try await database.require(.editSchema).edit(["text", "link", "note"].map { .removeField($0, in: "Item") })
+        }
         try await gate.allow(3)
         try await check(database)
         // Records before and after the current position of the removal, and one in a new zone.
@@ -131,7 +135,7 @@ import Testing
         try await settleSweep(database)
         try await check(database)
         // The name is free for a field of another type.
-        _ = try await database.edit([
+        _ = try await database.require(.editSchema).edit([
             .addType(RecordType(name: "Item", fields: ["text": FieldDefinition(type: .int64, indexes: .queryable)]))
         ])
         try await check(database)
@@ -144,7 +148,7 @@ import Testing
         let gate = WorkGate()
         var engine = try open(gate)
         var database = try await filled(engine, gate)
-        let edit = Task { [database] in try await database.edit(edits) }
+        let edit = Task { [database] in try await database.require(.editSchema).edit(edits) }
         try await gate.allow(2)
         async let closed: Void = engine.close()
         gate.open()
@@ -152,9 +156,9 @@ import Testing
         #expect(await (edit.result).isFailure)
         engine = try open(gate)
         database = try await engine.full(.private)
-        #expect(try await database.schema().types["Item"]?.fields.count == 4)
+        #expect(try await database.require(.showSchema).schema().types["Item"]?.fields.count == 4)
         try await check(database)
-        _ = try await database.edit(edits)
+        _ = try await database.require(.editSchema).edit(edits)
         try await settleSweep(database)
         try await check(database)
         await engine.close()
@@ -166,9 +170,10 @@ import Testing
         let gate = WorkGate()
         var engine = try open(gate)
         var database = try await filled(engine, gate)
-        _ = try await database.edit(
+        _ = try await database.require(.editSchema).edit(
             [.setIndexes(.queryable, of: .custom("note"), in: "Item")], because: .edit, waitingForIndexes: false)
-        let edit = Task { [database] in try await database.edit([.removeField("note", in: "Item")]) }
+        let edit = Task { [database] in try await database.require(.editSchema).edit([.removeField("note", in: "Item")])
+        }
         // The steps of both work on one gate: who goes first varies.
         try await gate.allow(steps)
         async let closed: Void = engine.close()
@@ -177,7 +182,7 @@ import Testing
         _ = await edit.result
         engine = try open(gate)
         database = try await engine.full(.private)
-        try await eventually { try await database.indexBuilds().isEmpty }
+        try await eventually { try await database.require(.showSchema).indexBuilds().isEmpty }
         try await check(database)
         await engine.close()
     }
@@ -191,10 +196,10 @@ import Testing
             try db.execute(sql: "DELETE FROM records WHERE name >= 'r3' AND name < 's'")
         }
         gate.open()
-        await #expect { try await database.edit([.removeField("note", in: "Item")]) } throws: {
+        await #expect { try await database.require(.editSchema).edit([.removeField("note", in: "Item")]) } throws: {
             ($0 as? Records.RecordError)?.code == .internalError
         }
-        #expect(try await database.schema().types["Item"]?.fields.count == 4)
+        #expect(try await database.require(.showSchema).schema().types["Item"]?.fields.count == 4)
         await engine.close()
     }
 }

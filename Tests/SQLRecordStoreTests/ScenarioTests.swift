@@ -1,5 +1,6 @@
 import InMemoryRecordStore
 import RecordStore
+import Records
 import SQLRecordStore
 import StoreScenarios
 import TestSupport
@@ -9,6 +10,18 @@ import Testing
 
 /// The promises of the storage interface, on the local engines.
 @Suite struct ScenarioTests {
+    /// A part that a type forgets to conform to would be missing without an error of the compiler.
+    @Test func nothingIsMissing() async throws {
+        try await onBothEngines { engine, _ in
+            let database = try await engine.withZone()
+            let rare = engine is InMemoryRecordEngine ? [Capability.summarizeContainers.task] : []
+            #expect(try CapabilityScenarios.missing(in: engine, database.address.container) == Set(rare))
+            #expect(try CapabilityScenarios.missing(in: database).isEmpty)
+            let missing = [Capability.tellCurrentToken.task, Capability.keepKeyValues.task]
+            #expect(try await CapabilityScenarios.missing(in: engine.full(.public)) == Set(missing))
+        }
+    }
+
     @Test(arguments: Scenario.modifying)
     func modifying(scenario: Scenario) async throws { try await play(scenario) }
 

@@ -60,7 +60,10 @@ import Testing
             abs(many[0] - few[0]) < 50, "the writer's steps with few types and with 600 more: \(few[0]) and \(many[0])")
         #expect(
             abs(many[1] - few[1]) < 50, "a reader's steps with few types and with 600 more: \(few[1]) and \(many[1])")
-        #expect(try await database.schemaHistory(before: nil, limit: 3).map(\.changes).allSatisfy { $0.count == 1 })
+        #expect(
+            try await database.require(.showSchema).schemaHistory(before: nil, limit: 3).map(\.changes).allSatisfy {
+                $0.count == 1
+            })
         #expect(try await IndexRecount.problems(of: database) == [])
         readers.end()
         try await store.pool.writeWithoutTransaction { writer.end($0) }

@@ -67,11 +67,13 @@
             let query = Query(
                 recordType: "Item", filters: [Query.Filter("rank", .greaterThanOrEquals, FieldInput(.int64(0)))],
                 sorts: [Query.Sort("rank", ascending: false)])
-            _ = try await databases[0].edit([.setIndexes([], of: .custom("rank"), in: "Item")])
+            _ = try await databases[0].require(.editSchema).edit([.setIndexes([], of: .custom("rank"), in: "Item")])
             #expect(await refusal { _ = try await databases[2].all(query, in: .zone(notes)) }?.code == .badRequest)
             // Whoever keeps up builds it.
-            _ = try await databases[1].edit([.setIndexes([.queryable, .sortable], of: .custom("rank"), in: "Item")])
-            try await eventually { try await databases[2].indexBuilds().isEmpty }
+            _ = try await databases[1].require(.editSchema).edit([
+                .setIndexes([.queryable, .sortable], of: .custom("rank"), in: "Item")
+            ])
+            try await eventually { try await databases[2].require(.showSchema).indexBuilds().isEmpty }
             for database in databases {
                 #expect(try await database.all(query, in: .zone(notes)).first?.recordID.recordName == "39")
             }
@@ -93,11 +95,11 @@
             let builder = try await pair[0].withZone()
             try await builder.save("a", in: notes, ["rank": .int64(1)])
             let rank: SchemaEdit = .setIndexes([.queryable, .sortable], of: .custom("rank"), in: "Item")
-            _ = try await builder.edit(
+            _ = try await builder.require(.editSchema).edit(
                 [.setIndexes([], of: .custom("rank"), in: "Item")], because: .edit, waitingForIndexes: true)
             // The first of them has built something, so it goes on with that.
-            _ = try await builder.edit([rank], because: .edit, waitingForIndexes: true)
-            _ = try await builder.edit(
+            _ = try await builder.require(.editSchema).edit([rank], because: .edit, waitingForIndexes: true)
+            _ = try await builder.require(.editSchema).edit(
                 [.setIndexes([], of: .custom("rank"), in: "Item")], because: .edit, waitingForIndexes: true)
             try administrator().execute(
                 """
@@ -105,12 +107,14 @@
                 CREATE TRIGGER refuse BEFORE INSERT ON entries FOR EACH ROW EXECUTE FUNCTION refuse()
                 """)
             let waiting = try await pair[1].full(.private)
-            let problem = await refusal { _ = try await waiting.edit([rank], because: .edit, waitingForIndexes: true) }
+            let problem = await refusal {
+                _ = try await waiting.require(.editSchema).edit([rank], because: .edit, waitingForIndexes: true)
+            }
             #expect(
                 problem?.reason.hasPrefix("The index is declared and will be built later: ") == true,
                 "\(String(describing: problem))")
             try administrator().execute("DROP TRIGGER refuse ON entries")
-            try await eventually { try await waiting.indexBuilds().isEmpty }
+            try await eventually { try await waiting.require(.showSchema).indexBuilds().isEmpty }
             for engine in pair { await engine.close() }
             await close()
         }
@@ -126,14 +130,14 @@
             try await database.save("a", in: notes, ["rank": .int64(1)])
             let edits: [Indexes] = [[], .queryable, []]
             for indexes in edits {
-                _ = try await database.edit(
+                _ = try await database.require(.editSchema).edit(
                     [.setIndexes(indexes, of: .custom("rank"), in: "Item")], because: .edit, waitingForIndexes: true)
             }
             gate.close()
-            _ = try await database.edit(
+            _ = try await database.require(.editSchema).edit(
                 [.setIndexes(.queryable, of: .custom("rank"), in: "Item")], because: .edit, waitingForIndexes: false)
             let other = try await engines[1].full(.private)
-            #expect(try await other.indexBuilds().isEmpty == false)
+            #expect(try await other.require(.showSchema).indexBuilds().isEmpty == false)
             // The builder waits, too.
             try await gate.allow(0)
             let server = try administrator()
@@ -141,7 +145,7 @@
             try await Task.sleep(for: .milliseconds(2500))
             #expect(try server.row("SELECT mark FROM lastCommit") == before)
             gate.open()
-            try await eventually { try await other.indexBuilds().isEmpty }
+            try await eventually { try await other.require(.showSchema).indexBuilds().isEmpty }
             await builder.close()
             await close()
         }
@@ -162,7 +166,7 @@
             try await engines[0].withZone().save("a", in: notes)
             let second = try await engines[1].full(.private)
             let token = try await second.pull(notes).token
-            try await engines[0].full(.private).expireTokens()
+            try await engines[0].full(.private).require(.expireTokens).expireTokens()
             try await eventually { await refusal { _ = try await second.pull(notes, since: token) } != nil }
             await close()
         }
@@ -188,7 +192,7 @@
         private func ticket(from engine: SQLRecordEngine, of container: ContainerID) async throws -> String {
             let database = try await engine.database(
                 DatabaseAddress(container: container, environment: .development, scope: .private), as: ada)
-            return try await database.grantUploads(
+            return try await database.require(.uploadAssets).grantUploads(
                 [AssetSlot(recordType: "Item", fieldName: "file", recordName: "a")], in: nil)[0].get().ticket
         }
 
@@ -198,7 +202,9 @@
             _ = try await engines[0].withZone()
             // Asset stores keep their ledgers.
             var ledgers: [any AssetLedger] = []
-            for engine in engines { ledgers.append(try await engine.assetLedger(container, .development)) }
+            for engine in engines {
+                ledgers.append(try await engine.require(.keepAssets).assetLedger(container, .development))
+            }
             let former = try await ticket(from: engines[0], of: container)
             try await engines[0].deleteContainer(container)
             _ = try await engines[0].withZone()

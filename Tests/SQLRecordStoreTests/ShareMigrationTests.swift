@@ -75,7 +75,7 @@ import Testing
                 && found.publicPermission == .none)
         #expect(found.participants.map(\.status) == [.accepted, .accepted, .accepted])
         #expect(record.created.userRecordName == ada.userRecordName && record.recordType == Share.recordType)
-        #expect(try await owner.schema().types[Share.recordType]?.fields == Share.type.fields)
+        #expect(try await owner.require(.showSchema).schema().types[Share.recordType]?.fields == Share.type.fields)
         let permissions = Dictionary(
             uniqueKeysWithValues: try await owner.participants(of: notes).map { ($0.userRecordName, $0.permission) })
         #expect(permissions == [grace.userRecordName: .readOnly, mary.userRecordName: .readWrite])

@@ -56,28 +56,32 @@ import Testing
         let stage = try await filled(engine)
         let books = (0..<30).map { Name("book\($0)") }
         try await check(stage)
-        _ = try await stage.owner.edit([.removeField("file", in: "Book"), .removeField("text", in: "Book")])
+        _ = try await stage.owner.require(.editSchema).edit([
+            .removeField("file", in: "Book"), .removeField("text", in: "Book"),
+        ])
         try await settle(stage)
         try await check(stage)
         // A refused removal has not begun.
-        let refused = await refusal { _ = try await stage.owner.edit([.removeType("Book"), .removeType("Shelf")]) }
+        let refused = await refusal {
+            _ = try await stage.owner.require(.editSchema).edit([.removeType("Book"), .removeType("Shelf")])
+        }
         #expect(refused?.code == .badRequest)
         #expect(try await stage.owner.names(in: notes, of: books) == books)
         let tokens = [
             try await stage.shared(grace).pull(SharingStage.seen).token,
             try await stage.shared(mary).pull(SharingStage.seen).token,
         ]
-        _ = try await stage.owner.edit([.removeType("Book")])
+        _ = try await stage.owner.require(.editSchema).edit([.removeType("Book")])
         try await settle(stage)
         for (guest, token) in zip([grace, mary], tokens) {
             let changes = try await stage.shared(guest).pull(SharingStage.seen, since: token).changes
             #expect(changes.count == 60 && changes.allSatisfy { $0.kind == .deleted })
             #expect(
-                try await stage.shared(guest).counts(in: SharingStage.seen).records == [
+                try await stage.shared(guest).require(.countRecords).counts(in: SharingStage.seen).records == [
                     "Shelf": 1, Share.recordType: 1,
                 ])
         }
-        #expect(try await stage.owner.counts(in: notes).records["Page"] == 30)
+        #expect(try await stage.owner.require(.countRecords).counts(in: notes).records["Page"] == 30)
         try await check(stage)
         await engine.close()
     }
@@ -97,7 +101,7 @@ import Testing
         let pages = (0..<20).map { Name("page\($0)") }
         for page in pages { try await stage.owner.save(page, type: "Page", in: notes, parent: .record("book")) }
         try await stage.accept(try await stage.share("shelf", publicPermission: .readOnly), as: grace)
-        _ = try await stage.owner.edit([.removeType("Book")])
+        _ = try await stage.owner.require(.editSchema).edit([.removeType("Book")])
         let store = try #require(stage.owner as? SQLDatabase).store
         let moved = try await store.look { db in
             try Int.fetchOne(

@@ -81,7 +81,9 @@ private struct SharingHistory {
         self.gate = gate
         engine = try open()
         owner = try await engine.withZone()
-        _ = try await owner.edit([.addType(RecordType(name: "Item", systemIndexes: [.recordID: .queryable]))])
+        _ = try await owner.require(.editSchema).edit([
+            .addType(RecordType(name: "Item", systemIndexes: [.recordID: .queryable]))
+        ])
         random = SeededRandom(seed: seed)
     }
 
@@ -263,7 +265,8 @@ private struct SharingHistory {
         guard let share = anyShare() else { return nil }
         let user = guest.userRecordName
         let addresses = LookupInfo(emailAddress: Self.address(of: user), userRecordName: user)
-        let accepted = try await engine.full(.public, as: guest).accept([share.link], by: addresses)
+        let accepted = try await engine.full(.public, as: guest).require(.shareRecords).accept(
+            [share.link], by: addresses)
         let isAccepted = if case .success? = accepted.first { true } else { false }
         if isAccepted != (share.parts[user] != nil || share.publicPermission != .none) {
             return "\(user) accepting \(share.name): \(isAccepted)"

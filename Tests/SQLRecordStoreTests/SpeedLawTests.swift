@@ -39,7 +39,7 @@ import Testing
         let (large, small, one) = (
             try await subject(records: Self.large), try await subject(records: 1000), try await subject(records: 1)
         )
-        #expect(try await large.database.counts(in: LargeStore.zone).total == Self.large)
+        #expect(try await large.database.require(.countRecords).counts(in: LargeStore.zone).total == Self.large)
         #expect(try await StoreRecount.problems(of: small.database) == [])
 
         try await compare("current token", large, one) { subject in
@@ -57,14 +57,16 @@ import Testing
             }
         }
         // The cost of an outline depends on its stretches, and on the stored counts per thousand positions.
-        let outline = try await large.database.outline(FeedOutlineRequest(LargeStore.zone))
+        let outline = try await large.database.require(.outlineFeed).outline(FeedOutlineRequest(LargeStore.zone))
         #expect(
             outline.stretches.reduce(0) { $0 + $1.changes } == Self.large && (2...80).contains(outline.stretches.count))
         let outlined = try await large.meter.cost {
-            _ = try await large.database.outline(FeedOutlineRequest(LargeStore.zone))
+            _ = try await large.database.require(.outlineFeed).outline(FeedOutlineRequest(LargeStore.zone))
         }
         #expect(outlined.steps < Self.large / 20 && outlined.pages < 1500, "outline: \(outlined)")
-        _ = try await large.database.edit([.setIndexes(.queryable, of: .system(.recordID), in: "Item")])
+        _ = try await large.database.require(.editSchema).edit([
+            .setIndexes(.queryable, of: .system(.recordID), in: "Item")
+        ])
         let (up, down) = ([Query.Sort("number", ascending: true)], [Query.Sort("number", ascending: false)])
         let text = [Query.Filter("text", .equals, FieldInput(LargeStore.text))]
         // Queries with a filter use the composite index.
@@ -89,7 +91,9 @@ import Testing
         let large = try await subject(records: Self.large)
         var small = large
         small.zone = ZoneID(zoneName: "Small")
-        _ = try await large.database.edit([.setIndexes(.queryable, of: .system(.recordID), in: "Item")])
+        _ = try await large.database.require(.editSchema).edit([
+            .setIndexes(.queryable, of: .system(.recordID), in: "Item")
+        ])
         for result in try await large.database.modifyZones([.create(small.zone)]) { _ = try result.get() }
         for subject in [large, small] {
             try await subject.database.save("root", in: subject.zone, ["number": .int64(0), "text": LargeStore.text])
@@ -108,7 +112,7 @@ import Testing
             else {
                 throw RecordError(.internalError, "not shared")
             }
-            _ = try await subject.engine.full(.public, as: grace).accept(
+            _ = try await subject.engine.full(.public, as: grace).require(.shareRecords).accept(
                 [share.sharing?.shortGUID ?? ""], by: LookupInfo())[0].get()
         }
         try await compare("a guest's first pull", large, small) { subject in
@@ -164,7 +168,7 @@ import Testing
     /// Reads a page of 50 that begins at a fraction of the whole.
     private func page(of subject: Subject, at depth: Double, _ query: Query) async throws -> () async throws -> Void {
         let zoneID = try await subject.database.fetchZones([LargeStore.zone])[0].get().zoneID
-        let resolved = try ResolvedQuery(query, in: try await subject.database.schema())
+        let resolved = try ResolvedQuery(query, in: try await subject.database.require(.showSchema).schema())
         let rank = Int(Double(Self.large) * depth)
         let number = query.sorts.first?.ascending == false ? Self.large - rank : rank
         let place = QueryPosition(

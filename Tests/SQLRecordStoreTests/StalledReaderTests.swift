@@ -116,15 +116,17 @@ import Testing
     @Test func anIndexBuildDoesNotBlockSaves() async throws {
         let engine = try await LargeStore.make(records: 30_000, in: folder.url)
         let database = try await engine.full(.private)
-        _ = try await database.edit([.setIndexes([], of: .custom("number"), in: "Item")])
+        _ = try await database.require(.editSchema).edit([.setIndexes([], of: .custom("number"), in: "Item")])
         let talk = Talk()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                _ = try await database.edit([.setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item")])
+                _ = try await database.require(.editSchema).edit([
+                    .setIndexes([.queryable, .sortable], of: .custom("number"), in: "Item")
+                ])
                 talk.events.withLock { $0.append("index") }
             }
             group.addTask {
-                try await eventually { try await !database.indexBuilds().isEmpty }
+                try await eventually { try await !database.require(.showSchema).indexBuilds().isEmpty }
                 for number in 0..<5 {
                     try await database.save(
                         Name("new\(number)"), in: LargeStore.zone, ["number": .int64(Int64(number))])

@@ -22,11 +22,15 @@ import Testing
             for result in try await database.modifyZones([.create(notes)]) { _ = try result.get() }
         }
         try await database.save("a", in: notes)
-        _ = try await damaged.deploy(database.schema(), waitingForIndexes: true)
+        _ = try await damaged.require(.deploySchema).deploy(
+            database.require(.showSchema).schema(), waitingForIndexes: true)
         try await damaged.save("a", in: notes)
-        #expect(try await engine.storage(limit: 5).map(\.environment) == [.development, .production])
+        #expect(
+            try await engine.require(.measureStores).storage(limit: 5).map(\.environment) == [
+                .development, .production,
+            ])
         try await #require(damaged as? SQLDatabase).store.pool.write { try $0.execute(sql: "DROP TABLE typeCounts") }
-        #expect(try await engine.storage(limit: 5).map(\.environment) == [.development])
+        #expect(try await engine.require(.measureStores).storage(limit: 5).map(\.environment) == [.development])
         await engine.close()
     }
 
@@ -37,21 +41,21 @@ import Testing
         let meter = try await ReadMeter(store)
         try await database.save("a", in: notes)
         let few = try await [
-            meter.cost { _ = try await database.storage(limit: 5) },
-            meter.cost { _ = try await database.summaries(limit: 5, changes: 10) },
+            meter.cost { _ = try await database.require(.measureStorage).storage(limit: 5) },
+            meter.cost { _ = try await database.require(.summarizeZones).summaries(limit: 5, changes: 10) },
         ]
         for start in stride(from: 0, to: 1000, by: 200) {
             let zones = (start..<(start + 200)).map { ZoneOperation.create(ZoneID(zoneName: Name("Z\($0)"))) }
             for result in try await database.modifyZones(zones) { _ = try result.get() }
         }
         let many = try await [
-            meter.cost { _ = try await database.storage(limit: 5) },
-            meter.cost { _ = try await database.summaries(limit: 5, changes: 10) },
+            meter.cost { _ = try await database.require(.measureStorage).storage(limit: 5) },
+            meter.cost { _ = try await database.require(.summarizeZones).summaries(limit: 5, changes: 10) },
         ]
         // All zones are listed. For each only its totals are read, and for zones beyond the limit nothing more.
         #expect(many[0].steps < few[0].steps + 1000 * 80, "\(few) \(many)")
         #expect(many[1].steps < few[1].steps + 1000 * 12, "\(few) \(many)")
-        #expect(try await database.summaries(limit: 5, changes: 10).left == 996)
+        #expect(try await database.require(.summarizeZones).summaries(limit: 5, changes: 10).left == 996)
         meter.end()
         await engine.close()
     }

@@ -38,21 +38,21 @@ import Testing
 
         engine = try open()
         database = try await engine.full(.private)
-        try await eventually { try await database.counts(in: notes).deletions == 1 }
+        try await eventually { try await database.require(.countRecords).counts(in: notes).deletions == 1 }
         let refused = await refusal { _ = try await database.pull(notes, since: beforeEarly) }
         #expect(refused == TokenCodec.expired)
-        let explained = try await database.explain(beforeEarly)
+        let explained = try await database.require(.explainTokens).explain(beforeEarly)
         #expect(explained.standing == .expired(why: "deletions after it were purged") && explained.changesAfter == nil)
         let names = try await [afterEarly, beforeLate].mapAsync {
             try await database.pull(notes, since: $0).changes.map(\.recordID.recordName)
         }
         #expect(names == [["late"], ["late"]])
-        let explainedLater = try await database.explain(afterEarly)
+        let explainedLater = try await database.require(.explainTokens).explain(afterEarly)
         #expect(explainedLater.standing == .good && explainedLater.changesAfter == 1)
         let all = try await database.pull(notes).changes.map(\.recordID.recordName)
         #expect(all == ["kept"])
         // All tokens of the outline are accepted.
-        let outline = try await database.outline(FeedOutlineRequest(notes, stretches: 1000))
+        let outline = try await database.require(.outlineFeed).outline(FeedOutlineRequest(notes, stretches: 1000))
         #expect(outline.floor == explainedLater.position && outline.stretches.filter { $0.changes > 0 }.count == 2)
         for stretch in outline.stretches {
             if let token = stretch.token { _ = try await database.pull(notes, since: token) }
@@ -88,7 +88,7 @@ import Testing
         await engine.close()
         engine = try open()
         database = try await engine.full(.private)
-        try await eventually { try await database.counts(in: notes).deletions == 0 }
+        try await eventually { try await database.require(.countRecords).counts(in: notes).deletions == 0 }
         let rest = try await database.pull(notes, since: page.syncToken)
         #expect(rest.changes.map(\.recordID.recordName) == ["r2", "r3", "r4"])
         await engine.close()

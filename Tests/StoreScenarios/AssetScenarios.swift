@@ -25,7 +25,9 @@ public enum AssetScenarios {
         .init("a slot gets a ticket of its own, and a record without a name gets one") { engine, clock in
             let database = try await engine.withZone()
             let slot = AssetSlot(recordType: "Item", fieldName: "file")
-            let grants = try await database.grantUploads([slot, slot], in: notes).map { try $0.get() }
+            let grants = try await database.require(.uploadAssets).grantUploads([slot, slot], in: notes).map {
+                try $0.get()
+            }
             #expect(grants.map(\.fieldName) == ["file", "file"])
             #expect(
                 grants.allSatisfy { $0.recordName.utf8.count == 36 } && grants[0].recordName != grants[1].recordName)
@@ -40,23 +42,25 @@ public enum AssetScenarios {
             let slots = ["file", "title", "___etag", "bad name"].map {
                 AssetSlot(recordType: "Item", fieldName: $0, recordName: "r")
             }
-            let grants = try await database.grantUploads(slots, in: notes)
+            let grants = try await database.require(.uploadAssets).grantUploads(slots, in: notes)
             #expect(grants.map(\.failure?.code) == [nil, .badRequest, .badRequest, .badRequest])
             #expect(
                 grants[1].failure?.reason
                     == "invalid attempt to set value type ASSETID for field 'title' for type 'Item', defined to be: STRING"
             )
-            let nameless = try await database.grantUploads(
+            let nameless = try await database.require(.uploadAssets).grantUploads(
                 [AssetSlot(recordType: "Item", fieldName: "file", recordName: "")], in: notes)
             #expect(nameless[0].failure?.code == .badRequest)
             // Refused for the same reasons as a save.
-            let users = try await database.grantUploads(
+            let users = try await database.require(.uploadAssets).grantUploads(
                 [AssetSlot(recordType: Schema.usersType, fieldName: "file", recordName: "r")], in: notes)
             #expect(users[0].failure?.code == .accessDenied)
-            let nowhere = await refusal { _ = try await database.grantUploads(slots, in: ZoneID(zoneName: "Nowhere")) }
+            let nowhere = await refusal {
+                _ = try await database.require(.uploadAssets).grantUploads(slots, in: ZoneID(zoneName: "Nowhere"))
+            }
             #expect(nowhere?.code == .zoneNotFound)
             let live = try await engine.database(address(.public, .production), as: ada)
-            let refused = try await live.grantUploads([slots[0]], in: .default)
+            let refused = try await live.require(.uploadAssets).grantUploads([slots[0]], in: .default)
             #expect(refused.first?.failure?.code == .notFound)
         },
         .init("a read-only participant can't upload") { engine, _ in
@@ -66,7 +70,9 @@ public enum AssetScenarios {
             let shared = try await engine.database(address(.shared), as: grace)
             let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: "r")
             let theirs = ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName)
-            #expect(try await shared.grantUploads([slot], in: theirs).first?.failure?.code == .accessDenied)
+            #expect(
+                try await shared.require(.uploadAssets).grantUploads([slot], in: theirs).first?.failure?.code
+                    == .accessDenied)
             try await database.share(
                 notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite), on: engine)
             let asset = try await engine.upload(1, for: "r", in: theirs, .shared, as: grace, at: TestClock().now())
@@ -98,8 +104,8 @@ public enum AssetScenarios {
             let first = try await database.save(
                 "r", in: notes, ["file": .asset(try await engine.upload(1, for: "r", at: clock.now()))])
             let second = try await database.save("r", as: .forceReplace, in: notes, ["title": .string("x")])
-            let old = try await database.journal(RecordJournalRequest(recordID)).entries[1]
-            let back = try await database.revert(
+            let old = try await database.require(.keepJournal).journal(RecordJournalRequest(recordID)).entries[1]
+            let back = try await database.require(.keepJournal).revert(
                 RecordReversion(recordID, to: old.position, recordChangeTag: second.recordChangeTag))
             #expect(back.fields == first.fields)
             #expect(try await engine.ledger().entries(after: nil, limit: 9).map(\.useCount) == [1])
@@ -107,7 +113,7 @@ public enum AssetScenarios {
             clock.advance(AssetTickets.receiptLifetime + 1)
             #expect(try await engine.ledger().strike([file], unusedSince: clock.now()) == [file])
             let refused = await refusal {
-                _ = try await database.revert(
+                _ = try await database.require(.keepJournal).revert(
                     RecordReversion(recordID, to: old.position, recordChangeTag: third.recordChangeTag))
             }
             #expect(
@@ -196,7 +202,7 @@ public enum AssetScenarios {
             let database = try await engine.withZone()
             let minute: Int64 = 60_000
             let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: "r")
-            let sealed = try await database.grantUploads([slot], in: notes)[0].get().ticket
+            let sealed = try await database.require(.uploadAssets).grantUploads([slot], in: notes)[0].get().ticket
             let ledger = try await engine.ledger()
             let ticket = try #require(ledger.tickets.openUpload(sealed))
             func upload(_ number: UInt8) async throws -> FieldValue {
@@ -264,7 +270,7 @@ public enum AssetScenarios {
                 AssetSource(recordName: "r", fieldName: "file"), AssetSource(recordName: "r", fieldName: "none"),
                 AssetSource(recordName: "x", fieldName: "file"),
             ]
-            let answers = try await database.rereference(sources, from: notes, to: other)
+            let answers = try await database.require(.uploadAssets).rereference(sources, from: notes, to: other)
             #expect(answers.map(\.failure?.code) == [nil, .badRequest, .notFound])
             let asset = try answers[0].get()
             let here = await refusal { try await database.save("s", in: notes, ["copy": .asset(asset)]) }
@@ -294,9 +300,10 @@ public enum AssetScenarios {
             try await database.save(
                 "b", in: notes, ["file": .asset(try await engine.upload(1, for: "b", at: clock.now()))])
             #expect(try await count() == 2)
-            #expect(try await database.uses(of: file, limit: 1).visible.map(\.recordName) == ["a"])
             #expect(
-                try await database.uses(of: file, limit: 9)
+                try await database.require(.traceAssets).uses(of: file, limit: 1).visible.map(\.recordName) == ["a"])
+            #expect(
+                try await database.require(.traceAssets).uses(of: file, limit: 9)
                     == AssetUses(
                         visible: ["a", "b"].map {
                             AssetUse(
@@ -306,7 +313,7 @@ public enum AssetScenarios {
                                 recordType: "Item", fieldName: "file")
                         }, total: 2))
             let theirs = try await engine.database(address(.private), as: grace)
-            let seen = try await theirs.uses(of: file, limit: 9)
+            let seen = try await theirs.require(.traceAssets).uses(of: file, limit: 9)
             #expect(seen == AssetUses(visible: [], total: 2))
             try await database.save("a", in: notes, ["title": .string("x")])
             #expect(try await count() == 2)

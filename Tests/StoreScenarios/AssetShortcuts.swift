@@ -10,7 +10,7 @@ public func checksum(_ number: UInt8) -> FileChecksum? {
 
 extension RecordEngine {
     public func ledger(_ environment: Records.Environment = .development) async throws -> any AssetLedger {
-        try await assetLedger(address(.private).container, environment)
+        try await require(.keepAssets).assetLedger(address(.private).container, environment)
     }
 
     /// The asset that an upload returns.
@@ -25,7 +25,7 @@ extension RecordEngine {
         let database = try await database(address(scope), as: caller)
         guard let checksum = checksum(number) else { throw RecordError(.internalError, "no checksum") }
         let slot = AssetSlot(recordType: type, fieldName: field, recordName: record)
-        let grants = try await database.grantUploads([slot], in: zoneID)
+        let grants = try await database.require(.uploadAssets).grantUploads([slot], in: zoneID)
         let ledger = try await ledger()
         guard let ticket = ledger.tickets.openUpload(try grants[0].get().ticket) else {
             throw RecordError(.internalError, "no ticket")

@@ -11,7 +11,7 @@ enum ExplainScenarios {
             let fields: [Name: FieldDefinition] = [
                 "author": FieldDefinition(type: .string), "year": FieldDefinition(type: .int64),
             ]
-            _ = try await database.edit([
+            _ = try await database.require(.editSchema).edit([
                 .addType(RecordType(name: "Item", fields: fields, systemIndexes: [.etag: .queryable]))
             ])
             let query = Query(
@@ -21,7 +21,7 @@ enum ExplainScenarios {
                     Query.Filter("year", .greaterThan, FieldInput(.int64(1))),
                 ],
                 sorts: [Query.Sort("createdTimestamp")])
-            let explanation = try await database.explain(QueryRequest(query))
+            let explanation = try await database.require(.explainQueries).explain(QueryRequest(query))
             #expect(
                 explanation.problems == [
                     .missingIndex(.custom("author"), .queryable, word: "queryable"),
@@ -41,12 +41,12 @@ enum ExplainScenarios {
             #expect(explanation.entriesRead == 0 && explanation.recordsRead == 0 && explanation.recordsReturned == 0)
             #expect(explanation.statements.isEmpty && explanation.advice.isEmpty)
             // With the missing indexes, the query runs.
-            _ = try await database.edit([
+            _ = try await database.require(.editSchema).edit([
                 .setIndexes(.queryable, of: .custom("author"), in: "Item"),
                 .setIndexes(.sortable, of: .custom("year"), in: "Item"),
                 .setIndexes(.sortable, of: .system(.createTime), in: "Item"),
             ])
-            #expect(try await database.explain(QueryRequest(query)).problems == [])
+            #expect(try await database.require(.explainQueries).explain(QueryRequest(query)).problems == [])
         },
         .init("an explanation returns what the query returns, page by page") { engine, _ in
             let database = try await QueryItem.fill(engine)
@@ -56,7 +56,7 @@ enum ExplainScenarios {
             var request = QueryRequest(query, limit: PageLimit(records: 15))
             while true {
                 let page = try await database.query(request)
-                let explanation = try await database.explain(request)
+                let explanation = try await database.require(.explainQueries).explain(request)
                 #expect(
                     explanation.recordsReturned == page.records.count
                         && explanation.hasMore == (page.continuationMarker != nil))
@@ -67,10 +67,11 @@ enum ExplainScenarios {
                 request.continuationMarker = marker
             }
             request.query.sorts = []
-            let foreign = await refusal { _ = try await database.explain(request) }
+            let foreign = await refusal { _ = try await database.require(.explainQueries).explain(request) }
             #expect(foreign?.code == .badRequest)
             let nowhere = await refusal {
-                _ = try await database.explain(QueryRequest(query, in: .zone(ZoneID(zoneName: "Nowhere"))))
+                _ = try await database.require(.explainQueries).explain(
+                    QueryRequest(query, in: .zone(ZoneID(zoneName: "Nowhere"))))
             }
             #expect(nowhere?.code == .zoneNotFound)
         },
@@ -80,7 +81,7 @@ enum ExplainScenarios {
                 let query = Query(
                     recordType: "Item", filters: [Query.Filter(name, .equals, FieldInput(.string("item-0-0")))],
                     sorts: [Query.Sort(name)])
-                let explanation = try await database.explain(QueryRequest(query))
+                let explanation = try await database.require(.explainQueries).explain(QueryRequest(query))
                 #expect(explanation.recordsReturned == 1)
                 #expect(
                     explanation.candidates.contains {
@@ -94,7 +95,7 @@ enum ExplainScenarios {
         },
         .init("uses of indexes are counted, and refused queries remembered by their shape") { engine, _ in
             let database = try await QueryItem.fill(engine)
-            let before = try await database.queryStatistics()
+            let before = try await database.require(.keepQueryStatistics).queryStatistics()
             let filter = Query.Filter("number", .equals, FieldInput(.int64(3)))
             _ = try await database.all(
                 Query(recordType: "Item", filters: [filter], sorts: [Query.Sort("text", ascending: false)]),
@@ -102,7 +103,7 @@ enum ExplainScenarios {
             func uses(_ index: QueryIndex, _ statistics: QueryStatistics) -> Int {
                 statistics.uses.first { $0.recordType == "Item" && $0.index == index }?.count ?? 0
             }
-            var after = try await database.queryStatistics()
+            var after = try await database.require(.keepQueryStatistics).queryStatistics()
             #expect(after.since == before.since)
             // A query counts once, regardless of its pages.
             for index in [QueryIndex.field(.custom("number"), .queryable), .field(.custom("text"), .sortable)] {
@@ -111,10 +112,14 @@ enum ExplainScenarios {
             #expect(
                 uses(.field(.custom("text"), .searchable), after) == 0
                     && uses(.field(.system(.recordID), .queryable), after) == 0)
-            _ = try await database.explain(QueryRequest(Query(recordType: "Item", filters: [filter])))
-            #expect(uses(.field(.custom("number"), .queryable), try await database.queryStatistics()) == 1)
+            _ = try await database.require(.explainQueries).explain(
+                QueryRequest(Query(recordType: "Item", filters: [filter])))
+            #expect(
+                uses(
+                    .field(.custom("number"), .queryable),
+                    try await database.require(.keepQueryStatistics).queryStatistics()) == 1)
 
-            _ = try await database.edit([.setIndexes([], of: .custom("number"), in: "Item")])
+            _ = try await database.require(.editSchema).edit([.setIndexes([], of: .custom("number"), in: "Item")])
             let begin = Timestamp.now()
             for number in 0..<3 {
                 let refused = Query.Filter("number", .equals, FieldInput(.int64(Int64(number))))
@@ -123,7 +128,7 @@ enum ExplainScenarios {
                 }
             }
             _ = await refusal { _ = try await database.query(QueryRequest(Query(recordType: "Nothing"))) }
-            after = try await database.queryStatistics()
+            after = try await database.require(.keepQueryStatistics).queryStatistics()
             #expect(after.refusals.count == 2)
             let refusal = try #require(after.refusals.first { $0.query.recordType == "Item" })
             #expect(
@@ -134,8 +139,13 @@ enum ExplainScenarios {
             #expect(after.since <= begin && after.refusals.first?.query.recordType == "Nothing")
             #expect(refusal.problems == [.missingIndex(.custom("number"), .queryable, word: "queryable")])
             // Refused queries that would run now need no advice.
-            _ = try await database.edit([.setIndexes(.queryable, of: .custom("number"), in: "Item")])
-            #expect(try await database.queryStatistics().refusals.map(\.query.recordType) == ["Nothing"])
+            _ = try await database.require(.editSchema).edit([
+                .setIndexes(.queryable, of: .custom("number"), in: "Item")
+            ])
+            #expect(
+                try await database.require(.keepQueryStatistics).queryStatistics().refusals.map(\.query.recordType) == [
+                    "Nothing"
+                ])
         },
         .init("usage covers every field, also those without values") { engine, _ in
             let database = try await engine.full(.private)
@@ -145,8 +155,8 @@ enum ExplainScenarios {
                     "text": FieldDefinition(type: .string), "tags": FieldDefinition(type: .list(.string)),
                     "empty": FieldDefinition(type: .double),
                 ])
-            _ = try await database.edit([.addType(type)])
-            let empty = try await database.usage(of: "Item")
+            _ = try await database.require(.editSchema).edit([.addType(type)])
+            let empty = try await database.require(.measureTypes).usage(of: "Item")
             #expect(
                 empty.records == 0
                     && empty.fields.allSatisfy { $0.records == 0 && $0.largestBytes == 0 && $0.largestRecord == nil })
@@ -162,7 +172,7 @@ enum ExplainScenarios {
             try await engine.full(.private, as: grace).save("hers", ["text": .string("hers")])
             try await engine.full(.public).save("ours", ["text": .string("ours")])
             try await database.delete("r0")
-            let usage = try await database.usage(of: "Item")
+            let usage = try await database.require(.measureTypes).usage(of: "Item")
             #expect(usage.records == 11)
             let keys: [FieldKey] =
                 ["empty", "tags", "text"].map { .custom($0) } + SystemField.implicit.map { .system($0) }
@@ -178,18 +188,25 @@ enum ExplainScenarios {
             #expect(field("text").largestRecord?.recordName == "r7")
             #expect(field("___recordID").records == 11 && field("___recordID").distinctValues == 11)
             #expect(field("___createdBy").distinctValues == 2)
-            let unknown = await refusal { _ = try await database.usage(of: "Nothing") }
+            let unknown = await refusal { _ = try await database.require(.measureTypes).usage(of: "Nothing") }
             #expect(unknown?.code == .notFound)
             // The same counts, without the details.
             let names: Set<Name> = ["empty", "tags", "text"]
-            let counts = try await database.valueCounts(of: names.union(["nothing"]), in: "Item")
+            let counts = try await database.require(.measureTypes).valueCounts(of: names.union(["nothing"]), in: "Item")
             #expect(counts == ValueCounts(records: 11, values: ["empty": 0, "tags": 3, "text": 11, "nothing": 0]))
-            #expect(try await database.valueCounts(of: [], in: "Item") == ValueCounts(records: 11))
-            #expect(try await database.valueCounts(of: [], in: "Other") == ValueCounts(records: 1))
-            let uncounted = await refusal { _ = try await database.valueCounts(of: [], in: "Nothing") }
+            #expect(
+                try await database.require(.measureTypes).valueCounts(of: [], in: "Item") == ValueCounts(records: 11))
+            #expect(
+                try await database.require(.measureTypes).valueCounts(of: [], in: "Other") == ValueCounts(records: 1))
+            let uncounted = await refusal {
+                _ = try await database.require(.measureTypes).valueCounts(of: [], in: "Nothing")
+            }
             #expect(uncounted?.code == .notFound)
-            _ = try await database.edit([.removeType("Other"), .addType(RecordType(name: "Other"))])
-            #expect(try await database.valueCounts(of: [], in: "Other") == ValueCounts(records: 0))
+            _ = try await database.require(.editSchema).edit([
+                .removeType("Other"), .addType(RecordType(name: "Other")),
+            ])
+            #expect(
+                try await database.require(.measureTypes).valueCounts(of: [], in: "Other") == ValueCounts(records: 0))
         },
         .init("a composite index changes no answer, in either direction, however it is paged") { engine, _ in
             let database = try await QueryItem.fill(engine)
@@ -217,12 +234,14 @@ enum ExplainScenarios {
                             Query.Filter("number", .equals, FieldInput(.int64(5))),
                         ], sorts: [Query.Sort("text", ascending: false)])
                 ]
-            _ = try await database.edit([.setIndexes(.sortable, of: .system(.modTime), in: "Item")])
+            _ = try await database.require(.editSchema).edit([.setIndexes(.sortable, of: .system(.modTime), in: "Item")]
+            )
             let before = try await Self.answers(queries, database)
             let indexes = ["text", "___modTime"].map {
                 CompositeIndex(filter: .custom("number"), sort: FieldKey(schemaName: $0))
             }
-            let schema = try await database.edit(indexes.map { .addCompositeIndex($0, in: "Item") })
+            let schema = try await database.require(.editSchema).edit(
+                indexes.map { .addCompositeIndex($0, in: "Item") })
             #expect(schema.types["Item"]?.compositeIndexes == Set(indexes))
             #expect(try await Self.answers(queries, database) == before)
             // The index is updated by saves of every kind.
@@ -232,9 +251,9 @@ enum ExplainScenarios {
                 try await database.delete(QueryItem.names[599 - number])
             }
             let kept = try await Self.answers(queries, database)
-            _ = try await database.edit(indexes.map { .removeCompositeIndex($0, in: "Item") })
+            _ = try await database.require(.editSchema).edit(indexes.map { .removeCompositeIndex($0, in: "Item") })
             #expect(try await Self.answers(queries, database) == kept && kept != before)
-            #expect(try await database.schema().types["Item"]?.compositeIndexes.isEmpty == true)
+            #expect(try await database.require(.showSchema).schema().types["Item"]?.compositeIndexes.isEmpty == true)
         },
     ]
 

@@ -20,7 +20,9 @@ enum FiringScenarios {
     }
 
     private static func subscribe(_ operations: [SubscriptionOperation], in database: any RecordDatabase) async throws {
-        for result in try await database.modifySubscriptions(operations) { _ = try result.get() }
+        for result in try await database.require(.keepSubscriptions).modifySubscriptions(operations) {
+            _ = try result.get()
+        }
     }
 
     /// Makes a change.
@@ -28,12 +30,14 @@ enum FiringScenarios {
     private static func fired(in database: any RecordDatabase, by change: () async throws -> Void) async throws
         -> [String]
     {
-        let before = try await database.firings(after: nil)
+        let before = try await database.require(.fireSubscriptions).firings(after: nil)
         #expect(before.firings.isEmpty)
         try await change()
-        let page = try await database.firings(after: before.position)
+        let page = try await database.require(.fireSubscriptions).firings(after: before.position)
         #expect(!page.moreComing)
-        #expect(try await database.firings(after: page.position) == FiringPage(position: page.position))
+        #expect(
+            try await database.require(.fireSubscriptions).firings(after: page.position)
+                == FiringPage(position: page.position))
         return page.firings.map { firing in
             let subject = firing.change.record.map { "\($0.event.rawValue) \($0.record.recordID.recordName)" } ?? "zone"
             return
@@ -202,9 +206,9 @@ enum FiringScenarios {
                     "update bread: all owner", "create bread: \(graces)", "create bread: \(marys)",
                 ])
             // A guest's change is the owner's and the other guest's too. It has the guest's signature everywhere.
-            let before = try await database.firings(after: nil).position
+            let before = try await database.require(.fireSubscriptions).firings(after: nil).position
             try await stage.shared(grace).save("milk", in: SharingStage.seen)
-            let firings = try await database.firings(after: before).firings
+            let firings = try await database.require(.fireSubscriptions).firings(after: before).firings
             #expect(
                 firings.count == 3
                     && firings.allSatisfy { $0.change.record?.signature.userRecordName == grace.userRecordName })
@@ -226,28 +230,31 @@ enum FiringScenarios {
             let subject = Subscription.RecordSubject(Query(recordType: "Item"), firesOn: everything, firesOnce: true)
             let once = SubscriptionOperation.save(Subscription("once", to: .query(subject)))
             try await subscribe([once], in: database)
-            let begin = try await database.firings(after: nil).position
+            let begin = try await database.require(.fireSubscriptions).firings(after: nil).position
             try await database.save("a", in: notes)
-            let firing = try #require(try await database.firings(after: begin).firings.first)
+            let firing = try #require(
+                try await database.require(.fireSubscriptions).firings(after: begin).firings.first)
             let standing = try #require(firing.subscriptions.first)
-            try await database.noteFired([standing], at: firing.change.position)
+            try await database.require(.fireSubscriptions).noteFired([standing], at: firing.change.position)
             try await database.save("b", in: notes)
             func names() async throws -> [Name?] {
-                try await database.firings(after: begin).firings.map { $0.change.record?.record.recordID.recordName }
+                try await database.require(.fireSubscriptions).firings(after: begin).firings.map {
+                    $0.change.record?.record.recordID.recordName
+                }
             }
             #expect(try await names() == ["a"])
-            #expect(try await database.subscriptions().isEmpty)
+            #expect(try await database.require(.keepSubscriptions).subscriptions().isEmpty)
             // Saved again, it is another one, which the earlier one's end does not touch.
             try await subscribe([once], in: database)
-            try await database.noteFired([standing], at: firing.change.position)
+            try await database.require(.fireSubscriptions).noteFired([standing], at: firing.change.position)
             try await database.save("c", in: notes)
             #expect(try await names() == ["c"])
-            #expect(try await database.subscriptions().map(\.subscriptionID) == ["once"])
+            #expect(try await database.require(.keepSubscriptions).subscriptions().map(\.subscriptionID) == ["once"])
         },
         .init("nobody is told of records that roles keep from him") { engine, _ in
             let owner = try await engine.full(.public)
             try await owner.save("r", ["price": .int64(7)])
-            _ = try await owner.edit([
+            _ = try await owner.require(.editSchema).edit([
                 .setGrants(
                     [
                         Grant(role: "_creator", permissions: [.read, .write]),
@@ -267,9 +274,9 @@ enum FiringScenarios {
             let told = [creator, ada].map(\.userRecordName.string).sorted().joined(separator: " ")
             #expect(found == ["create x: \(told)", "update x: \(told)"])
             // Asked with less access, it is so for those who subscribed with more, too.
-            let before = try await owner.firings(after: nil).position
+            let before = try await owner.require(.fireSubscriptions).firings(after: nil).position
             try await engine.full(.public, as: creator).save("x", as: .forceUpdate, ["price": .int64(8)])
-            let page = try await engine.full(.public, as: reader).firings(after: before)
+            let page = try await engine.full(.public, as: reader).require(.fireSubscriptions).firings(after: before)
             #expect(page.firings.map { $0.subscriptions.map(\.user) } == [[creator.userRecordName]])
         },
         .init("a query whose field is gone fires no more") { engine, _ in
@@ -280,7 +287,7 @@ enum FiringScenarios {
                 try await fired(in: database) { try await database.save("r", in: notes, ["price": .int64(2)]) } == [
                     "update r: q"
                 ])
-            _ = try await database.edit([.removeField("price", in: "Item")])
+            _ = try await database.require(.editSchema).edit([.removeField("price", in: "Item")])
             #expect(
                 try await fired(in: database) { try await database.save("r", in: notes, ["other": .int64(2)]) } == [])
         },
@@ -297,7 +304,8 @@ enum FiringScenarios {
                 async throws -> [String]
             {
                 guard case .save(let subscription) = operation else { return [] }
-                return try await database.latestFirings(of: subscription, limit: limit).map { firing in
+                return try await database.require(.fireSubscriptions).latestFirings(of: subscription, limit: limit).map
+                { firing in
                     let subject =
                         firing.change.record.map { "\($0.event.rawValue) \($0.record.recordID.recordName)" } ?? "zone"
                     return firing.subscriptions.isEmpty ? subject : "\(subject)!"
@@ -313,8 +321,8 @@ enum FiringScenarios {
                     "delete x!", "create d", "update x!",
                 ])
             // Nothing was saved, and others have their own changes.
-            #expect(try await database.subscriptions().isEmpty)
-            #expect(try await database.standingSubscriptions().isEmpty)
+            #expect(try await database.require(.keepSubscriptions).subscriptions().isEmpty)
+            #expect(try await database.require(.fireSubscriptions).standingSubscriptions().isEmpty)
             #expect(
                 try await latest(query("p", [price(.equals, 7)]), 200, in: engine.full(.public)) == ["create public!"])
             #expect(try await latest(query("p"), 200, in: engine.full(.private, as: mary)) == [])
@@ -330,7 +338,7 @@ enum FiringScenarios {
             try await subscribe(
                 [.save(Subscription("g", to: .database(recordType: nil)))], in: engine.full(.shared, as: grace))
             for reader in [database, try await engine.full(.public, as: mary)] {
-                let found = try await reader.standingSubscriptions().map {
+                let found = try await reader.require(.fireSubscriptions).standingSubscriptions().map {
                     "\($0.user) \($0.scope.rawValue) \($0.subscription.subscriptionID)"
                 }
                 let expected = [(ada, "private a"), (ada, "private b"), (grace, "shared g")].map {
@@ -341,8 +349,12 @@ enum FiringScenarios {
         },
         .init("nobody subscribes without a name") { engine, _ in
             let database = try await engine.full(.public, as: Caller(userRecordName: "", access: .anonymous))
-            #expect(await refusal { _ = try await database.subscriptions() }?.code == .authenticationRequired)
-            #expect(await refusal { _ = try await database.modifySubscriptions([]) }?.code == .authenticationRequired)
+            #expect(
+                await refusal { _ = try await database.require(.keepSubscriptions).subscriptions() }?.code
+                    == .authenticationRequired)
+            #expect(
+                await refusal { _ = try await database.require(.keepSubscriptions).modifySubscriptions([]) }?.code
+                    == .authenticationRequired)
         },
     ]
 }

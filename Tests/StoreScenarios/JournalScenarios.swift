@@ -15,7 +15,8 @@ enum JournalScenarios {
             try await database.delete("r", in: notes)
             clock.advance()
             let last = try await database.save("r", in: notes, ["c": .double(0.5)])
-            let page = try await database.journal(RecordJournalRequest(RecordID(recordName: "r", zoneID: notes)))
+            let page = try await database.require(.keepJournal).journal(
+                RecordJournalRequest(RecordID(recordName: "r", zoneID: notes)))
             let entries = page.entries
             #expect(entries.map(\.act) == [.created, .deleted, .modified, .created] && page.before == nil)
             #expect(entries.map(\.position) == entries.map(\.position).sorted(by: >))
@@ -39,28 +40,33 @@ enum JournalScenarios {
             var read: [RecordJournalEntry] = []
             var before: Int64?
             repeat {
-                let page = try await database.journal(
+                let page = try await database.require(.keepJournal).journal(
                     RecordJournalRequest(recordID, before: before, limit: PageLimit(records: 3)))
                 #expect(page.entries.count == (read.count == 6 ? 1 : 3))
                 read += page.entries
                 before = page.before
             } while before != nil
-            let whole = try await database.journal(RecordJournalRequest(recordID)).entries
+            let whole = try await database.require(.keepJournal).journal(RecordJournalRequest(recordID)).entries
             #expect(read == whole && whole.count == 7)
             // A page has at least one entry, however large.
-            let small = try await database.journal(
+            let small = try await database.require(.keepJournal).journal(
                 RecordJournalRequest(recordID, limit: PageLimit(records: 9, bytes: 1)))
             #expect(small.entries == [whole[0]] && small.before == whole[0].position)
-            let beginning = try await database.journal(RecordJournalRequest(recordID, before: whole[6].position))
+            let beginning = try await database.require(.keepJournal).journal(
+                RecordJournalRequest(recordID, before: whole[6].position))
             #expect(beginning.entries.isEmpty && beginning.before == nil)
             #expect(
-                try await database.journal(RecordJournalRequest(RecordID(recordName: "never", zoneID: notes))).entries
+                try await database.require(.keepJournal).journal(
+                    RecordJournalRequest(RecordID(recordName: "never", zoneID: notes))
+                ).entries
                     .isEmpty)
             #expect(
-                try await database.journal(RecordJournalRequest(RecordID(recordName: "r", zoneID: .default))).entries
+                try await database.require(.keepJournal).journal(
+                    RecordJournalRequest(RecordID(recordName: "r", zoneID: .default))
+                ).entries
                     .isEmpty)
             let refused = await refusal {
-                _ = try await database.journal(
+                _ = try await database.require(.keepJournal).journal(
                     RecordJournalRequest(RecordID(recordName: "r", zoneID: ZoneID(zoneName: "Nowhere"))))
             }
             #expect(refused == .zoneNotFound)
@@ -75,14 +81,14 @@ enum JournalScenarios {
             let child = try await entries("child", database)
             #expect(child.map(\.act) == [.deleted, .created])
             try await database.save("brand", type: "Brand", in: notes, ["title": .string("x")])
-            _ = try await database.edit([.removeType("Brand")])
+            _ = try await database.require(.editSchema).edit([.removeType("Brand")])
             let brand = try await entries("brand", database)
             #expect(brand.map(\.act) == [.deleted, .created] && brand.allSatisfy { $0.recordType == "Brand" })
-            let record = try await database.revert(
+            let record = try await database.require(.keepJournal).revert(
                 RecordReversion(
                     RecordID(recordName: "brand", zoneID: notes), to: brand[1].position, recordChangeTag: nil))
             #expect(try record.fields.values(of: ["title"]) == ["title": .string("x")])
-            #expect(try await database.schema().types["Brand"]?.fields["title"]?.type == .string)
+            #expect(try await database.require(.showSchema).schema().types["Brand"]?.fields["title"]?.type == .string)
         },
         .init("a refused batch leaves no trace, and a zone that ended none either") { engine, _ in
             let database = try await engine.withZone()
@@ -99,7 +105,7 @@ enum JournalScenarios {
             #expect(try await entries("r", database).isEmpty)
             try await database.save("r", in: notes)
             #expect(try await entries("r", database).map(\.act) == [.created])
-            try await database.purge(notes)
+            try await database.require(.purgeZones).purge(notes)
             _ = try await database.modifyZones([.create(notes)])
             #expect(try await entries("r", database).isEmpty)
         },
@@ -114,15 +120,16 @@ enum JournalScenarios {
             clock.advance()
             let old = try await entries("r", database)[1]
             let stale = await refusal {
-                _ = try await database.revert(
+                _ = try await database.require(.keepJournal).revert(
                     RecordReversion(recordID, to: old.position, recordChangeTag: first.recordChangeTag))
             }
             #expect(stale?.code == .conflict)
             let present = await refusal {
-                _ = try await database.revert(RecordReversion(recordID, to: old.position, recordChangeTag: nil))
+                _ = try await database.require(.keepJournal).revert(
+                    RecordReversion(recordID, to: old.position, recordChangeTag: nil))
             }
             #expect(present?.code == .conflict)
-            let record = try await database.revert(
+            let record = try await database.require(.keepJournal).revert(
                 RecordReversion(recordID, to: old.position, recordChangeTag: second.recordChangeTag))
             #expect(record.fields == first.fields && record.parent == "p" && record.created == first.created)
             #expect(
@@ -133,12 +140,12 @@ enum JournalScenarios {
             #expect(changes.map(\.recordID.recordName) == ["r", "p"] && changes.first?.record == record)
             #expect(try await entries("r", database).map(\.act) == [.modified, .modified, .created])
             let unknown = await refusal {
-                _ = try await database.revert(
+                _ = try await database.require(.keepJournal).revert(
                     RecordReversion(recordID, to: 999, recordChangeTag: record.recordChangeTag))
             }
             #expect(unknown?.code == .notFound)
             let missing = RecordReversion(RecordID(recordName: "never", zoneID: notes), to: 1, recordChangeTag: nil)
-            let refused = await refusal { _ = try await database.revert(missing) }
+            let refused = await refusal { _ = try await database.require(.keepJournal).revert(missing) }
             #expect(refused?.code == .notFound)
         },
         .init("a deleted record is brought back by its last version, not by its deletion") { engine, _ in
@@ -148,15 +155,17 @@ enum JournalScenarios {
             try await database.delete("r", in: notes)
             let gone = try await entries("r", database)
             let deletion = await refusal {
-                _ = try await database.revert(RecordReversion(recordID, to: gone[0].position, recordChangeTag: nil))
+                _ = try await database.require(.keepJournal).revert(
+                    RecordReversion(recordID, to: gone[0].position, recordChangeTag: nil))
             }
             #expect(deletion?.code == .badRequest)
             let tagged = await refusal {
-                _ = try await database.revert(
+                _ = try await database.require(.keepJournal).revert(
                     RecordReversion(recordID, to: gone[1].position, recordChangeTag: saved.recordChangeTag))
             }
             #expect(tagged?.code == .notFound)
-            let back = try await database.revert(RecordReversion(recordID, to: gone[1].position, recordChangeTag: nil))
+            let back = try await database.require(.keepJournal).revert(
+                RecordReversion(recordID, to: gone[1].position, recordChangeTag: nil))
             #expect(back.fields == saved.fields)
             #expect(try await entries("r", database).map(\.act) == [.created, .deleted, .created])
         },
@@ -164,7 +173,7 @@ enum JournalScenarios {
             let database = try await engine.withZone()
             try await database.save("r", in: notes, ["a": .int64(1), "b": .int64(2)])
             try await database.save("r", in: notes, ["a": .int64(3)])
-            _ = try await database.edit([.removeField("b", in: "Item")])
+            _ = try await database.require(.editSchema).edit([.removeField("b", in: "Item")])
             let known = try await entries("r", database).map { try $0.fields.values(of: ["a", "b"]) }
             #expect(known == [["a": .int64(3)], ["a": .int64(1), "b": .int64(2)]])
         },
@@ -177,16 +186,17 @@ enum JournalScenarios {
             let shared = try await engine.full(.shared, as: grace)
             let theirs = RecordID(
                 recordName: "r", zoneID: ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName))
-            let entries = try await shared.journal(RecordJournalRequest(theirs)).entries
+            let entries = try await shared.require(.keepJournal).journal(RecordJournalRequest(theirs)).entries
             #expect(entries.count == 2)
             let refused = await refusal {
-                _ = try await shared.revert(
+                _ = try await shared.require(.keepJournal).revert(
                     RecordReversion(theirs, to: entries[1].position, recordChangeTag: now.recordChangeTag))
             }
             #expect(refused?.code == .accessDenied)
             let stranger = try await engine.full(.private, as: mary)
             let unseen = await refusal {
-                _ = try await stranger.journal(RecordJournalRequest(RecordID(recordName: "r", zoneID: notes)))
+                _ = try await stranger.require(.keepJournal).journal(
+                    RecordJournalRequest(RecordID(recordName: "r", zoneID: notes)))
             }
             #expect(unseen == .zoneNotFound)
         },
@@ -199,23 +209,26 @@ enum JournalScenarios {
             try await database.save("r", in: notes, ["a": .int64(2)])
             clock.advance(20 * day)
             let last = try await database.save("r", in: notes, ["a": .int64(3)])
-            let all = try await database.journal(RecordJournalRequest(recordID))
+            let all = try await database.require(.keepJournal).journal(RecordJournalRequest(recordID))
             #expect(all.entries.count == 3 && all.limits == .standard)
             clock.advance(11 * day)
-            let entries = try await database.journal(RecordJournalRequest(recordID)).entries
+            let entries = try await database.require(.keepJournal).journal(RecordJournalRequest(recordID)).entries
             #expect(entries == Array(all.entries.prefix(2)))
             let refused = await refusal {
-                _ = try await database.revert(
+                _ = try await database.require(.keepJournal).revert(
                     RecordReversion(recordID, to: all.entries[2].position, recordChangeTag: last.recordChangeTag))
             }
             #expect(refused?.code == .notFound)
             clock.advance(365 * day)
-            #expect(try await database.journal(RecordJournalRequest(recordID)).entries == [all.entries[0]])
+            #expect(
+                try await database.require(.keepJournal).journal(RecordJournalRequest(recordID)).entries == [
+                    all.entries[0]
+                ])
         },
         .init("a hundred earlier versions of a record are kept") { engine, _ in
             let database = try await engine.withZone()
             for number in 0..<140 { try await database.save("r", in: notes, ["a": .int64(Int64(number))]) }
-            let page = try await database.journal(
+            let page = try await database.require(.keepJournal).journal(
                 RecordJournalRequest(RecordID(recordName: "r", zoneID: notes), limit: PageLimit(records: 500)))
             #expect(
                 try page.entries.map { try $0.fields.values(of: ["a"])["a"] }
@@ -225,6 +238,8 @@ enum JournalScenarios {
     ]
 
     private static func entries(_ name: Name, _ database: any RecordDatabase) async throws -> [RecordJournalEntry] {
-        try await database.journal(RecordJournalRequest(RecordID(recordName: name, zoneID: notes))).entries
+        try await database.require(.keepJournal).journal(
+            RecordJournalRequest(RecordID(recordName: name, zoneID: notes))
+        ).entries
     }
 }

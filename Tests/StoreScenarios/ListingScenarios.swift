@@ -20,7 +20,9 @@ enum ListingScenarios {
             let items = try await database.listing(notes, types: ["Item"], pageSize: 2)
             #expect(items.map(\.recordID.recordName) == ["a", "b", "c", "e\u{301}", "é"])
             #expect(try items.allSatisfy { try $0.fields.values(of: ["a"]) == ["a": .int64(1)] })
-            let refused1 = await refusal { _ = try await database.list(RecordListRequest(ZoneID(zoneName: "Nowhere"))) }
+            let refused1 = await refusal {
+                _ = try await database.require(.listRecords).list(RecordListRequest(ZoneID(zoneName: "Nowhere")))
+            }
             #expect(refused1 == .zoneNotFound)
         },
         .init("the participants of a zone are known") { engine, _ in
@@ -44,7 +46,9 @@ enum ListingScenarios {
             for name in ["a", "b", "c"] as [Name] { try await database.save(name, in: notes) }
             try await database.save("o", type: "Other", in: notes)
             try await database.delete("a", in: notes)
-            #expect(try await database.counts(in: notes) == ZoneCounts(records: ["Item": 2, "Other": 1], deletions: 1))
+            #expect(
+                try await database.require(.countRecords).counts(in: notes)
+                    == ZoneCounts(records: ["Item": 2, "Other": 1], deletions: 1))
         },
         .init("records beyond the size of a response fail individually, except the first") { engine, _ in
             let database = try await engine.withZone()
@@ -78,13 +82,13 @@ enum ListingScenarios {
                 grants: [
                     Grant(role: "_world", permissions: [.read, .create]), Grant(role: "editors", permissions: [.write]),
                 ])
-            let edited = try await database.edit([.addRole("editors"), .addType(type)])
+            let edited = try await database.require(.editSchema).edit([.addRole("editors"), .addType(type)])
             #expect(
                 edited.types["Brand"]?.fields == type.fields
                     && edited.types["Brand"]?.systemIndexes == type.systemIndexes)
             #expect(Set(edited.types["Brand"]?.grants ?? []) == Set(type.grants))
-            #expect(try await database.schema() == edited)
-            let fewer = try await database.edit([
+            #expect(try await database.require(.showSchema).schema() == edited)
+            let fewer = try await database.require(.editSchema).edit([
                 .setIndexes([], of: .custom("title"), in: "Brand"),
                 .setIndexes(.queryable, of: .system(.modTime), in: "Brand"),
             ])
@@ -124,7 +128,7 @@ enum ListingScenarios {
             try await database.save("r", in: notes)
             let zoneToken = try await database.pull(notes).token
             let databaseToken = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
-            try await database.expireTokens()
+            try await database.require(.expireTokens).expireTokens()
             let refused3 = await refusal { _ = try await database.pull(notes, since: zoneToken) }
             #expect(refused3 == TokenCodec.expired)
             let refused4 = await refusal {
@@ -138,7 +142,7 @@ enum ListingScenarios {
         .init("a commit is signalled to its followers") { engine, _ in
             let database = try await engine.withZone()
             let token = try await database.pull(notes).token
-            let commits = try database.commits()
+            let commits = try database.require(.signalCommits).commits()
             let follower = Task {
                 for await _ in commits {
                     let changes = try await database.pull(notes, since: token).changes
@@ -155,29 +159,39 @@ enum ListingScenarios {
             for name in ["a", "b", "a"] as [Name] { try await database.save(name, in: notes) }
             let changes = try await database.pull(notes).changes
             for change in changes {
-                #expect(try await database.position(of: change.recordID)?.latest == change.position)
+                #expect(
+                    try await database.require(.positionRecords).position(of: change.recordID)?.latest
+                        == change.position)
             }
-            let first = try await database.position(of: RecordID(recordName: "a", zoneID: notes))
-            let second = try await database.position(of: RecordID(recordName: "b", zoneID: notes))
+            let first = try await database.require(.positionRecords).position(
+                of: RecordID(recordName: "a", zoneID: notes))
+            let second = try await database.require(.positionRecords).position(
+                of: RecordID(recordName: "b", zoneID: notes))
             #expect(
                 try #require(first).born < #require(second).born && #require(second).latest < #require(first).latest)
             #expect(second.map { $0.born == $0.latest } == true)
             try await database.delete("a", in: notes)
-            #expect(try await database.position(of: RecordID(recordName: "a", zoneID: notes)) == nil)
-            #expect(try await database.position(of: RecordID(recordName: "never", zoneID: notes)) == nil)
+            #expect(
+                try await database.require(.positionRecords).position(of: RecordID(recordName: "a", zoneID: notes))
+                    == nil)
+            #expect(
+                try await database.require(.positionRecords).position(of: RecordID(recordName: "never", zoneID: notes))
+                    == nil)
             try await database.save("a", in: notes)
             #expect(
-                try await database.position(of: RecordID(recordName: "a", zoneID: notes)).map { $0.born == $0.latest }
+                try await database.require(.positionRecords).position(of: RecordID(recordName: "a", zoneID: notes)).map
+                { $0.born == $0.latest }
                     == true)
             let refused = await refusal {
-                _ = try await database.position(of: RecordID(recordName: "a", zoneID: ZoneID(zoneName: "Nowhere")))
+                _ = try await database.require(.positionRecords).position(
+                    of: RecordID(recordName: "a", zoneID: ZoneID(zoneName: "Nowhere")))
             }
             #expect(refused == .zoneNotFound)
         },
         .init("a database summary has the counts and the save dates of each zone") { engine, clock in
             let database = try await engine.withZone()
             guard database.can(.summarizeZones) else { return }
-            let unused = try await database.summaries(limit: 10, changes: 20)
+            let unused = try await database.require(.summarizeZones).summaries(limit: 10, changes: 20)
             #expect(
                 unused.left == 0
                     && unused.zones.filter { !$0.zoneID.isDefault }.map(\.zoneID.zoneName) == [notes.zoneName])
@@ -191,7 +205,7 @@ enum ListingScenarios {
                 clock.advance()
             }
             try await database.save("o", type: "Other")
-            let there = try await database.summaries(limit: 10, changes: 20)
+            let there = try await database.require(.summarizeZones).summaries(limit: 10, changes: 20)
             #expect(there.zones.map(\.zoneID.zoneName) == [ZoneID.defaultZoneName, notes.zoneName])
             #expect(there.zones[0].counts.records == ["Other": 1] && there.zones[0].lastSave == clock.now())
             #expect(there.zones[1].counts == ZoneCounts(records: ["Item": 4], deletions: 0))
@@ -202,39 +216,44 @@ enum ListingScenarios {
             // save time; all changes do.
             try await database.save("a", in: notes)
             try await database.delete("d", in: notes)
-            let few = try await database.summaries(limit: 10, changes: 5).zones[1]
+            let few = try await database.require(.summarizeZones).summaries(limit: 10, changes: 5).zones[1]
             #expect(few.counts == ZoneCounts(records: ["Item": 3], deletions: 1) && !few.isFirstCertain)
             #expect(few.firstSave == Timestamp(milliseconds: start.milliseconds + 1000) && few.lastSave == clock.now())
-            let all = try await database.summaries(limit: 10, changes: 8).zones[1]
+            let all = try await database.require(.summarizeZones).summaries(limit: 10, changes: 8).zones[1]
             #expect(all.firstSave == start && all.isFirstCertain)
-            #expect(try await database.earliestCreation(in: notes) == start)
-            let atEnd = try await database.summaries(limit: 10, changes: 0).zones[1]
+            #expect(try await database.require(.summarizeZones).earliestCreation(in: notes) == start)
+            let atEnd = try await database.require(.summarizeZones).summaries(limit: 10, changes: 0).zones[1]
             #expect(atEnd.lastSave == nil)
 
-            let one = try await database.summaries(limit: 1, changes: 1)
+            let one = try await database.require(.summarizeZones).summaries(limit: 1, changes: 1)
             #expect(one.zones.map(\.zoneID.zoneName) == [ZoneID.defaultZoneName] && one.left == 1)
             for result in try await database.modifyZones(
                 ["Zoo", "A", "É", "E\u{301}"].map { .create(ZoneID(zoneName: $0)) })
             { _ = try result.get() }
-            let most = try await database.summaries(limit: 4, changes: 4)
+            let most = try await database.require(.summarizeZones).summaries(limit: 4, changes: 4)
             #expect(
                 most.zones.map(\.zoneID.zoneName) == [ZoneID.defaultZoneName, "A", "E\u{301}", notes.zoneName]
                     && most.left == 2)
-            #expect(try await database.earliestCreation(in: .default) == clock.now())
+            #expect(try await database.require(.summarizeZones).earliestCreation(in: .default) == clock.now())
             if engine.can(.knowUsers) {
                 func knows(_ caller: Caller, _ environment: Records.Environment = .development) async throws -> Bool {
-                    try await engine.knows(caller.userRecordName, in: database.address.container, environment)
+                    try await engine.require(.knowUsers).knows(
+                        caller.userRecordName, in: database.address.container, environment)
                 }
                 let before = [try await knows(ada), try await knows(grace), try await knows(ada, .production)]
-                _ = try await engine.full(.private, as: grace).currentToken()
+                _ = try await engine.full(.private, as: grace).require(.tellCurrentToken).currentToken()
                 let after = [try await knows(grace), try await knows(grace, .production)]
                 #expect(before == [true, false, false] && after == [true, false])
-                let environments = try await engine.environments(of: database.address.container)
+                let environments = try await engine.require(.listEnvironments).environments(
+                    of: database.address.container)
                 #expect(environments == [.development])
             }
-            let others = try await engine.full(.private, as: grace).summaries(limit: 10, changes: 1)
+            let others = try await engine.full(.private, as: grace).require(.summarizeZones).summaries(
+                limit: 10, changes: 1)
             #expect(others.zones.allSatisfy { $0.counts.total == 0 })
-            let refused = await refusal { _ = try await database.earliestCreation(in: ZoneID(zoneName: "Nowhere")) }
+            let refused = await refusal {
+                _ = try await database.require(.summarizeZones).earliestCreation(in: ZoneID(zoneName: "Nowhere"))
+            }
             #expect(refused == .zoneNotFound)
         },
     ]
@@ -245,7 +264,7 @@ extension RecordDatabase {
         var records: [StoredRecord] = []
         var last: Name?
         repeat {
-            let page = try await list(
+            let page = try await require(.listRecords).list(
                 RecordListRequest(zoneID, after: last, recordTypes: types, limit: PageLimit(records: pageSize)))
             records += page.records
             last = page.last

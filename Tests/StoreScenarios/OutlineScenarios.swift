@@ -8,7 +8,7 @@ enum OutlineScenarios {
         .init("an outline has every change in one section, and its tokens are before the sections") { engine, clock in
             let database = try await engine.withZone()
             guard database.can(.outlineFeed) else { return }
-            let empty = try await database.outline(FeedOutlineRequest(notes))
+            let empty = try await database.require(.outlineFeed).outline(FeedOutlineRequest(notes))
             #expect(empty.stretches.isEmpty)
             let deletion = try await fill(database, clock)
             let changes = try await database.pull(notes).changes
@@ -20,18 +20,22 @@ enum OutlineScenarios {
             let deletion = try await fill(database, clock)
             let changes = try await database.pull(notes).changes
             let next = try #require(changes.first { $0.position == deletion + 1 })
-            let part = try await database.outline(
+            let part = try await database.require(.outlineFeed).outline(
                 FeedOutlineRequest(notes, after: deletion, through: deletion + 1, stretches: 5))
             #expect(
                 part.stretches.map(\.changes) == [1] && part.stretches.first?.began == next.record?.modified.timestamp)
-            let after = try await database.outline(FeedOutlineRequest(notes, after: part.position))
-            let before = try await database.outline(FeedOutlineRequest(notes, through: -5))
-            let beyond = try await database.outline(FeedOutlineRequest(notes, after: .max, through: .max))
+            let after = try await database.require(.outlineFeed).outline(
+                FeedOutlineRequest(notes, after: part.position))
+            let before = try await database.require(.outlineFeed).outline(FeedOutlineRequest(notes, through: -5))
+            let beyond = try await database.require(.outlineFeed).outline(
+                FeedOutlineRequest(notes, after: .max, through: .max))
             #expect(after.stretches.isEmpty && before.stretches.isEmpty && beyond.stretches.isEmpty)
             let refused1 = await refusal {
-                _ = try await database.outline(FeedOutlineRequest(ZoneID(zoneName: "Nowhere")))
+                _ = try await database.require(.outlineFeed).outline(FeedOutlineRequest(ZoneID(zoneName: "Nowhere")))
             }
-            let refused2 = await refusal { _ = try await database.outline(FeedOutlineRequest(.default)) }
+            let refused2 = await refusal {
+                _ = try await database.require(.outlineFeed).outline(FeedOutlineRequest(.default))
+            }
             #expect(refused1 == .zoneNotFound && refused2?.code == .badRequest)
         },
     ]
@@ -50,13 +54,13 @@ enum OutlineScenarios {
         clock.advance()
         try await database.save("last", in: notes)
         let token = try await database.pull(notes).token
-        return try await database.explain(token).position - 2
+        return try await database.require(.explainTokens).explain(token).position - 2
     }
 
     private static func check(
         _ database: any RecordDatabase, _ changes: [RecordChange], deletion: Int64, parts: Int
     ) async throws {
-        let outline = try await database.outline(FeedOutlineRequest(notes, stretches: parts))
+        let outline = try await database.require(.outlineFeed).outline(FeedOutlineRequest(notes, stretches: parts))
         let stretches = outline.stretches
         #expect(stretches.count <= min(parts, FeedOutlineRequest.stretchLimit) && outline.floor == 0)
         #expect(stretches.last?.through == outline.position && outline.position == changes.last?.position)

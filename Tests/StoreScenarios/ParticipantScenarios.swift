@@ -45,7 +45,7 @@ enum ParticipantScenarios {
             let entries = try #require(joined.sharing?.share?.participants) + [byMail(.readWrite)]
             let invited = try await stage.save("share", tag: joined.recordChangeTag, ShareInput(participants: entries))
             let addresses = LookupInfo(emailAddress: SharingStage.graceAddress, userRecordName: grace.userRecordName)
-            let found = try await engine.full(.public, as: grace).resolve(
+            let found = try await engine.full(.public, as: grace).require(.shareRecords).resolve(
                 [invited.sharing?.shortGUID ?? ""], by: addresses)[0].get()
             #expect(found.participant?.status == .invited && found.participant?.permission == .readWrite)
             #expect(await refusal { try await stage.shared(grace).save("milk", in: SharingStage.seen) }?.code == denied)
@@ -69,7 +69,7 @@ enum ParticipantScenarios {
             func resolve() async -> RecordError? {
                 await refusal {
                     let link = share.sharing?.shortGUID ?? ""
-                    _ = try await engine.full(.public, as: grace).resolve(
+                    _ = try await engine.full(.public, as: grace).require(.shareRecords).resolve(
                         [link], by: LookupInfo(userRecordName: grace.userRecordName))[0].get()
                 }
             }
@@ -268,7 +268,7 @@ enum ParticipantScenarios {
             let share = try await stage.share(
                 publicPermission: .readOnly, with: [SharingStage.invitation(grace), byMail])
             func resolve(as caller: Caller) async throws -> ResolvedShare {
-                try await engine.full(.public, as: caller).resolve(
+                try await engine.full(.public, as: caller).require(.shareRecords).resolve(
                     [share.sharing?.shortGUID ?? ""], by: LookupInfo(userRecordName: caller.userRecordName))[0].get()
             }
             let found = try await resolve(as: mary)

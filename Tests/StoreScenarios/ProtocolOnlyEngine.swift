@@ -1,16 +1,15 @@
 public import RecordStore
 public import Records
 
-/// An engine as CloudKit's own protocol shows it: it claims nothing, and leaves out what the protocol does not tell.
+/// An engine as CloudKit's own protocol shows it: it has no optional part, and leaves out what the protocol does not tell.
 public struct ProtocolOnlyEngine: RecordEngine {
     private let base: any RecordEngine
-    public let capabilities: Set<Capability> = []
 
     public init(_ base: any RecordEngine) {
         self.base = base
     }
 
-    public func unable(_ capability: Capability) -> RecordError { .cloudKitCant(capability) }
+    public func unable(to task: String) -> RecordError { .cloudKitCant(task) }
 
     public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
         ProtocolOnlyDatabase(base: try await base.database(address, as: caller))
@@ -21,11 +20,10 @@ public struct ProtocolOnlyEngine: RecordEngine {
 
 private struct ProtocolOnlyDatabase: RecordDatabase {
     let base: any RecordDatabase
-    let capabilities: Set<Capability> = []
     var address: DatabaseAddress { base.address }
     var caller: Caller { base.caller }
 
-    func unable(_ capability: Capability) -> RecordError { .cloudKitCant(capability) }
+    func unable(to task: String) -> RecordError { .cloudKitCant(task) }
 
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
         try await base.modify(request)
@@ -66,7 +64,7 @@ private struct ProtocolOnlyDatabase: RecordDatabase {
 }
 
 extension RecordError {
-    fileprivate static func cloudKitCant(_ capability: Capability) -> RecordError {
-        RecordError(.badRequest, "CloudKit can't \(capability.rawValue)")
+    fileprivate static func cloudKitCant(_ task: String) -> RecordError {
+        RecordError(.badRequest, "CloudKit can't \(task)")
     }
 }

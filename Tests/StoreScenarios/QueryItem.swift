@@ -23,7 +23,7 @@ public struct QueryItem: Sendable {
     /// Saves all items in the public database.
     public static func fill(_ engine: any RecordEngine) async throws -> any RecordDatabase {
         let database = try await engine.full(.public)
-        _ = try await database.edit([
+        _ = try await database.require(.editSchema).edit([
             .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))
         ])
         for start in stride(from: 0, to: all.count, by: 200) {

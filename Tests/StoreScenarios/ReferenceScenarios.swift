@@ -177,7 +177,9 @@ enum ReferenceScenarios {
             let moved = try await tag("other")
             #expect(moved.recordChangeTag != other.recordChangeTag)
             if database.can(.keepJournal) {
-                #expect(try await database.journal(RecordJournalRequest(moved.recordID)).entries.count == 2)
+                #expect(
+                    try await database.require(.keepJournal).journal(RecordJournalRequest(moved.recordID)).entries.count
+                        == 2)
             }
             #expect(try await tag("parent") == renewed)
             // A refused save has no parent.
@@ -411,7 +413,9 @@ enum ReferenceScenarios {
             }
             try await database.save("s", in: notes, links(.validate, .none))
             #expect(
-                try await database.referrers(to: RecordID(recordName: "r", zoneID: notes), limit: 9).map(\.action) == [
+                try await database.require(.traceReferences).referrers(
+                    to: RecordID(recordName: "r", zoneID: notes), limit: 9
+                ).map(\.action) == [
                     .none, .validate,
                 ])
             try await database.save("s", in: notes, links(.validate))
@@ -440,12 +444,15 @@ enum ReferenceScenarios {
             try await database.save(
                 "b", type: "Other", in: notes,
                 ["links": .list([.reference(Reference(recordName: "target"))], of: .reference)])
-            let found = try await database.referrers(to: RecordID(recordName: "target", zoneID: notes), limit: 10)
+            let found = try await database.require(.traceReferences).referrers(
+                to: RecordID(recordName: "target", zoneID: notes), limit: 10)
             #expect(found.map(\.recordName) == ["a", "a", "b"])
             #expect(found.map(\.fieldName) == ["___parent", "link", "links"])
             try await database.delete("a", in: notes)
             #expect(
-                try await database.referrers(to: RecordID(recordName: "target", zoneID: notes), limit: 10).map(
+                try await database.require(.traceReferences).referrers(
+                    to: RecordID(recordName: "target", zoneID: notes), limit: 10
+                ).map(
                     \.recordName) == ["b"])
         },
     ]

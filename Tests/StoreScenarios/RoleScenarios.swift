@@ -40,7 +40,7 @@ public enum RoleScenarios {
             for (index, grants) in RoleGrants.all.enumerated() {
                 let type: Name = "P\(index)"
                 let added = RecordType(name: type, systemIndexes: [.recordID: .queryable], grants: grants.grants)
-                _ = try await mine.edit([.addType(added)])
+                _ = try await mine.require(.editSchema).edit([.addType(added)])
                 let rows:
                     [(
                         prefix: String, scope: DatabaseScope, zone: ZoneID, caller: Caller,
@@ -84,7 +84,7 @@ public enum RoleScenarios {
             }
             _ = try await engine.database(address(.public), as: RoleCaller.anonymous.caller)
             guard engine.can(.knowUsers) else { return }
-            let isKnown = try await engine.knows(
+            let isKnown = try await engine.require(.knowUsers).knows(
                 RoleCaller.anonymous.caller.userRecordName, in: address(.public).container, .development)
             #expect(!isKnown)
         },
@@ -117,7 +117,7 @@ public enum RoleScenarios {
                 let editing = try await engine.full(.public)
                 var indexes: [SystemField: Indexes] = [.recordID: [.queryable, .sortable], .modTime: .sortable]
                 if isIndexed { indexes[.createdBy] = .queryable }
-                _ = try await editing.edit([
+                _ = try await editing.require(.editSchema).edit([
                     .addType(
                         RecordType(
                             name: type,
@@ -150,7 +150,7 @@ public enum RoleScenarios {
                     }
                     let exact = try await database.query(QueryRequest(query, limit: PageLimit(records: own.count)))
                     #expect(exact.continuationMarker == nil)
-                    let explained = try await database.explain(QueryRequest(query))
+                    let explained = try await database.require(.explainQueries).explain(QueryRequest(query))
                     #expect(explained.recordsReturned == own.count)
                 }
                 // A continuation marker of another user cannot be used.
@@ -246,7 +246,7 @@ public enum RoleScenarios {
                 .forceUpdate, recordName: name, recordType: "Users", fields: ["roles": .cleared])
             #expect(try await database.outcomes([cleared]) == [.accessDenied])
             let other = try await engine.full(.public, as: editors)
-            _ = try await engine.full(.public).edit([
+            _ = try await engine.full(.public).require(.editSchema).edit([
                 .setGrants([Grant(role: "_world", permissions: [.read, .create, .write])], of: "Users")
             ])
             let refused = await refusal { try await other.save(name, type: "Users", ["nick": .string("x")]) }

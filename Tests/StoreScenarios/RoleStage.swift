@@ -11,7 +11,7 @@ struct RoleStage {
         self.engine = engine
         self.clock = clock
         let database = try await engine.full(.public, as: mary)
-        _ = try await database.edit([.addRole("Editors"), .addRole("Readers")])
+        _ = try await database.require(.editSchema).edit([.addRole("Editors"), .addRole("Readers")])
         _ = try await database.fetch([RecordID(recordName: mary.userRecordName)], desiredKeys: nil)
         let roles = FieldValue.list([.int64(CustomRole.number(of: "Editors"))], of: .int64)
         try await database.save(mary.userRecordName, type: "Users", ["roles": roles])
@@ -20,7 +20,7 @@ struct RoleStage {
     /// Adds a type with grants, and its records in the public database.
     /// - Returns: the records that a query finds, with their creators.
     func prepare(_ type: Name, _ grants: RoleGrants, prefix: String) async throws -> [Name: RoleCaller] {
-        _ = try await engine.full(.public).edit([
+        _ = try await engine.full(.public).require(.editSchema).edit([
             .addType(RecordType(name: type, systemIndexes: [.recordID: .queryable], grants: grants.grants))
         ])
         var creators = Dictionary(
@@ -111,10 +111,11 @@ struct RoleStage {
                 \.roleOutcome)[0]
         case .uploadAbsent, .uploadThere:
             let slot = AssetSlot(recordType: type, fieldName: "file", recordName: name)
-            return try await database.grantUploads([slot], in: zone).map(\.roleOutcome)[0]
+            return try await database.require(.uploadAssets).grantUploads([slot], in: zone).map(\.roleOutcome)[0]
         case .rereference:
             let source = AssetSource(recordName: name, fieldName: "file")
-            return try await database.rereference([source], from: zone, to: zone).map(\.roleOutcome)[0]
+            return try await database.require(.uploadAssets).rereference([source], from: zone, to: zone).map(
+                \.roleOutcome)[0]
         default:
             guard let kind = operation.kind else { throw RecordError(.internalError, "no save") }
             let change = RecordOperation(

@@ -24,17 +24,17 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
     public static let following = FeedScenarios.all + OutlineScenarios.all + TokenScenarios.all
     public static let querying = QueryScenarios.all + ExplainScenarios.all
     public static let zones = ZoneScenarios.all + ListingScenarios.all + capabilities
-    /// For engines with ``RecordStore/Capability/keepSubscriptions``.
+    /// For engines with the capability `keepSubscriptions`.
     public static let subscribing = SubscriptionScenarios.all
-    /// For engines with ``RecordStore/Capability/fireSubscriptions``.
+    /// For engines with the capability `fireSubscriptions`.
     public static let firing = FiringScenarios.all
-    /// For engines with ``RecordStore/Capability/keepKeyValues``.
+    /// For engines with the capability `keepKeyValues`.
     public static let keyValues = KeyValueScenarios.all
     public static let capabilities = CapabilityScenarios.all
-    /// For engines with ``RecordStore/Capability/shareRecords``.
+    /// For engines with the capability `shareRecords`.
     public static let sharing = SharingScenarios.all + ParticipantScenarios.all + SharedTypeScenarios.all
-    /// For engines with ``RecordStore/Capability/listShares``, which are told the addresses of callers.
+    /// For engines with the capability `listShares`, which are told the addresses of callers.
     public static let sharingHere = SharingScenarios.here + ParticipantScenarios.here
-    /// For engines with ``RecordStore/Capability/mirrorRecords``.
+    /// For engines with the capability `mirrorRecords`.
     public static let mirroring = MirrorScenarios.all
 }

@@ -12,7 +12,7 @@ enum SchemaEditScenarios {
             try await database.save("b", type: "Other", in: notes, ["text": .string("x")], parent: .record("a"))
             try await database.save("c", type: "Other", ["text": .string("y")])
             let token = try await database.pull(notes).token
-            let schema = try await database.edit([.removeType("Other")])
+            let schema = try await database.require(.editSchema).edit([.removeType("Other")])
             #expect(schema.types["Other"] == nil)
             #expect(try await database.names(in: notes, of: ["a", "b"]) == ["a"])
             #expect(try await database.names(of: ["c"]).isEmpty)
@@ -21,12 +21,17 @@ enum SchemaEditScenarios {
             #expect(changes.first?.recordID.recordName == "b")
             #expect(changes.first?.record?.recordType == "Other")
             #expect(changes.first?.record?.modified.userRecordName == ada.userRecordName)
-            #expect(try await database.counts(in: notes).records == ["Item": 1])
-            #expect(try await database.counts(in: notes).deletions == 1)
-            #expect(try await database.referrers(to: RecordID(recordName: "a", zoneID: notes), limit: 9).isEmpty)
+            #expect(try await database.require(.countRecords).counts(in: notes).records == ["Item": 1])
+            #expect(try await database.require(.countRecords).counts(in: notes).deletions == 1)
+            #expect(
+                try await database.require(.traceReferences).referrers(
+                    to: RecordID(recordName: "a", zoneID: notes), limit: 9
+                ).isEmpty)
             // Only the target of the reference is gone.
             #expect(
-                try await database.referrers(to: RecordID(recordName: "b", zoneID: notes), limit: 9).map(\.recordName)
+                try await database.require(.traceReferences).referrers(
+                    to: RecordID(recordName: "b", zoneID: notes), limit: 9
+                ).map(\.recordName)
                     == ["a"])
             let answer = await refusal { _ = try await database.query(QueryRequest(Query(recordType: "Other"))) }
             #expect(answer?.reason == "Did not find record type: Other")
@@ -34,15 +39,15 @@ enum SchemaEditScenarios {
         .init("a type that is deleted and created again is a new type") { engine, _ in
             let database = try await engine.withZone()
             try await database.save("a", in: notes, ["value": .string("x")])
-            _ = try await database.edit([.removeType("Item")])
+            _ = try await database.require(.editSchema).edit([.removeType("Item")])
             try await database.save("b", in: notes, ["value": .int64(5)])
-            #expect(try await database.schema().types["Item"]?.fields["value"]?.type == .int64)
+            #expect(try await database.require(.showSchema).schema().types["Item"]?.fields["value"]?.type == .int64)
             let found = try await database.all(
                 Query(recordType: "Item", filters: [Query.Filter("value", .equals, FieldInput(.int64(5)))]),
                 in: .zone(notes))
             #expect(found.map(\.recordID.recordName) == ["b"])
             #expect(try await database.pull(notes).changes.map(\.recordID.recordName) == ["b"])
-            #expect(try await database.counts(in: notes).records == ["Item": 1])
+            #expect(try await database.require(.countRecords).counts(in: notes).records == ["Item": 1])
         },
         .init("removing a field removes its values without new change tags") { engine, _ in
             let database = try await engine.withZone()
@@ -53,14 +58,19 @@ enum SchemaEditScenarios {
                     "link": .reference(Reference(recordName: "a", action: .validate)),
                 ])
             let token = try await database.pull(notes).token
-            let schema = try await database.edit([.removeField("go", in: "Item"), .removeField("link", in: "Item")])
+            let schema = try await database.require(.editSchema).edit([
+                .removeField("go", in: "Item"), .removeField("link", in: "Item"),
+            ])
             #expect(schema.types["Item"]?.fields.keys.sorted() == ["keep"])
             let found = try #require(
                 try await database.fetch([RecordID(recordName: "a", zoneID: notes)], desiredKeys: nil).first?.get())
             #expect(try found.fields.decoded().map(\.name) == ["keep"])
             #expect(found.recordChangeTag == saved.recordChangeTag)
             #expect(try await database.pull(notes, since: token).changes.isEmpty)
-            #expect(try await database.referrers(to: RecordID(recordName: "a", zoneID: notes), limit: 9).isEmpty)
+            #expect(
+                try await database.require(.traceReferences).referrers(
+                    to: RecordID(recordName: "a", zoneID: notes), limit: 9
+                ).isEmpty)
             let answer = await refusal {
                 _ = try await database.query(
                     QueryRequest(
@@ -78,12 +88,12 @@ enum SchemaEditScenarios {
             try await database.save("a", in: notes, ["value": .string("5")])
             try await database.save("b", in: notes, ["value": .string("6")])
             let refused = await refusal {
-                _ = try await database.edit([
+                _ = try await database.require(.editSchema).edit([
                     .addType(RecordType(name: "Item", fields: ["value": FieldDefinition(type: .int64)]))
                 ])
             }
             #expect(refused?.reason == "Field 'value' of type 'Item' has type STRING, which can't be changed to INT64")
-            _ = try await database.edit([
+            _ = try await database.require(.editSchema).edit([
                 .removeField("value", in: "Item"),
                 .addType(
                     RecordType(
@@ -95,28 +105,28 @@ enum SchemaEditScenarios {
             let found = try await database.all(
                 Query(recordType: "Item", sorts: [Query.Sort("value", ascending: false)]), in: .zone(notes))
             #expect(found.map(\.recordID.recordName) == ["b", "a"])
-            let history = try await database.schemaHistory(before: nil, limit: 1)
+            let history = try await database.require(.showSchema).schemaHistory(before: nil, limit: 1)
             #expect(history.first?.changes.contains { $0.contains("value") } == true)
         },
         .init("edits are all done or none") { engine, _ in
             let database = try await engine.withZone()
             try await database.save("a", in: notes, ["text": .string("x")])
-            let before = try await database.schema()
-            let entries = try await database.schemaHistory(before: nil, limit: 99).count
+            let before = try await database.require(.showSchema).schema()
+            let entries = try await database.require(.showSchema).schemaHistory(before: nil, limit: 99).count
             let edits: [SchemaEdit] = [
                 .addRole("Editor"), .removeField("text", in: "Item"), .removeType("Item"), .removeType("Nope"),
             ]
-            let refused = await refusal { _ = try await database.edit(edits) }
+            let refused = await refusal { _ = try await database.require(.editSchema).edit(edits) }
             #expect(refused?.reason == "Did not find record type: Nope")
-            #expect(try await database.schema() == before)
-            #expect(try await database.schemaHistory(before: nil, limit: 99).count == entries)
+            #expect(try await database.require(.showSchema).schema() == before)
+            #expect(try await database.require(.showSchema).schemaHistory(before: nil, limit: 99).count == entries)
             #expect(
                 try await database.fetch([RecordID(recordName: "a", zoneID: notes)], desiredKeys: nil).first?.get()
                     .fields.decoded().count == 1)
         },
         .init("each edit has its refusals") { engine, _ in
             let database = try await engine.full(.private)
-            _ = try await database.edit([
+            _ = try await database.require(.editSchema).edit([
                 .addRole("Editor"),
                 .addType(
                     RecordType(
@@ -127,7 +137,7 @@ enum SchemaEditScenarios {
                         ], grants: [Grant(role: "Editor", permissions: [.read, .write])])),
             ])
             func answer(_ edits: SchemaEdit...) async -> String {
-                await refusal { _ = try await database.edit(edits) }?.reason ?? "done"
+                await refusal { _ = try await database.require(.editSchema).edit(edits) }?.reason ?? "done"
             }
             func composite(_ filter: Name, _ sort: Name) -> SchemaEdit {
                 .addCompositeIndex(
@@ -159,18 +169,18 @@ enum SchemaEditScenarios {
                 ).contains("has no composite index"))
             // The order of dependent edits does not matter.
             #expect(await answer(.removeRole("Editor"), .setGrants(Grant.defaults, of: "Item")) == "done")
-            #expect(try await database.schema().roles.isEmpty)
+            #expect(try await database.require(.showSchema).schema().roles.isEmpty)
             #expect(
                 await answer(.setGrants([Grant(role: "New", permissions: [.read])], of: "Item"), .addRole("New"))
                     == "done")
             #expect(await answer(composite("text", "year")) == "done")
-            #expect(try await database.schema().types["Item"]?.compositeIndexes.count == 1)
+            #expect(try await database.require(.showSchema).schema().types["Item"]?.compositeIndexes.count == 1)
             #expect(await answer(.removeField("year", in: "Item")) == "done")
-            #expect(try await database.schema().types["Item"]?.compositeIndexes.isEmpty == true)
+            #expect(try await database.require(.showSchema).schema().types["Item"]?.compositeIndexes.isEmpty == true)
         },
         .init("how a number is spelled stays, and saves keep to its values") { engine, _ in
             let database = try await engine.full(.private)
-            _ = try await database.edit([
+            _ = try await database.require(.editSchema).edit([
                 .addType(
                     RecordType(
                         name: "Item",
@@ -180,10 +190,12 @@ enum SchemaEditScenarios {
                         ]))
             ])
             try await database.save("a", ["n": .double(1.5), "i": .int64(2)])
-            #expect(try await database.schema().types["Item"]?.fields["n"]?.type.number == NumberPreference.none)
-            #expect(try await database.schema().types["Item"]?.fields["i"]?.type.number == .int64)
+            #expect(
+                try await database.require(.showSchema).schema().types["Item"]?.fields["n"]?.type.number
+                    == NumberPreference.none)
+            #expect(try await database.require(.showSchema).schema().types["Item"]?.fields["i"]?.type.number == .int64)
             // The same values, with another spelling of the type.
-            let schema = try await database.edit([
+            let schema = try await database.require(.editSchema).edit([
                 .addType(RecordType(name: "Item", fields: ["i": FieldDefinition(type: .int64)]))
             ])
             #expect(schema.types["Item"]?.fields["i"]?.type == .int64)

@@ -16,7 +16,7 @@ enum SchemaScenarios {
                     "link": .reference(Reference(recordName: "r")),
                     "list": .list([.string("x")], of: .string),
                 ])
-            let type = try #require(try await database.schema().types["Thing"])
+            let type = try #require(try await database.require(.showSchema).schema().types["Thing"])
             #expect(type.fields["text"]?.indexes == [.queryable, .sortable, .searchable])
             for field in ["number", "ratio", "when", "data"] as [Name] {
                 #expect(type.fields[field]?.indexes == [.queryable, .sortable])
@@ -25,7 +25,9 @@ enum SchemaScenarios {
             #expect(type.systemIndexes.isEmpty)
             let error = await refusal { _ = try await database.query(QueryRequest(Query(recordType: "Thing"))) }
             #expect(error == RecordError(.badRequest, "Field 'recordName' is not marked queryable"))
-            _ = try await database.edit([.setIndexes(.queryable, of: .system(.recordID), in: "Thing")])
+            _ = try await database.require(.editSchema).edit([
+                .setIndexes(.queryable, of: .system(.recordID), in: "Thing")
+            ])
             #expect(try await database.all(Query(recordType: "Thing")).count == 1)
         },
         .init("a declared type wins, and other values are refused") { engine, _ in
@@ -48,7 +50,7 @@ enum SchemaScenarios {
         .init("encrypted fields are as in iCloud") { engine, _ in
             let secret = FieldDefinition(type: FieldType(.string, isEncrypted: true))
             let database = try await engine.full(.private)
-            _ = try await database.edit([
+            _ = try await database.require(.editSchema).edit([
                 .addType(RecordType(name: "Note", fields: ["secret": secret], systemIndexes: [.recordID: .queryable]))
             ])
             func reason(
@@ -98,9 +100,9 @@ enum SchemaScenarios {
             }
             #expect(try await made(.untagged(.string("x"), isEncrypted: true), in: database) == .badRequest)
             #expect(try await made(marked, in: open) == .badRequest)
-            #expect(try await database.schema().types["Note"]?.fields["new"] == nil)
+            #expect(try await database.require(.showSchema).schema().types["Note"]?.fields["new"] == nil)
             #expect(try await made(marked, in: database) == nil)
-            #expect(try await database.schema().types["Note"]?.fields["new"]?.type == secret.type)
+            #expect(try await database.require(.showSchema).schema().types["Note"]?.fields["new"]?.type == secret.type)
             // No filter can compare it. A sort runs, and orders nothing.
             try await database.save("a", type: "Note")
             for comparator in Comparator.allCases {
@@ -121,7 +123,9 @@ enum SchemaScenarios {
             let database = try await engine.full(.private, as: ada, .production)
             let error = await refusal { try await database.save("r", type: "Item") }
             #expect(error == RecordError(.notFound, "Cannot create new type Item in production schema"))
-            let refused9 = await refusal { _ = try await database.edit([.addType(RecordType(name: "Item"))]) }
+            let refused9 = await refusal {
+                _ = try await database.require(.editSchema).edit([.addType(RecordType(name: "Item"))])
+            }
             #expect(refused9?.code == .accessDenied)
         },
         .init("a batch that fails leaves no schema behind") { engine, _ in
@@ -132,7 +136,7 @@ enum SchemaScenarios {
                 RecordOperation(.create, recordName: "taken", recordType: "Item"),
             ]
             #expect(try await database.outcomes(batch, in: notes) == [.atomicError, .conflict])
-            #expect(try await database.schema().types["Brand"] == nil)
+            #expect(try await database.require(.showSchema).schema().types["Brand"] == nil)
         },
         .init("a query has limits") { engine, _ in
             let database = try await engine.full(.private)
@@ -155,7 +159,7 @@ enum SchemaScenarios {
         },
         .init("each rule of the indexes has its text") { engine, _ in
             let database = try await engine.full(.private)
-            _ = try await database.edit([
+            _ = try await database.require(.editSchema).edit([
                 .addType(
                     RecordType(
                         name: "Item",

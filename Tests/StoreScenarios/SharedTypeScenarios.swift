@@ -22,10 +22,12 @@ enum SharedTypeScenarios {
         .init("a type stays while a share needs one of its records") { engine, _ in
             let (stage, _) = try await shelf(on: engine)
             func refused(_ type: Name) async throws -> String? {
-                let schema = try await stage.owner.schema()
-                let error = await refusal { _ = try await stage.owner.edit([.removeType("Book"), .removeType(type)]) }
+                let schema = try await stage.owner.require(.showSchema).schema()
+                let error = await refusal {
+                    _ = try await stage.owner.require(.editSchema).edit([.removeType("Book"), .removeType(type)])
+                }
                 #expect(error?.code == .badRequest)
-                #expect(try await stage.owner.schema() == schema)
+                #expect(try await stage.owner.require(.showSchema).schema() == schema)
                 return error?.reason
             }
             let reason = try await refused("Shelf")
@@ -37,16 +39,18 @@ enum SharedTypeScenarios {
             #expect(try await stage.owner.names(in: notes, of: names) == names)
             // Without the share, both go, and the next one brings its type along.
             try await stage.owner.delete("share", in: notes)
-            _ = try await stage.owner.edit([.removeType("Shelf"), .removeType(Share.recordType)])
+            _ = try await stage.owner.require(.editSchema).edit([.removeType("Shelf"), .removeType(Share.recordType)])
             #expect(try await stage.owner.names(in: notes, of: names) == ["book", "page"])
             let whole = try await stage.save(
                 Share.zoneWideName, .create, tag: nil, ShareInput(participants: [SharingStage.invitation(grace)]))
             #expect(try await refused(Share.recordType)?.contains("'\(Share.zoneWideName)'") == true)
-            #expect(try await stage.owner.schema().types[Share.recordType]?.fields == Share.type.fields)
+            #expect(
+                try await stage.owner.require(.showSchema).schema().types[Share.recordType]?.fields == Share.type.fields
+            )
             // In a zone that is shared as a whole, the other types go as everywhere.
             try await stage.accept(whole, as: grace)
             let token = try await stage.shared(grace).pull(SharingStage.seen).token
-            _ = try await stage.owner.edit([.removeType("Book")])
+            _ = try await stage.owner.require(.editSchema).edit([.removeType("Book")])
             #expect(
                 try await stage.shared(grace).pull(SharingStage.seen, since: token).changes.map(\.recordID.recordName)
                     == ["book"])
@@ -55,7 +59,7 @@ enum SharedTypeScenarios {
             let (stage, share) = try await shelf(on: engine)
             let graces = try await stage.shared(grace)
             let token = try await graces.pull(SharingStage.seen).token
-            _ = try await stage.owner.edit([.removeType("Book")])
+            _ = try await stage.owner.require(.editSchema).edit([.removeType("Book")])
             let gone = try await graces.pull(SharingStage.seen, since: token).changes
             #expect(
                 Set(gone.map(\.recordID.recordName)) == ["book", "page"] && gone.allSatisfy { $0.kind == .deleted })
@@ -71,7 +75,7 @@ enum SharedTypeScenarios {
             let (stage, _) = try await shelf(on: engine)
             let graces = try await stage.shared(grace)
             let token = try await graces.pull(SharingStage.seen).token
-            _ = try await stage.owner.edit([.removeField("author", in: "Book")])
+            _ = try await stage.owner.require(.editSchema).edit([.removeField("author", in: "Book")])
             let book = try await graces.fetch(
                 [RecordID(recordName: "book", zoneID: SharingStage.seen)], desiredKeys: nil)[0].get()
             #expect(try book.fields.decoded().map(\.name) == ["text"])
@@ -79,7 +83,9 @@ enum SharedTypeScenarios {
             #expect(try await graces.pull(SharingStage.seen, since: token).changes.isEmpty)
             // CloudKit's own fields of shares stay.
             let refused = await refusal {
-                _ = try await stage.owner.edit([.removeField(Share.titleField, in: Share.recordType)])
+                _ = try await stage.owner.require(.editSchema).edit([
+                    .removeField(Share.titleField, in: Share.recordType)
+                ])
             }
             #expect(refused?.code == .badRequest && refused?.reason.contains("belongs to CloudKit") == true)
         },
@@ -87,7 +93,7 @@ enum SharedTypeScenarios {
             let (stage, share) = try await shelf(on: engine)
             let graces = try await stage.shared(grace)
             let token = try await graces.databaseChanges(DatabaseChangesRequest()).syncToken
-            _ = try await stage.owner.reset(to: Schema.initial)
+            _ = try await stage.owner.require(.editSchema).reset(to: Schema.initial)
             let page = try await graces.databaseChanges(
                 DatabaseChangesRequest(since: token, includesGoneZones: true, limit: 9))
             #expect(page.changes.map(\.kind) == [.purged] && page.changes.map(\.zoneID) == [SharingStage.seen])

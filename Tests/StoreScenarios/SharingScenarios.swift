@@ -84,7 +84,7 @@ enum SharingScenarios {
             _ = try await stage.owner.modifyZones([.create(ZoneID(zoneName: "Other"))])
             try await stage.owner.save("loose", in: notes)
             // An administrator sees what a link leads to, whoever may use it.
-            let found = try await engine.full(.public, as: mary).shares(linkedBy: [
+            let found = try await engine.full(.public, as: mary).require(.listShares).shares(linkedBy: [
                 list.sharing?.shortGUID ?? "", "unknown",
             ])
             #expect(try found[0].get().share == list && found[0].get().root?.recordID.recordName == "list")
@@ -94,7 +94,8 @@ enum SharingScenarios {
             func names(_ database: any RecordDatabase, in zoneID: ZoneID? = nil, after: Int64? = nil, limit: Int = 10)
                 async throws -> [Name]
             {
-                try await database.shares(in: zoneID, after: after, limit: limit).map(\.record.recordID.recordName)
+                try await database.require(.listShares).shares(in: zoneID, after: after, limit: limit).map(
+                    \.record.recordID.recordName)
             }
             #expect(try await names(stage.owner) == ["share", "diary share"])
             #expect(try await names(stage.owner, in: notes) == ["share", "diary share"])
@@ -105,7 +106,8 @@ enum SharingScenarios {
                 await refusal { _ = try await names(stage.owner, in: ZoneID(zoneName: "Nowhere")) }?.code
                     == .zoneNotFound)
             // In pages.
-            let first = try #require(try await stage.owner.shares(in: nil, after: nil, limit: 1).first)
+            let first = try #require(
+                try await stage.owner.require(.listShares).shares(in: nil, after: nil, limit: 1).first)
             #expect(
                 first.rootName == "list" && first.share.guests == [grace.userRecordName]
                     && first.zoneID.zoneName == notes.zoneName)
@@ -116,7 +118,10 @@ enum SharingScenarios {
                 #expect(try await names(graces, in: zoneID) == ["share"])
                 #expect(try await names(marys, in: zoneID) == ["diary share"])
             }
-            #expect(try await graces.shares(in: nil, after: nil, limit: 1).map(\.zoneID) == [SharingStage.seen])
+            #expect(
+                try await graces.require(.listShares).shares(in: nil, after: nil, limit: 1).map(\.zoneID) == [
+                    SharingStage.seen
+                ])
             let (own, open) = (try await engine.full(.private, as: grace), try await engine.full(.public, as: ada))
             for database in [own, open] { #expect(try await names(database) == []) }
             // A record leads to its share.
@@ -127,7 +132,7 @@ enum SharingScenarios {
             #expect(try await shower(of: "brand") == "share")
             #expect(try await shower(of: "loose") == nil)
             // The tree of the owner has everything, that of a guest what the guest sees.
-            let tree = try await stage.owner.tree(of: notes, limit: 100)
+            let tree = try await stage.owner.require(.listShares).tree(of: notes, limit: 100)
             let hierarchies = Dictionary(
                 tree.nodes.map { ($0.recordName, $0.hierarchy) }, uniquingKeysWith: { first, _ in first })
             #expect(tree.isComplete && Set(tree.nodes.map(\.recordName)) == Set(everything + ["diary share", "loose"]))
@@ -135,10 +140,10 @@ enum SharingScenarios {
             #expect(hierarchies["loose"] == .some(nil) && hierarchies["diary"] != hierarchies["list"])
             #expect(
                 tree.nodes.first { $0.recordName == "brand" }.map { [$0.recordType, $0.parent] } == ["Item", "milk"])
-            let seen = try await graces.tree(of: SharingStage.seen, limit: 100).nodes
+            let seen = try await graces.require(.listShares).tree(of: SharingStage.seen, limit: 100).nodes
             #expect(
                 Set(seen.map(\.recordName)) == Set(hierarchy) && seen.allSatisfy { $0.hierarchy == first.hierarchy })
-            let part = try await stage.owner.tree(of: notes, limit: 2)
+            let part = try await stage.owner.require(.listShares).tree(of: notes, limit: 2)
             #expect(part.nodes == Array(tree.nodes.prefix(2)) && !part.isComplete)
             // Shares that have ended are gone, those of the zone count for all its records.
             for share: Name in ["share", "diary share"] { try await stage.owner.delete(share, in: notes) }
@@ -149,7 +154,7 @@ enum SharingScenarios {
             try await stage.accept(whole, as: grace)
             #expect(try await shower(of: "brand") == Share.zoneWideName)
             #expect(try await names(graces) == [Share.zoneWideName])
-            #expect(try await graces.tree(of: SharingStage.seen, limit: 100).nodes.count == 7)
+            #expect(try await graces.require(.listShares).tree(of: SharingStage.seen, limit: 100).nodes.count == 7)
         },
     ]
 
@@ -316,9 +321,10 @@ enum SharingScenarios {
             #expect(try await stage.owner.outcomes([inDefault]) == [.badRequest])
             #expect(await code { _ = try await stage.accept(share, as: ada) } == .badRequest)
             #expect(
-                try await engine.full(.public, as: grace).resolve(["unknown"], by: LookupInfo()).map {
-                    (try? $0.get()) == nil
-                } == [true])
+                try await engine.full(.public, as: grace).require(.shareRecords).resolve(["unknown"], by: LookupInfo())
+                    .map {
+                        (try? $0.get()) == nil
+                    } == [true])
             // A circle would have no way to the root.
             #expect(
                 await code { try await stage.owner.save("milk", in: notes, parent: .record("brand")) } == .badRequest)
@@ -595,8 +601,10 @@ enum SharingScenarios {
             _ = try await stage.owner.modifyZones([.delete(notes)])
             #expect(try await stage.visible(to: grace, of: everything) == [])
             #expect(
-                try await engine.full(.public, as: grace).resolve([share.sharing?.shortGUID ?? ""], by: LookupInfo())
-                    .map { (try? $0.get()) == nil } == [true])
+                try await engine.full(.public, as: grace).require(.shareRecords).resolve(
+                    [share.sharing?.shortGUID ?? ""], by: LookupInfo()
+                )
+                .map { (try? $0.get()) == nil } == [true])
         },
         .init("a share is in the zone of its root") { engine, _ in
             let stage = try await SharingStage(on: engine)

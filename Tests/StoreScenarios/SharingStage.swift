@@ -14,7 +14,7 @@ public struct SharingStage: Sendable {
     public init(on engine: any RecordEngine) async throws {
         self.engine = engine
         owner = try await engine.withZone()
-        _ = try await owner.edit([
+        _ = try await owner.require(.editSchema).edit([
             .addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))
         ])
         for (name, parent) in [("list", nil), ("milk", "list"), ("brand", "milk"), ("bread", "list"), ("diary", nil)]
@@ -88,7 +88,8 @@ public struct SharingStage: Sendable {
         -> ResolvedShare
     {
         let addresses = LookupInfo(emailAddress: emailAddress, userRecordName: guest.userRecordName)
-        let results = try await engine.full(.public, as: guest).accept([share.sharing?.shortGUID ?? ""], by: addresses)
+        let results = try await engine.full(.public, as: guest).require(.shareRecords).accept(
+            [share.sharing?.shortGUID ?? ""], by: addresses)
         guard let result = results.first else { throw RecordError(.internalError, "no result") }
         return try result.get()
     }

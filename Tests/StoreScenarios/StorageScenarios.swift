@@ -23,23 +23,23 @@ public enum StorageScenarios {
                 try await bytes("a", database), try await bytes("b", database), try await bytes("file", database)
             )
             let (o, c) = (try await bytes("o", database), try await bytes("c", database, in: .default))
-            let storage = try await database.storage(limit: 10)
+            let storage = try await database.require(.measureStorage).storage(limit: 10)
             #expect(storage.zones.map(\.zoneID.zoneName) == [notes.zoneName, ZoneID.defaultZoneName])
             let items = RecordTotals(records: 3, bytes: a + b + file, assetBytes: 10)
             #expect(storage.zones.first?.types == ["Item": items, "Other": RecordTotals(records: 1, bytes: o)])
             #expect(storage.zones.last?.types == ["Item": RecordTotals(records: 1, bytes: c)])
-            let first = try await database.storage(limit: 1)
+            let first = try await database.require(.measureStorage).storage(limit: 1)
             #expect(first.zones == Array(storage.zones.prefix(1)) && first.others == 1)
             #expect(first.othersTotal == RecordTotals(records: 1, bytes: c))
             // A save that removes the file from the record.
             try await database.save("file", as: .forceReplace, in: notes)
-            let left = try await database.storage(limit: 1).zones.first?.types["Item"]
+            let left = try await database.require(.measureStorage).storage(limit: 1).zones.first?.types["Item"]
             #expect(left == RecordTotals(records: 3, bytes: try await a + b + bytes("file", database)))
         },
         .init("an engine's storage has the totals of all users, and only the largest types and zones") {
             engine, clock in
             let database = try await engine.withZone()
-            #expect(try await engine.storage(limit: 10).isEmpty)
+            #expect(try await engine.require(.measureStores).storage(limit: 10).isEmpty)
             try await database.save("a", in: notes, ["text": .string(String(repeating: "a", count: 400))])
             let others = try await engine.full(.private, as: grace)
             for result in try await others.modifyZones([.create(notes)]) { _ = try result.get() }
@@ -50,13 +50,13 @@ public enum StorageScenarios {
             let (a, b, o) = (
                 try await bytes("a", database), try await bytes("b", others), try await bytes("o", others, in: .default)
             )
-            let stores = try await engine.storage(limit: 10)
+            let stores = try await engine.require(.measureStores).storage(limit: 10)
             #expect(stores.map(\.scope) == [.private, .public] && stores.allSatisfy { $0.environment == .development })
             let (items, other) = (RecordTotals(records: 2, bytes: a + b), RecordTotals(records: 1, bytes: o))
             #expect(stores.first?.total == items + other && stores.first?.types == ["Item": items, "Other": other])
             #expect(stores.first?.zones == [notes.zoneName: items, ZoneID.defaultZoneName: other])
             #expect(stores.last?.types.keys.sorted() == ["World"])
-            let largest = try await engine.storage(limit: 1).first
+            let largest = try await engine.require(.measureStores).storage(limit: 1).first
             #expect(
                 largest?.total == items + other && largest?.types == ["Item": items]
                     && largest?.zones == [notes.zoneName: items])
@@ -68,17 +68,20 @@ public enum StorageScenarios {
                 "a", in: notes, ["file": .asset(asset), "text": .string("text"), "number": .int64(1)])
             try await database.save("o", type: "Other", in: notes, ["text": .string("text")])
             try await database.save("d", ["text": .string("text")])
-            _ = try await database.edit([
+            _ = try await database.require(.editSchema).edit([
                 .removeField("file", in: "Item"), .removeField("text", in: "Item"), .removeType("Other"),
             ])
             let (a, d) = (try await bytes("a", database), try await bytes("d", database, in: .default))
-            let zones = try await database.storage(limit: 10).zones
+            let zones = try await database.require(.measureStorage).storage(limit: 10).zones
             #expect(
                 zones.map(\.types) == [
                     ["Item": RecordTotals(records: 1, bytes: a)], ["Item": RecordTotals(records: 1, bytes: d)],
                 ])
             for result in try await database.modifyZones([.delete(notes)]) { _ = try result.get() }
-            #expect(try await database.storage(limit: 10).zones.map(\.zoneID.zoneName) == [ZoneID.defaultZoneName])
+            #expect(
+                try await database.require(.measureStorage).storage(limit: 10).zones.map(\.zoneID.zoneName) == [
+                    ZoneID.defaultZoneName
+                ])
         },
     ]
 

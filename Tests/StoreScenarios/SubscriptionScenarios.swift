@@ -21,7 +21,7 @@ enum SubscriptionScenarios {
     private static func errors(_ operations: [SubscriptionOperation], in database: any RecordDatabase) async throws
         -> [RecordError?]
     {
-        try await database.modifySubscriptions(operations).map { result in
+        try await database.require(.keepSubscriptions).modifySubscriptions(operations).map { result in
             if case .failure(let error) = result { error } else { nil }
         }
     }
@@ -43,9 +43,9 @@ enum SubscriptionScenarios {
                 #expect(errors.map { $0 == nil } == admits, "\(scope)")
                 #expect(errors.allSatisfy { $0 == nil || $0?.code == .badRequest })
                 let ids = zip(kinds, admits).filter(\.1).map(\.0.subscriptionID).sorted()
-                #expect(try await database.subscriptions().map(\.subscriptionID) == ids)
+                #expect(try await database.require(.keepSubscriptions).subscriptions().map(\.subscriptionID) == ids)
                 // Those of another user are others.
-                #expect(try await engine.full(scope, as: grace).subscriptions().isEmpty)
+                #expect(try await engine.full(scope, as: grace).require(.keepSubscriptions).subscriptions().isEmpty)
             }
         },
         .init("a subscription is kept as it was saved, with the zone's owner, and replaced under its id") { engine, _ in
@@ -66,30 +66,34 @@ enum SubscriptionScenarios {
                         Query(recordType: "Item", filters: [filter], sorts: [.init("price", ascending: false)]),
                         firesOn: [.delete], firesOnce: true,
                         zoneID: notes)), notificationInfo: info)
-            guard case .save(let saved) = try await database.modifySubscriptions([.save(subscription)])[0].get() else {
+            guard
+                case .save(let saved) = try await database.require(.keepSubscriptions).modifySubscriptions([
+                    .save(subscription)
+                ])[0].get()
+            else {
                 throw RecordError(.internalError, "not a save")
             }
             #expect(saved.zoneID == ZoneID(zoneName: "Notes", ownerRecordName: ada.userRecordName))
             #expect(saved.notificationInfo == info)
-            #expect(try await database.subscriptions() == [saved])
+            #expect(try await database.require(.keepSubscriptions).subscriptions() == [saved])
             guard case .query(let subject) = saved.subject else { throw RecordError(.internalError, "not a query") }
             #expect(
                 subject.query.filters == [filter] && subject.query.sorts.map(\.ascending) == [false]
                     && subject.firesOn == [.delete] && subject.firesOnce)
             subscription = Subscription("q", to: .database(recordType: "Item"))
             #expect(try await errors([.save(subscription)], in: database) == [nil])
-            #expect(try await database.subscriptions() == [subscription])
+            #expect(try await database.require(.keepSubscriptions).subscriptions() == [subscription])
             #expect(
                 try await errors([.delete("q"), .delete("q")], in: database) == [
                     nil, RecordError(.notFound, "Subscription not found"),
                 ])
-            #expect(try await database.subscriptions().isEmpty)
+            #expect(try await database.require(.keepSubscriptions).subscriptions().isEmpty)
         },
         .init("a subscription must make sense") { engine, _ in
             let database = try await engine.withZone()
             try await database.save(
                 "r", in: notes, ["price": .int64(1), "secret": .bytes([1]), "tags": .list([.string("a")], of: .string)])
-            _ = try await database.edit([.setIndexes([], of: .custom("price"), in: "Item")])
+            _ = try await database.require(.editSchema).edit([.setIndexes([], of: .custom("price"), in: "Item")])
             var many = NotificationInfo(), heavy = NotificationInfo(), collapsing = NotificationInfo()
             (many.additionalFields, heavy.additionalFields, collapsing.collapseIDKey) = (
                 ["a", "b", "c", "d"], ["tags"], "c"
@@ -156,7 +160,7 @@ enum SubscriptionScenarios {
             for (subscription, reason) in refused {
                 #expect(try await errors([.save(subscription)], in: database).map { $0?.reason } == [reason])
             }
-            #expect(try await database.subscriptions().isEmpty)
+            #expect(try await database.require(.keepSubscriptions).subscriptions().isEmpty)
             // Neither a filter nor an index is needed.
             #expect(try await errors([.save(query("q"))], in: database) == [nil])
         },
@@ -186,11 +190,12 @@ enum SubscriptionScenarios {
             ]
             #expect(try await errors(operations, in: database) == [nil, nil, nil, nil])
             _ = try await database.modifyZones([.delete(notes), .create(notes)])
-            #expect(try await database.subscriptions().map(\.subscriptionID) == ["other", "q"])
-            try await database.purge(ZoneID(zoneName: "Other"))
-            #expect(try await database.subscriptions().map(\.subscriptionID) == ["q"])
-            _ = try await database.reset(to: .initial)
-            #expect(try await database.subscriptions().isEmpty)
+            #expect(
+                try await database.require(.keepSubscriptions).subscriptions().map(\.subscriptionID) == ["other", "q"])
+            try await database.require(.purgeZones).purge(ZoneID(zoneName: "Other"))
+            #expect(try await database.require(.keepSubscriptions).subscriptions().map(\.subscriptionID) == ["q"])
+            _ = try await database.require(.editSchema).reset(to: .initial)
+            #expect(try await database.require(.keepSubscriptions).subscriptions().isEmpty)
         },
     ]
 }

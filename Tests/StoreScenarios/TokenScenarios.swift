@@ -64,19 +64,23 @@ enum TokenScenarios {
             clock.advance()
             try await database.save("a", in: notes)
             try await database.delete("b", in: notes)
-            let explained = try await database.explain(token)
+            let explained = try await database.require(.explainTokens).explain(token)
             #expect(explained.subject == .zone(ZoneID(zoneName: "Notes", ownerRecordName: ada.userRecordName)))
             #expect(explained.standing == .good && explained.changesAfter == 2 && explained.moment == moment)
             #expect(explained.userRecordName == ada.userRecordName && explained.progress == .complete)
             let page = try await database.zoneChanges(
                 ZoneChangesRequest(notes, since: token, limit: PageLimit(records: 1)))
-            #expect(try await database.explain(page.syncToken).progress == .pull(since: explained.position))
-            let foreign = try await engine.full(.private, as: grace).explain(token)
+            #expect(
+                try await database.require(.explainTokens).explain(page.syncToken).progress
+                    == .pull(since: explained.position))
+            let foreign = try await engine.full(.private, as: grace).require(.explainTokens).explain(token)
             if case .foreign = foreign.standing {} else { #expect(Bool(false), "grace can't use ada's token") }
-            let refused10 = await refusal { _ = try await database.explain(ChangeToken(text: "nonsense")) }
+            let refused10 = await refusal {
+                _ = try await database.require(.explainTokens).explain(ChangeToken(text: "nonsense"))
+            }
             #expect(refused10 == TokenCodec.foreign)
             let feed = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
-            #expect(try await database.explain(feed).subject == .database)
+            #expect(try await database.require(.explainTokens).explain(feed).subject == .database)
         },
     ]
 }

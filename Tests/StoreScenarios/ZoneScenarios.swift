@@ -41,12 +41,12 @@ enum ZoneScenarios {
             let database = try await engine.withZone()
             try await database.save("r", in: notes)
             let token = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
-            try await database.purge(notes)
+            try await database.require(.purgeZones).purge(notes)
             #expect(
                 try await database.databaseChanges(DatabaseChangesRequest(since: token)).changes.map(\.kind) == [
                     .purged
                 ])
-            let refused12 = await refusal { try await database.purge(notes) }
+            let refused12 = await refusal { try await database.require(.purgeZones).purge(notes) }
             #expect(refused12 == .zoneNotFound)
         },
         .init("a shared zone appears under its owner, and disappears when it is unshared") { engine, _ in

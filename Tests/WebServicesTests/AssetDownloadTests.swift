@@ -284,7 +284,10 @@ struct AssetDownloadTests {
             for path in paths {
                 try expect(try await client.send("GET", path), 404, "NOT_FOUND", "fetch the record again")
             }
-            #expect(try await server.engine.containers().map(\.description) == [ScenarioRunner.container])
+            #expect(
+                try await server.engine.require(.listContainers).containers().map(\.description) == [
+                    ScenarioRunner.container
+                ])
             for method in ["POST", "PUT", "DELETE"] {
                 #expect(try await client.send(method, path, body: []).status == 405)
             }

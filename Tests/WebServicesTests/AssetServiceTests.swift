@@ -51,7 +51,7 @@ struct AssetServiceTests {
                     method, "\(Self.root)/\(path)", body: method == "POST" ? Array("{}".utf8) : nil)
                 #expect(answer.status == 404 && answer.text.contains("There is no container"), "\(answer.text)")
             }
-            #expect(try await server.engine.containers() == [])
+            #expect(try await server.engine.require(.listContainers).containers() == [])
             _ = try await client.store(Self.text)
             #expect(try await client.send("GET", "\(Self.root)/facts?fileChecksum=\(checksum)").status == 404)
             for query in [
@@ -251,7 +251,7 @@ struct AssetServiceTests {
 }
 
 /// An engine with one container whose ledger fails or never answers.
-private final class KeepingEngine: ForwardingEngine {
+private final class KeepingEngine: ForwardingEngine, ContainerListing, AssetKeeping {
     struct Ledger: AssetLedger {
         let engine: KeepingEngine
         let tickets = AssetTickets(key: Array(repeating: 1, count: 32))
@@ -282,14 +282,16 @@ private final class KeepingEngine: ForwardingEngine {
     /// The number of calls that wait for an answer.
     let waiting = Mutex(0)
     let base: any RecordEngine = InMemoryRecordEngine()
-    let capabilities: Set<Capability> = [.listContainers, .keepAssets]
 
     init(failure: (any Error)?) {
         self.failure = failure
     }
 
+    func part<Part>(_ capability: Capability<Part>) -> Part? { self as? Part }
+
     func assetLedger(_ container: ContainerID, _ environment: Records.Environment) async throws -> any AssetLedger {
         Ledger(engine: self)
     }
     func containers() async throws -> [ContainerID] { [ContainerID(ScenarioRunner.container)].compactMap(\.self) }
+    func environments(of container: ContainerID) async throws -> [Records.Environment] { [] }
 }

@@ -272,7 +272,10 @@ struct AssetUploadTests {
             ] {
                 #expect(try await client.send("POST", path, body: Self.text).status == 404)
             }
-            #expect(try await server.engine.containers().map(\.description) == [ScenarioRunner.container])
+            #expect(
+                try await server.engine.require(.listContainers).containers().map(\.description) == [
+                    ScenarioRunner.container
+                ])
         }
     }
 

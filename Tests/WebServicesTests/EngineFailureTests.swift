@@ -58,11 +58,11 @@ struct EngineFailureTests {
     }
 }
 
-private struct FailingEngine: RecordEngine {
+private struct FailingEngine: RecordEngine, ContainerListing {
     let error: any Error
-    let capabilities: Set<Capability> = [.listContainers]
 
     func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase { throw error }
     func containers() async throws -> [ContainerID] { throw error }
+    func environments(of container: ContainerID) async throws -> [Records.Environment] { throw error }
     func close() async {}
 }

@@ -35,7 +35,7 @@ struct KeyValueWaitTests {
             _ = try await database.modifyZones([.create(ZoneID(zoneName: "Z"))])
             // It does not read the store for each commit.
             #expect(await seen.next() == .news(false))
-            _ = try await database.modifyKeyValues([.set("a", .integer(1))])
+            _ = try await database.require(.keepKeyValues).modifyKeyValues([.set("a", .integer(1))])
             #expect(Subset.value(at: "changes.0.key", in: try await answer) == .string("a"))
             #expect(await seen.next() == .news(true))
             #expect(await seen.next() == .whole(1))
@@ -76,19 +76,23 @@ private struct WatchedEngine: ForwardingEngine {
     }
 }
 
-private struct WatchedDatabase: ForwardingDatabase {
+private struct WatchedDatabase: ForwardingDatabase, KeyValueKeeping {
     let base: any RecordDatabase
     let looked: AsyncStream<Look>.Continuation
 
     func keyValues(since token: ChangeToken?) async throws -> KeyValueChanges {
-        let found = try await base.keyValues(since: token)
+        let found = try await base.require(.keepKeyValues).keyValues(since: token)
         looked.yield(.whole(found.changes.count))
         return found
     }
 
     func hasKeyValues(since token: ChangeToken) async throws -> Bool {
-        let hasNews = try await base.hasKeyValues(since: token)
+        let hasNews = try await base.require(.keepKeyValues).hasKeyValues(since: token)
         looked.yield(.news(hasNews))
         return hasNews
+    }
+
+    func modifyKeyValues(_ operations: [KeyValueOperation]) async throws -> KeyValueUsage {
+        try await base.require(.keepKeyValues).modifyKeyValues(operations)
     }
 }

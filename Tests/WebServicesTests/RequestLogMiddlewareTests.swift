@@ -44,7 +44,8 @@ import Testing
             #expect(bodies.request?.bytes == Array(body.utf8) && bodies.response?.bytes == answer.body)
             let anna = Caller(userRecordName: User.recordName(ofHandle: "anna"))
             let database = try await server.engine.database(ScenarioRunner.address, as: anna)
-            let journal = try await database.journal(RecordJournalRequest(RecordID(recordName: "a")))
+            let journal = try await database.require(.keepJournal).journal(
+                RecordJournalRequest(RecordID(recordName: "a")))
             #expect(journal.entries.map(\.requestID) == [noted.id])
         }
     }
@@ -70,7 +71,7 @@ import Testing
             let client = NotedClient(server: server)
             try await client.save(["a"])
             let database = try await server.engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
-            _ = try await database.edit([.addIndexes(.queryable, of: .system(.recordID), in: "N")])
+            _ = try await database.require(.editSchema).edit([.addIndexes(.queryable, of: .system(.recordID), in: "N")])
             let noted = try client.noted(try await client.post("records/query", #"{"query":{"recordType":"N"}}"#))
             let expected = try await database.query(QueryRequest(Query(recordType: "N"))).plan
             #expect(

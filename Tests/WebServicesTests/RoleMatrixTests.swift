@@ -183,7 +183,7 @@ struct RoleMatrixTests {
             let address = DatabaseAddress(
                 container: ScenarioRunner.address.container, environment: .development, scope: .public)
             let owner = try await server.engine.database(address, as: ScenarioRunner.developer)
-            _ = try await owner.edit(
+            _ = try await owner.require(.editSchema).edit(
                 [.addRole("Editors"), .addRole("Readers")]
                     + Granted.all.map { granted in
                         let fields: [Name: FieldDefinition] = [
@@ -247,9 +247,10 @@ struct RoleMatrixTests {
         private func file(for name: Name, _ granted: Granted, in database: any RecordDatabase) async throws
             -> FieldInput
         {
-            let ledger = try await server.engine.assetLedger(database.address.container, .development)
+            let ledger = try await server.engine.require(.keepAssets).assetLedger(
+                database.address.container, .development)
             let slot = AssetSlot(recordType: granted.type, fieldName: "file", recordName: name)
-            let grant = try await database.grantUploads([slot], in: .default)[0].get()
+            let grant = try await database.require(.uploadAssets).grantUploads([slot], in: .default)[0].get()
             let ticket = try #require(ledger.tickets.openUpload(grant.ticket))
             let checksum = try #require(FileChecksum(bytes: Array(repeating: 7, count: FileChecksum.length)))
             try await ledger.enter(checksum, size: 3, inUseUntil: ticket.expires)

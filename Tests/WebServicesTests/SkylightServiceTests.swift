@@ -48,7 +48,7 @@ struct SkylightServiceTests {
             }
             let foreignHost = Self.request(method, path, "{}").replacing("Host: localhost", with: "Host: evil.example")
             #expect(try await server.client.exchange(foreignHost).first?.status ?? 0 >= 400)
-            #expect(try await server.engine.containers().isEmpty)
+            #expect(try await server.engine.require(.listContainers).containers().isEmpty)
         }
     }
 
@@ -193,8 +193,7 @@ struct SkylightServiceTests {
     }
 }
 
-private struct SickEngine: RecordEngine {
-    let capabilities: Set<Capability> = [.reportHealth]
+private struct SickEngine: RecordEngine, HealthReporting {
     let stores: [StoreHealth]
 
     func health() async -> [StoreHealth] { stores }

@@ -62,8 +62,7 @@ import Testing
     }
 
     /// Its record count is the number of times that it was asked.
-    private final class CountedEngine: RecordEngine {
-        let capabilities: Set<Capability> = [.measureStorage]
+    private final class CountedEngine: RecordEngine, StoreMeasuring {
         private let asked = Mutex(0)
         private let hasFailed = Mutex(false)
         private let work: @Sendable () -> Void

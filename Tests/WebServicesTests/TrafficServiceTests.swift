@@ -220,7 +220,7 @@ import Testing
             #expect(
                 answer.status == 200 && answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
             let lines = answer.text.split(separator: "\n").map(String.init)
-            let stores = try await server.engine.storage(limit: 10)
+            let stores = try await server.engine.require(.measureStores).storage(limit: 10)
             let amount = try #require(stores.first?.total)
             #expect(amount.records == 2 && amount.bytes > 0 && stores.count == 1)
             let type = try #require(stores.first?.types.keys.first)

@@ -188,7 +188,7 @@ extension UserView.ZoneRow {
             first = try await visit.measure {
                 let database = try await visit.engine.database(
                     place.address, as: Caller(userRecordName: user.userRecordName))
-                return try await database.earliestCreation(in: zone.zoneID)
+                return try await database.require(.summarizeZones).earliestCreation(in: zone.zoneID)
             }
         }
         self.first = first.map { ValueView(.time($0)) } ?? .missing

@@ -199,7 +199,7 @@ struct UserData: Sendable {
             guard database.can(.summarizeZones) else {
                 return (nil, try await DataAnswer(byFeedsOf: database, limit: zones, mentionsObjects: visit.hasObjects))
             }
-            let summaries = try await database.summaries(limit: zones, changes: changes)
+            let summaries = try await database.require(.summarizeZones).summaries(limit: zones, changes: changes)
             return (summaries, DataAnswer(summaries, mentionsObjects: visit.hasObjects))
         }
     }
@@ -208,7 +208,8 @@ struct UserData: Sendable {
     static func isKnown(_ user: User, in environment: Records.Environment, _ visit: Visit) async throws -> Bool {
         // iCloud knows the one who signed in.
         guard visit.connection == nil, visit.engine.can(.knowUsers) else { return true }
-        return try await visit.engine.knows(user.userRecordName, in: visit.place.address.container, environment)
+        return try await visit.engine.require(.knowUsers).knows(
+            user.userRecordName, in: visit.place.address.container, environment)
     }
 
     /// False for a database in iCloud that its credentials do not open.
@@ -227,7 +228,10 @@ struct UserData: Sendable {
     /// The existing environments of the visit's container.
     static func environments(_ visit: Visit) async throws -> Set<Records.Environment> {
         guard visit.engine.can(.listEnvironments) else { return Set(Records.Environment.allCases) }
-        return Set(try await visit.measure { try await visit.engine.environments(of: visit.place.address.container) })
+        return Set(
+            try await visit.measure {
+                try await visit.engine.require(.listEnvironments).environments(of: visit.place.address.container)
+            })
     }
 
     var records: Int { summaries?.zones.reduce(0) { $0 + $1.counts.total } ?? 0 }
@@ -302,7 +306,7 @@ struct UserDataCell: ViewModel {
             total > 0
             ? nil
             : data.isThere && data.summaries == nil
-                ? "\(data.answer == nil ? "unknown" : "counts are unknown"): this store can't \(Capability.summarizeZones.rawValue)"
+                ? "\(data.answer == nil ? "unknown" : "counts are unknown"): this store can't \(Capability.summarizeZones.task)"
                 : left > 0
                     ? "no records in the first \(Digits.grouped(looked)) of \(Digits.count(looked + left, "zone"))"
                     : zones == 0 ? "no data yet" : "no records; \(Digits.count(zones, "zone"))"

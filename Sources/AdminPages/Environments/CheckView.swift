@@ -67,7 +67,7 @@ struct CheckView: Page {
     static func load(_ visit: Visit, runs: BackgroundRuns) async throws -> CheckView {
         let run = runs.check(of: visit.place)
         let place = visit.place
-        let health = visit.engine.can(.reportHealth) ? try await visit.engine.health() : []
+        let health = visit.engine.can(.reportHealth) ? try await visit.engine.require(.reportHealth).health() : []
         // The run may end meanwhile, so its state is read once.
         let report = try await Report.load(run, visit)
         let own = health.first {

@@ -56,7 +56,9 @@ extension DeployView {
         }
         if let refusal = SchemaDeploymentPlan(from: development, to: production).refusal { throw refusal }
         let editing = try await visit.database(in: .production)
-        _ = try await visit.measure { try await editing.deploy(development, waitingForIndexes: false) }
+        _ = try await visit.measure {
+            try await editing.require(.deploySchema).deploy(development, waitingForIndexes: false)
+        }
         return .redirect(visit.place.link("deploy", [Notice.deployed.parameter]))
     }
 
@@ -151,7 +153,9 @@ struct PermanentAdditions: ViewModel {
         let added = difference.changes.filter(\.isAddition)
         guard !added.isEmpty else { return nil }
         let development = try await visit.database(in: .development)
-        let history = try await visit.measure { try await development.schemaHistory(before: nil, limit: Self.searched) }
+        let history = try await visit.measure {
+            try await development.require(.showSchema).schemaHistory(before: nil, limit: Self.searched)
+        }
         let now = Timestamp.now()
         let dated = added.map { change in (change: change, entry: history.first { $0.added(change) }) }
             .sorted { ($0.entry?.number ?? .min) > ($1.entry?.number ?? .min) }
@@ -225,7 +229,7 @@ extension Visit {
         if environment == place.address.environment, let schema { return schema }
         guard try await exists(environment) else { return .initial }
         let database = try await database(in: environment)
-        return try await measure { try await database.schema() }
+        return try await measure { try await database.require(.showSchema).schema() }
     }
 
     /// The same database in another environment.
@@ -242,6 +246,6 @@ extension Visit {
     func indexWorks(in environment: Environment) async throws -> IndexWorks {
         guard try await exists(environment) else { return IndexWorks(builds: []) }
         let database = try await database(in: environment)
-        return IndexWorks(builds: try await measure { try await database.indexBuilds() })
+        return IndexWorks(builds: try await measure { try await database.require(.showSchema).indexBuilds() })
     }
 }

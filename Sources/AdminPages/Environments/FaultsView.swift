@@ -122,9 +122,7 @@ struct FaultsView: Page {
     }
 
     private static func obstacle(to act: InjectedFault, _ visit: Visit) -> String? {
-        if let capability = act.capability, !visit.database.can(capability) {
-            return visit.database.unable(capability).reason
-        }
+        if let refusal = act.refusal(by: visit.database) { return refusal.reason }
         let hasZone = visit.place.address.scope == .private && !visit.customZones.isEmpty
         return act.needsZone && !hasZone ? "no zone here" : nil
     }

@@ -45,7 +45,7 @@ extension ResetView {
         }
         let editing = try await visit.database(in: .development)
         let production = try await visit.schema(of: .production)
-        _ = try await visit.measure { try await editing.reset(to: production) }
+        _ = try await visit.measure { try await editing.require(.editSchema).reset(to: production) }
         return .redirect(visit.place.with { $0.zone = .unspecified }.link("reset", [Notice.environmentReset.parameter]))
     }
 
@@ -80,7 +80,9 @@ extension ResetView {
         guard visit.database.can(.measureTypes) else { return nil }
         var counts: [Name: Int] = [:]
         for name in schema.types.keys where name != Schema.usersType {
-            counts[name] = try await visit.measure { try await visit.database.valueCounts(of: [], in: name).records }
+            counts[name] = try await visit.measure {
+                try await visit.database.require(.measureTypes).valueCounts(of: [], in: name).records
+            }
         }
         return counts
     }

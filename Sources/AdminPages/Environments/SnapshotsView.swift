@@ -112,7 +112,9 @@ struct SnapshotShelf: Sendable {
         guard assets.keepsFiles(of: container) else { throw Self.isElsewhere(container) }
         var users: [ExportHeader.User] = []
         for user in accounts.users() where !user.isServerKey {
-            if engine.can(.knowUsers), try await !engine.knows(user.userRecordName, in: container, environment) {
+            if engine.can(.knowUsers),
+                try await !engine.require(.knowUsers).knows(user.userRecordName, in: container, environment)
+            {
                 continue
             }
             users.append(ExportHeader.User(userRecordName: user.userRecordName, handle: user.handle))
@@ -134,7 +136,9 @@ struct SnapshotShelf: Sendable {
         guard environment == .development, try await engine.has(container, .production) else { return .initial }
         let address = DatabaseAddress(container: container, environment: .production, scope: .public)
         let developer = try accounts.caller(named: nil, deviceID: nil)
-        return try await engine.database(address, as: Caller(userRecordName: developer.userRecordName)).schema()
+        return try await engine.database(address, as: Caller(userRecordName: developer.userRecordName)).require(
+            .showSchema
+        ).schema()
     }
 
     static func isElsewhere(_ container: ContainerID) -> RecordError {

@@ -49,7 +49,9 @@ struct HistoryView: Page {
             return number
         }
         // Reads one extra entry to determine whether there is another page.
-        let found = try await visit.measure { try await visit.database.schemaHistory(before: before, limit: limit + 1) }
+        let found = try await visit.measure {
+            try await visit.database.require(.showSchema).schemaHistory(before: before, limit: limit + 1)
+        }
         let entries = found.prefix(limit)
         return HistoryView(
             rows: entries.map { Row($0, visit) }, environment: visit.place.address.environment.rawValue,

@@ -432,7 +432,9 @@ enum SchemaActions {
 
     /// Applies edits. Large indexes are built in the background, and pages show the progress.
     static func edit(_ edits: [SchemaEdit], visit: Visit) async throws {
-        _ = try await visit.measure { try await visit.database.edit(edits, because: .edit, waitingForIndexes: false) }
+        _ = try await visit.measure {
+            try await visit.database.require(.editSchema).edit(edits, because: .edit, waitingForIndexes: false)
+        }
     }
 
     /// - Throws: `RecordError` NOT_FOUND if the schema has no such type.

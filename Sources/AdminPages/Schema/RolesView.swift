@@ -197,7 +197,7 @@ struct RoleMembers: Sendable {
         guard database.can(.listRecords) else { return RoleMembers(numbers: [:], isCut: false) }
         let request = RecordListRequest(
             .default, after: start, recordTypes: [Schema.usersType], limit: PageLimit(records: limit))
-        let page = try await visit.measure { try await database.list(request) }
+        let page = try await visit.measure { try await database.require(.listRecords).list(request) }
         let numbers = try page.records.map { ($0.recordID.recordName, try UserRecords.roleNumbers(in: $0)) }
         return RoleMembers(
             numbers: Dictionary(numbers, uniquingKeysWith: { first, _ in first }),

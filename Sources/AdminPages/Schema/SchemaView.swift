@@ -137,7 +137,8 @@ extension ImportView {
             if !plan.isEmpty {
                 let editing = try await visit.database(in: .development)
                 _ = try await visit.measure {
-                    try await editing.edit(plan.edits, because: .schemaImport, waitingForIndexes: false)
+                    try await editing.require(.editSchema).edit(
+                        plan.edits, because: .schemaImport, waitingForIndexes: false)
                 }
             }
         } catch let error as RecordError {

@@ -75,7 +75,9 @@ struct TypeView: Page {
         let canMeasure = visit.database.can(.measureTypes)
         let isAsked = visit.fields.text("usage") != nil
         var usage: TypeUsage?
-        if isAsked, canMeasure { usage = try await visit.measure { try await visit.database.usage(of: name) } }
+        if isAsked, canMeasure {
+            usage = try await visit.measure { try await visit.database.require(.measureTypes).usage(of: name) }
+        }
         let reachable = try await records(Set(usage?.fields.compactMap(\.largestRecord) ?? []), of: name, visit: visit)
         let isSystemType = name == Schema.usersType
         func rows(_ isIncluded: (QueryField) -> Bool) -> [FieldRow] {

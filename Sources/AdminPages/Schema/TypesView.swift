@@ -180,7 +180,9 @@ enum TypeActions {
 
     private static func counts(of fields: Set<Name>, in type: RecordType, visit: Visit) async throws -> ValueCounts? {
         guard visit.database.can(.measureTypes) else { return nil }
-        return try await visit.measure { try await visit.database.valueCounts(of: fields, in: type.name) }
+        return try await visit.measure {
+            try await visit.database.require(.measureTypes).valueCounts(of: fields, in: type.name)
+        }
     }
 
     private static func loss(_ records: Int?, _ what: String, verb: String) -> String {

@@ -67,7 +67,7 @@ extension Visit {
     /// The engine's current index jobs.
     package func indexWorks() async throws -> IndexWorks {
         guard database.can(.showSchema) else { return IndexWorks(builds: []) }
-        return IndexWorks(builds: try await measure { try await database.indexBuilds() })
+        return IndexWorks(builds: try await measure { try await database.require(.showSchema).indexBuilds() })
     }
 }
 

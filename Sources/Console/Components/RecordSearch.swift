@@ -77,7 +77,7 @@ package struct RecordSearch: Sendable {
                 let request = RecordListRequest(zoneID, after: last, limit: Self.pageLimit)
                 let page: RecordListPage
                 do {
-                    page = try await visit.measure { try await visit.database.list(request) }
+                    page = try await visit.measure { try await visit.database.require(.listRecords).list(request) }
                 } catch let error as RecordError where error.code == .zoneNotFound {
                     break
                 }

@@ -22,7 +22,8 @@ package enum TokenFinding: Sendable {
     package static func find(_ token: ChangeToken, searches: Bool, visit: Visit) async throws -> TokenFinding {
         try visit.database.require(.explainTokens)
         do {
-            return .explained(try await visit.measure { try await visit.database.explain(token) })
+            return .explained(
+                try await visit.measure { try await visit.database.require(.explainTokens).explain(token) })
         } catch let error as RecordError {
             return .unknown(error, origin: searches ? try await origin(of: token, visit: visit) : nil)
         }
@@ -33,7 +34,7 @@ package enum TokenFinding: Sendable {
         guard visit.engine.can(.listEnvironments) else { return nil }
         let caller = Caller(userRecordName: visit.people.actor.userRecordName)
         for container in visit.containers.prefix(containerLimit) {
-            for environment in try await visit.engine.environments(of: container) {
+            for environment in try await visit.engine.require(.listEnvironments).environments(of: container) {
                 var address = visit.place.address
                 (address.container, address.environment) = (container, environment)
                 if address == visit.place.address { continue }
@@ -131,7 +132,7 @@ extension RecordDatabase {
     /// - Throws: errors of the store itself.
     package func meaning(of token: ChangeToken) async throws -> TokenExplanation? {
         do {
-            return try await explain(token)
+            return try await require(.explainTokens).explain(token)
         } catch let error as RecordError where error.code == .badRequest {
             return nil
         }

@@ -42,12 +42,12 @@ package struct ContainerView: Page {
             if name == container { return .redirect("/") }
             try console.engine.require(.editContainers)
             // Checks for a conflict before the rename closes requests in progress.
-            let others = try await console.engine.containers().filter { $0 != container }
+            let others = try await console.engine.require(.listContainers).containers().filter { $0 != container }
             if let taken = others.first(where: { $0.description.lowercased() == name.description.lowercased() }) {
                 throw RecordError.containerExists(taken)
             }
             try await console.assets.withClosed([container, name]) {
-                try await console.engine.renameContainer(container, to: name)
+                try await console.engine.require(.editContainers).renameContainer(container, to: name)
             }
             try await console.accounts.moveSavedQueries(of: container, to: name)
             try await console.accounts.moveTitleFields(of: container, to: name)
@@ -70,7 +70,9 @@ package struct ContainerView: Page {
             // Removes the credentials first: a client that keeps sending requests creates the container anew, and must
             // not have access to it.
             try await console.accounts.removeCredentials(of: container)
-            try await console.assets.withClosed([container]) { try await console.engine.deleteContainer(container) }
+            try await console.assets.withClosed([container]) {
+                try await console.engine.require(.editContainers).deleteContainer(container)
+            }
             try await console.accounts.removeSavedQueries(of: container)
             try await console.accounts.removeTitleFields(of: container)
         } catch let error as RecordError {
@@ -102,7 +104,9 @@ package struct ContainerView: Page {
         let developer = try People(console.accounts, actingAs: nil).actor
         let caller = Caller(userRecordName: developer.userRecordName)
         var environments = Environment.allCases
-        if console.engine.can(.listEnvironments) { environments = try await console.engine.environments(of: container) }
+        if console.engine.can(.listEnvironments) {
+            environments = try await console.engine.require(.listEnvironments).environments(of: container)
+        }
         var rows: [EnvironmentRow] = []
         for environment in environments {
             let address = DatabaseAddress(container: container, environment: environment, scope: .private)
@@ -127,7 +131,7 @@ extension ContainerView.EnvironmentRow {
             return
         }
         let names = try await stopwatch.measure {
-            try await database.schema().types.keys.filter { $0 != Schema.usersType }
+            try await database.require(.showSchema).schema().types.keys.filter { $0 != Schema.usersType }
         }
         types = Digits.count(names.count { $0 != Share.recordType }, "record type")
         guard database.can(.measureTypes) else {
@@ -136,7 +140,9 @@ extension ContainerView.EnvironmentRow {
         }
         var count = 0
         for name in names {
-            count += try await stopwatch.measure { try await database.valueCounts(of: [], in: name).records }
+            count += try await stopwatch.measure {
+                try await database.require(.measureTypes).valueCounts(of: [], in: name).records
+            }
         }
         records = "\(Digits.count(count, "record")) of all users"
     }

@@ -411,7 +411,7 @@ enum Finder {
 extension Console {
     /// Empty for an engine that does not list them.
     func containers() async throws -> [ContainerID] {
-        engine.can(.listContainers) ? try await engine.containers() : []
+        engine.can(.listContainers) ? try await engine.require(.listContainers).containers() : []
     }
 }
 

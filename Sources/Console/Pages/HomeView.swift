@@ -74,7 +74,9 @@ struct HomeView: Page {
     {
         let stopwatch = Stopwatch()
         let engine = console.engine
-        let all = engine.can(.listContainers) ? try await stopwatch.measure { try await engine.containers() } : []
+        let all =
+            engine.can(.listContainers)
+            ? try await stopwatch.measure { try await engine.require(.listContainers).containers() } : []
         let last = max(1, (all.count + limit - 1) / limit)
         let page = fields.number("page", in: 1...last) ?? 1
         let start = (page - 1) * limit
@@ -138,7 +140,9 @@ struct HomeView: Page {
     private static func summaries(of containers: [ContainerID], _ engine: any RecordEngine) async throws
         -> [ContainerSummary]
     {
-        if engine.can(.summarizeContainers) { return try await engine.summaries(of: containers) }
+        if engine.can(.summarizeContainers) {
+            return try await engine.require(.summarizeContainers).summaries(of: containers)
+        }
         return containers.map { ContainerSummary(container: $0) }
     }
 

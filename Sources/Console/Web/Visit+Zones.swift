@@ -141,7 +141,9 @@ extension Visit {
         if connection?.isReadOnly ?? false { return false }
         guard place.address.scope == .shared, database.can(.listShares) else { return true }
         do {
-            let shares = try await measure { try await database.shares(in: zoneID, after: nil, limit: Self.shareLimit) }
+            let shares = try await measure {
+                try await database.require(.listShares).shares(in: zoneID, after: nil, limit: Self.shareLimit)
+            }
             let user = people.actor.userRecordName
             return shares.isEmpty || shares.count == Self.shareLimit
                 || shares.contains { $0.share.permission(of: user) == .readWrite }

@@ -91,7 +91,7 @@ package struct Visit: Sendable {
     /// The record counts by type in a zone; `nil` if the engine does not count.
     package func counts(in zoneID: ZoneID) async throws -> ZoneCounts? {
         guard database.can(.countRecords) else { return nil }
-        return try await database.counts(in: zoneID)
+        return try await database.require(.countRecords).counts(in: zoneID)
     }
 }
 
@@ -147,7 +147,7 @@ extension Visit {
             signedIn: (connection ?? origin)?.userRecordName)
         var containers = listed ?? [place.address.container]
         if listed == nil, engine.can(.listContainers) {
-            containers = try await stopwatch.measure { try await engine.containers() }
+            containers = try await stopwatch.measure { try await engine.require(.listContainers).containers() }
         }
         guard containers.contains(place.address.container) else {
             throw MissingPage(
@@ -207,7 +207,7 @@ extension Visit {
             let database = try await engine.database(place.address, as: Caller(userRecordName: actor.userRecordName))
             return (
                 database, isHere ? try await database.zones() : [],
-                database.can(.showSchema) ? try await database.schema() : nil
+                database.can(.showSchema) ? try await database.require(.showSchema).schema() : nil
             )
         }
     }

@@ -146,7 +146,9 @@ struct DemoStage: Sendable {
     /// True if the container exists and has a record type of its own.
     func isUsed() async throws -> Bool {
         guard try await engine.has(container) else { return false }
-        return try await database(.private, as: developer).schema().types.keys.contains { $0 != Schema.usersType }
+        return try await database(.private, as: developer).require(.showSchema).schema().types.keys.contains {
+            $0 != Schema.usersType
+        }
     }
 
     func play(_ story: DemoStory) async throws {
@@ -157,7 +159,8 @@ struct DemoStage: Sendable {
         guard let first = events.first else { return }
         clock.set(first.moment)
         if !story.types.isEmpty {
-            _ = try await database(.private, as: developer).edit(story.types.map { .addType($0) }, because: .data)
+            _ = try await database(.private, as: developer).require(.editSchema).edit(
+                story.types.map { .addType($0) }, because: .data)
         }
         for event in events {
             clock.set(event.moment)
@@ -184,12 +187,14 @@ struct DemoStage: Sendable {
                 [RecordID(recordName: share, zoneID: zoneID)], desiredKeys: nil)
             let links = try records.compactMap { try $0.get().sharing?.shortGUID }
             let user = LookupInfo(userRecordName: event.user)
-            for outcome in try await database(.public, as: event.user).accept(links, by: user) { _ = try outcome.get() }
+            for outcome in try await database(.public, as: event.user).require(.shareRecords).accept(links, by: user) {
+                _ = try outcome.get()
+            }
         case .purge(let zoneID):
-            try await database(.private, as: event.user).purge(zoneID)
+            try await database(.private, as: event.user).require(.purgeZones).purge(zoneID)
         case .setKeys(let values):
             let operations = values.sorted { $0.key < $1.key }.map { KeyValueOperation.set($0.key, $0.value) }
-            _ = try await database(.private, as: event.user).modifyKeyValues(operations)
+            _ = try await database(.private, as: event.user).require(.keepKeyValues).modifyKeyValues(operations)
         }
     }
 
@@ -214,7 +219,9 @@ struct DemoStage: Sendable {
                 return (slot: slot, file: file)
             }
         }
-        let grants = try await database.grantUploads(uploads.map(\.slot), in: zoneID).map { try $0.get() }
+        let grants = try await database.require(.uploadAssets).grantUploads(uploads.map(\.slot), in: zoneID).map {
+            try $0.get()
+        }
         var uploaded = try await upload(Array(zip(uploads.map(\.file), grants)))[...]
         var fields: [Name: [Name: FieldInput]] = [:]
         for attachment in attachments {

@@ -63,15 +63,16 @@ public struct ContainerMirror: Sendable {
                 started: started, ended: .now(), saved: report.outcome.saved, deleted: report.outcome.deleted,
                 conflicts: report.outcome.conflicts.count, problems: report.problems.count,
                 requests: meter.progress.requests)
-            let mark = PullHistory.adding(pull, to: try await local.mirrorMarks()[Marks.history])
-            _ = try await local.mirror(MirrorBatch(marks: [Marks.history: mark]))
+            let mark = PullHistory.adding(
+                pull, to: try await local.require(.mirrorRecords).mirrorMarks()[Marks.history])
+            _ = try await local.require(.mirrorRecords).mirror(MirrorBatch(marks: [Marks.history: mark]))
         }
         return report
     }
 
     /// The latest pulls that changed something, the latest first; at most 100.
     public func history() async throws -> [PullHistoryEntry] {
-        PullHistory.pulls(in: try await replica(.private).local.mirrorMarks()[Marks.history])
+        PullHistory.pulls(in: try await replica(.private).local.require(.mirrorRecords).mirrorMarks()[Marks.history])
     }
 
     private func pullDatabases() async throws -> PullReport {
@@ -125,16 +126,17 @@ public struct ContainerMirror: Sendable {
 
     private func fileFetcher() async throws -> FileFetcher? {
         guard let assets else { return nil }
-        let ledger = try await engine.assetLedger(container, origin.environment)
+        let ledger = try await engine.require(.keepAssets).assetLedger(container, origin.environment)
         return FileFetcher(assets, ledger, isFetching: options.files == .all, meter)
     }
 
     /// CloudKit does not list the types of a public database.
     private func publicTypes(_ local: any RecordDatabase) async throws -> [Name] {
         let prefix = Marks.modification(of: "").string
-        let pulled = try await local.mirrorMarks().keys.filter { $0.string.hasPrefix(prefix) }.map {
-            Name(String($0.string.dropFirst(prefix.count)))
-        }
+        let pulled = try await local.require(.mirrorRecords).mirrorMarks().keys.filter { $0.string.hasPrefix(prefix) }
+            .map {
+                Name(String($0.string.dropFirst(prefix.count)))
+            }
         let declared = options.schema?.types.keys.filter { $0 != Schema.usersType } ?? []
         return options.publicTypes.union(pulled).union(declared).sorted()
     }
@@ -176,15 +178,15 @@ public struct ContainerMirror: Sendable {
         let changes = try await files.fetching(
             reading.changes.map { MirrorBatch.Change($0, replacesSame: true) }, reading.received, in: replica,
             problems: &problems)
-        _ = try await replica.local.mirror(MirrorBatch(zoneID, changes: changes))
+        _ = try await replica.local.require(.mirrorRecords).mirror(MirrorBatch(zoneID, changes: changes))
     }
 
     /// Fetches the files that the origin temporarily did not deliver to an earlier pull.
     private func fetchMissedFiles(_ files: FileFetcher, _ replica: Replica, _ report: inout PullReport) async throws {
         guard options.files == .all else { return }
         let mark = Marks.missedFiles(replica.scope)
-        guard let before = try await replica.local.mirrorMarks()[mark] else { return }
         // The list may also contain files of another database.
+        guard let before = try await replica.local.require(.mirrorRecords).mirrorMarks()[mark] else { return }
         let others = files.missed.records
         for recordID in MissedFiles.records(in: before) {
             do {
@@ -203,7 +205,9 @@ public struct ContainerMirror: Sendable {
             }
         }
         let after = MissedFiles.text(of: files.missed.records.subtracting(others))
-        if after != before { _ = try await replica.local.mirror(MirrorBatch(marks: [mark: after])) }
+        if after != before {
+            _ = try await replica.local.require(.mirrorRecords).mirror(MirrorBatch(marks: [mark: after]))
+        }
     }
 
     // MARK: Pushing
@@ -246,7 +250,7 @@ public struct ContainerMirror: Sendable {
             try await replica.eachPageOfEdits { edits in
                 found += edits.filter { $0.theirs != nil && $0.recordID.recordName == recordName }.map(\.recordID)
             }
-            for recordID in found { try await replica.local.settle(recordID, keeping: version) }
+            for recordID in found { try await replica.local.require(.mirrorRecords).settle(recordID, keeping: version) }
             count += found.count
         }
         return count
@@ -257,7 +261,7 @@ public struct ContainerMirror: Sendable {
     /// Adds the types of the given schema to the mirror's schema, with all indexes, so that every query is possible.
     private func declareTypes() async throws {
         let local = try await replica(.private).local
-        let marks = try await local.mirrorMarks()
+        let marks = try await local.require(.mirrorRecords).mirrorMarks()
         var batch = MirrorBatch()
         if marks[Marks.files] != options.files.rawValue { batch.marks[Marks.files] = options.files.rawValue }
         if let given = options.schema, marks[Marks.schema] != given.text {
@@ -265,14 +269,14 @@ public struct ContainerMirror: Sendable {
             batch.marks[Marks.schema] = given.text
         }
         // A pull without changes writes nothing.
-        if !batch.marks.isEmpty { _ = try await local.mirror(batch) }
+        if !batch.marks.isEmpty { _ = try await local.require(.mirrorRecords).mirror(batch) }
     }
 
     /// The sources from which the mirror's schema is known.
     public func schemaEvidence() async throws -> SchemaEvidence {
         let local = try await replica(.private).local
-        let declared = try await local.mirrorMarks()[Marks.schema].map { try Schema(text: $0) }
-        return SchemaEvidence(of: try await local.schema(), declared: declared)
+        let declared = try await local.require(.mirrorRecords).mirrorMarks()[Marks.schema].map { try Schema(text: $0) }
+        return SchemaEvidence(of: try await local.require(.showSchema).schema(), declared: declared)
     }
 }
 

@@ -45,7 +45,8 @@ struct EditPush {
             let changes = part.map { edit in
                 MirrorBatch.Change(edit.base.map { .saved($0) } ?? .deleted(edit.recordID), accepted: edit.position)
             }
-            _ = try await local.mirror(MirrorBatch(localZone(part[0].recordID.zoneID), changes: changes))
+            _ = try await local.require(.mirrorRecords).mirror(
+                MirrorBatch(localZone(part[0].recordID.zoneID), changes: changes))
         }
     }
 
@@ -63,7 +64,8 @@ struct EditPush {
         meter.change { $0.stage = .sending }
         var since: Int64?
         while true {
-            let edits = try await local.unsentEdits(since: since, limit: DatabaseClient.itemLimit)
+            let edits = try await local.require(.mirrorRecords).unsentEdits(
+                since: since, limit: DatabaseClient.itemLimit)
             for part in Self.runs(of: edits.filter { $0.theirs == nil }).map(Self.deletingChildrenFirst) {
                 if isDryRun { try list(part) } else { try await send(part) }
             }
@@ -163,7 +165,8 @@ struct EditPush {
     /// - Returns: `false` if the answer was lost. The mirror then has the origin's current versions.
     private mutating func sendOnce(_ outgoing: [Outgoing], in zoneID: ZoneID) async throws -> Bool {
         let edits = outgoing.map(\.edit)
-        _ = try await local.mirror(MirrorBatch(localZone(zoneID), sending: edits.map(\.version)))
+        _ = try await local.require(.mirrorRecords).mirror(
+            MirrorBatch(localZone(zoneID), sending: edits.map(\.version)))
         let results: [Result<ModifiedRecord, ServerError>]
         do {
             results = try await remote.modify(outgoing.map(\.operation), in: remoteZone(zoneID), atomic: false)
@@ -238,7 +241,7 @@ struct EditPush {
             changes = try await files.fetching(
                 changes, reading.received, in: replica, isAnswer: isAnswer, problems: &missing)
         }
-        _ = try await local.mirror(MirrorBatch(localZone(zoneID), changes: changes))
+        _ = try await local.require(.mirrorRecords).mirror(MirrorBatch(localZone(zoneID), changes: changes))
     }
 
     private func localZone(_ zoneID: ZoneID) -> ZoneID {

@@ -29,7 +29,7 @@ struct FeedPull {
     /// - Throws: `CloudKitFailure` if the origin does not answer; `RecordError` if the mirror cannot store the changes;
     ///   `CancellationError`.
     mutating func run() async throws {
-        marks = try await local.mirrorMarks()
+        marks = try await local.require(.mirrorRecords).mirrorMarks()
         do {
             try await pullZones(since: marks[Marks.database(scope)].map { SyncToken($0) })
         } catch let failure as CloudKitFailure where marks[Marks.database(scope)] != nil && failure.isRefusedToken {
@@ -71,7 +71,7 @@ struct FeedPull {
 
     private mutating func set(_ name: Name, _ value: String?) async throws {
         guard marks[name] != value else { return }
-        _ = try await local.mirror(MirrorBatch(marks: [name: value]))
+        _ = try await local.require(.mirrorRecords).mirror(MirrorBatch(marks: [name: value]))
         marks[name] = value
     }
 
@@ -109,7 +109,7 @@ struct FeedPull {
         }
         try await replica.removeZone(zoneID)
         let names = [Marks.token(of: zoneID, scope), Marks.comparison(of: zoneID, scope)]
-        _ = try await local.mirror(
+        _ = try await local.require(.mirrorRecords).mirror(
             MirrorBatch(marks: Dictionary(uniqueKeysWithValues: names.map { ($0, nil as String?) })))
         for name in names { marks[name] = nil }
         return true
@@ -120,7 +120,8 @@ struct FeedPull {
         let localZone = replica.localZone(zoneID)
         if try await !replica.hasZone(zoneID) {
             // Done first, so that an old token is never used with an empty zone.
-            _ = try await local.mirror(MirrorBatch(marks: [tokenMark: Marks.noToken, comparisonMark: nil]))
+            _ = try await local.require(.mirrorRecords).mirror(
+                MirrorBatch(marks: [tokenMark: Marks.noToken, comparisonMark: nil]))
             (marks[tokenMark], marks[comparisonMark]) = (Marks.noToken, nil)
             try await replica.makeZone(zoneID)
         }
@@ -129,7 +130,7 @@ struct FeedPull {
             try await pullPages(of: zone.zoneID, as: zoneID, into: localZone)
         } catch let error as ServerError where Marks.token(marks[tokenMark]) != nil && error.code == .badRequest {
             // The token has expired. A comparison finds the records that the zone no longer has.
-            _ = try await local.mirror(
+            _ = try await local.require(.mirrorRecords).mirror(
                 MirrorBatch(localZone, marks: [tokenMark: Marks.noToken, comparisonMark: "1"], forgetsSightings: true))
             (marks[tokenMark], marks[comparisonMark]) = (Marks.noToken, "1")
             try await pullPages(of: zone.zoneID, as: zoneID, into: localZone)
@@ -168,7 +169,7 @@ struct FeedPull {
             try await files.bringFiles(of: &batch, reading.received, in: replica, problems: &report.problems)
         }
         if marks[Marks.comparison(of: zoneID, scope)] != nil { batch.sighted = reading.savedNames }
-        report.add(try await local.mirror(batch))
+        report.add(try await local.require(.mirrorRecords).mirror(batch))
         report.problems += reading.problems.filter { !report.problems.contains($0) }
         meter.change { $0.records += page.changes.count }
         marks[mark] = page.syncToken.text
@@ -203,14 +204,17 @@ struct FeedPull {
         meter.change { $0.stage = .comparingNames }
         var after: Name?
         repeat {
-            let names = try await local.unsighted(
+            let names = try await local.require(.mirrorRecords).unsighted(
                 in: localZone, recordType: nil, after: after, limit: DatabaseClient.itemLimit)
             let changes = names.map { MirrorBatch.Change(.deleted(RecordID(recordName: $0, zoneID: localZone))) }
-            if !changes.isEmpty { report.add(try await local.mirror(MirrorBatch(localZone, changes: changes))) }
+            if !changes.isEmpty {
+                report.add(try await local.require(.mirrorRecords).mirror(MirrorBatch(localZone, changes: changes)))
+            }
             after = names.last
         } while after != nil
         let mark = Marks.comparison(of: zoneID, scope)
-        _ = try await local.mirror(MirrorBatch(localZone, marks: [mark: nil], forgetsSightings: true))
+        _ = try await local.require(.mirrorRecords).mirror(
+            MirrorBatch(localZone, marks: [mark: nil], forgetsSightings: true))
         marks[mark] = nil
     }
 }

@@ -40,7 +40,7 @@ struct FileFetcher: Sendable {
         if new.isEmpty { return }
         let mark = Marks.missedFiles(replica.scope)
         batch.marks[mark] = MissedFiles.text(
-            of: new.union(MissedFiles.records(in: try await replica.local.mirrorMarks()[mark])))
+            of: new.union(MissedFiles.records(in: try await replica.local.require(.mirrorRecords).mirrorMarks()[mark])))
     }
 
     /// Fetches the files of changes, and returns the changes with the checksums of their files.

@@ -67,7 +67,7 @@ struct Replica: Sendable {
         if scope == .shared {
             // Only the share record contains a guest's permission. A write without permission is refused when it is
             // sent.
-            _ = try await owner.mirror(MirrorBatch(zone, guest: local.caller.userRecordName))
+            _ = try await owner.require(.mirrorRecords).mirror(MirrorBatch(zone, guest: local.caller.userRecordName))
         }
     }
 
@@ -107,7 +107,8 @@ struct Replica: Sendable {
     func eachPageOfEdits(_ body: ([UnsentEdit]) async throws -> Void) async throws {
         var since: Int64?
         while true {
-            let edits = try await local.unsentEdits(since: since, limit: DatabaseClient.itemLimit)
+            let edits = try await local.require(.mirrorRecords).unsentEdits(
+                since: since, limit: DatabaseClient.itemLimit)
             if !edits.isEmpty { try await body(edits) }
             guard edits.count == DatabaseClient.itemLimit, let last = edits.last else { return }
             since = last.since

@@ -26,7 +26,7 @@ struct TypePull {
     /// - Throws: the errors of ``FeedPull/run()``.
     mutating func run(at now: Timestamp) async throws {
         meter.change { [type] in $0.stage = .type(type) }
-        let marks = try await local.mirrorMarks()
+        let marks = try await local.require(.mirrorRecords).mirrorMarks()
         let indexes = ["modifiedTimestamp QUERYABLE", "modifiedTimestamp SORTABLE"]
         guard try await step("finding changes", indexes, { pull in try await pull.changes(marks) }) else { return }
         let swept = marks[Marks.sweep(of: type)].flatMap { Int64($0) } ?? 0
@@ -84,7 +84,7 @@ struct TypePull {
             if let files {
                 try await files.bringFiles(of: &batch, reading.received, in: replica, problems: &report.problems)
             }
-            report.add(try await local.mirror(batch))
+            report.add(try await local.require(.mirrorRecords).mirror(batch))
             report.problems += reading.problems.filter { !report.problems.contains($0) }
             meter.change { $0.records += page.records.count }
         }
@@ -117,7 +117,7 @@ struct TypePull {
     /// Deletes the records that the origin no longer has. Names that the query did not return are looked up first,
     /// because indexes lag.
     private mutating func sweep(at now: Timestamp) async throws {
-        _ = try await local.mirror(MirrorBatch(.default, forgetsSightings: true))
+        _ = try await local.require(.mirrorRecords).mirror(MirrorBatch(.default, forgetsSightings: true))
         try await eachPage(of: Query(recordType: type), desiredKeys: []) { page in
             let names = page.records.compactMap { result -> Name? in
                 switch result {
@@ -125,11 +125,11 @@ struct TypePull {
                 case .failure(let error): error.recordName
                 }
             }
-            _ = try await local.mirror(MirrorBatch(.default, sighted: names))
+            _ = try await local.require(.mirrorRecords).mirror(MirrorBatch(.default, sighted: names))
         }
         var after: Name?
         repeat {
-            let names = try await local.unsighted(
+            let names = try await local.require(.mirrorRecords).unsighted(
                 in: .default, recordType: type, after: after, limit: DatabaseClient.itemLimit)
             if !names.isEmpty {
                 let gone = zip(names, try await remote.lookup(names, desiredKeys: [])).compactMap {
@@ -137,11 +137,11 @@ struct TypePull {
                     guard case .failure(let error) = result, error.code == .notFound else { return nil }
                     return MirrorBatch.Change(.deleted(RecordID(recordName: name, zoneID: .default)))
                 }
-                report.add(try await local.mirror(MirrorBatch(.default, changes: gone)))
+                report.add(try await local.require(.mirrorRecords).mirror(MirrorBatch(.default, changes: gone)))
             }
             after = names.last
         } while after != nil
-        _ = try await local.mirror(
+        _ = try await local.require(.mirrorRecords).mirror(
             MirrorBatch(.default, marks: [Marks.sweep(of: type): String(now.milliseconds)], forgetsSightings: true))
     }
 }

@@ -32,14 +32,16 @@ public struct Importer: Sendable {
         try database.require(.editSchema)
         let content = try content(progress)
         try content.checkRows()
-        let plan = try plan(content.profiles, await database.schema())
+        let plan = try plan(content.profiles, await database.require(.showSchema).schema())
         let check = try check(plan, progress)
         if check.problemCount > 0, !options.skipsBadRows || check.good == 0 {
             throw ImportError.badRows(check.problems, total: check.problemCount, others: check.good)
         }
         try checkUnchanged()
         // Changes the schema first, so that a refusal leaves no empty zone behind.
-        if let type = plan.addedType { _ = try await database.edit([.addType(type)], because: .data) }
+        if let type = plan.addedType {
+            _ = try await database.require(.editSchema).edit([.addType(type)], because: .data)
+        }
         let madeZone = try await database.makeZone(options.zoneID)
         let saved = try await save(plan, of: check.good, progress)
         return ImportReport(

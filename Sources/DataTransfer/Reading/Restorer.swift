@@ -46,10 +46,12 @@ public struct Restorer: Sendable {
     public func run(progress: @escaping @Sendable (ImportProgress) -> Void = { _ in }) async throws -> RestoreReport {
         try database.require(.editSchema)
         let check = try await check(progress)
-        let schema = try await database.schema()
+        let schema = try await database.require(.showSchema).schema()
         let missing = missingTypes(in: schema)
         try file.checkUnchanged()
-        if !missing.isEmpty { _ = try await database.edit(Self.edits(adding: missing, to: schema), because: .data) }
+        if !missing.isEmpty {
+            _ = try await database.require(.editSchema).edit(Self.edits(adding: missing, to: schema), because: .data)
+        }
         var report = RestoreReport(records: check.records, madeZones: [], changedTypes: missing.map(\.name))
         for zoneID in places.zones where try await database.makeZone(zoneID) { report.madeZones.append(zoneID) }
         try await save(check, &report, progress)
@@ -71,7 +73,7 @@ public struct Restorer: Sendable {
             return
         }
         do {
-            _ = try await database.modifyKeyValues(
+            _ = try await database.require(.keepKeyValues).modifyKeyValues(
                 header.keyValues.sorted { $0.key < $1.key }.map { .set($0.key, $0.value) })
             report.keyValues = header.keyValues.count
         } catch let error as RecordError {
@@ -108,7 +110,7 @@ public struct Restorer: Sendable {
                     reason: "the subscription '\(subscription.subscriptionID)' was refused: \(reason)"))
         }
         // If the records are restored into another zone, subscriptions to their original zone do not change.
-        let present = places.isSingle ? try await database.subscriptions() : []
+        let present = places.isSingle ? try await database.require(.keepSubscriptions).subscriptions() : []
         let elsewhere = placed.filter { subscription in
             present.contains {
                 $0.subscriptionID == subscription.subscriptionID && $0.zoneID?.zoneName != subscription.zoneID?.zoneName
@@ -116,7 +118,9 @@ public struct Restorer: Sendable {
         }
         for subscription in elsewhere { refuse(subscription, "there is one with this id about another zone") }
         let rest = placed.filter { !elsewhere.contains($0) }
-        for (subscription, result) in zip(rest, try await database.modifySubscriptions(rest.map { .save($0) })) {
+        for (subscription, result) in zip(
+            rest, try await database.require(.keepSubscriptions).modifySubscriptions(rest.map { .save($0) }))
+        {
             switch result {
             case .success: report.subscriptions.append(subscription.subscriptionID)
             case .failure(let error): refuse(subscription, error.reason)

@@ -47,15 +47,15 @@ public struct SnapshotRestorer: Sendable {
     {
         let database = try await source.database(of: nil)
         // Checked first, so that nothing changes if the snapshot cannot be restored.
-        _ = try schemaEdits(from: try await database.schema())
+        _ = try schemaEdits(from: try await database.require(.showSchema).schema())
         let before = try await folder.save(
             folder.freeName("Before restoring \(snapshot.name)"), of: source, at: now, progress: progress)
         let present = try SnapshotContent(before)
         let wasEmpty = try present.isEmpty()
         var report = SnapshotRestoreReport(before: wasEmpty ? nil : before.name)
         do {
-            let edits = try schemaEdits(from: try await database.schema())
-            if !edits.isEmpty { _ = try await database.edit(edits, because: .schemaImport) }
+            let edits = try schemaEdits(from: try await database.require(.showSchema).schema())
+            if !edits.isEmpty { _ = try await database.require(.editSchema).edit(edits, because: .schemaImport) }
             report.schemaChanges = edits.count
             try await restore(from: present, &report, progress)
             var remaining = try await self.remaining(progress)
@@ -66,7 +66,7 @@ public struct SnapshotRestorer: Sendable {
             }
             report.remaining = remaining
             if database.can(.expireTokens) {
-                try await database.expireTokens()
+                try await database.require(.expireTokens).expireTokens()
                 report.hasExpiredTokens = true
             }
         } catch is CancellationError {
@@ -183,13 +183,16 @@ public struct SnapshotRestorer: Sendable {
     {
         let kept = Set((after?.subscriptions ?? []).map(\.subscriptionID))
         // Subscriptions to a deleted zone ended with the zone.
-        let present = database.can(.keepSubscriptions) ? try await database.subscriptions().map(\.subscriptionID) : []
+        let present =
+            database.can(.keepSubscriptions)
+            ? try await database.require(.keepSubscriptions).subscriptions().map(\.subscriptionID) : []
         let later = before.subscriptions.map(\.subscriptionID).filter { !kept.contains($0) && present.contains($0) }
         if !later.isEmpty {
-            for outcome in try await database.modifySubscriptions(later.map { .delete($0) }) { _ = try outcome.get() }
+            for outcome in try await database.require(.keepSubscriptions).modifySubscriptions(later.map { .delete($0) })
+            { _ = try outcome.get() }
         }
         let keys = before.keyValues.keys.filter { after?.keyValues[$0] == nil }.sorted()
-        if !keys.isEmpty { _ = try await database.modifyKeyValues(keys.map { .remove($0) }) }
+        if !keys.isEmpty { _ = try await database.require(.keepKeyValues).modifyKeyValues(keys.map { .remove($0) }) }
     }
 
     /// Writes an export of the differing records.

@@ -252,8 +252,10 @@ final class AssetSupplier: Sendable {
         guard let home = homes.withLock({ $0[place.checksum] }) else { return nil }
         // The record may have been deleted or changed. Then the bytes are uploaded.
         guard
-            case .success(let asset)? = try? await database.rereference([home.source], from: home.zoneID, to: zoneID)
-                .first
+            case .success(let asset)? = try? await database.require(.uploadAssets).rereference(
+                [home.source], from: home.zoneID, to: zoneID
+            )
+            .first
         else { return nil }
         return Name(asset.fileChecksum) == Name(place.asset.fileChecksum) && asset.size == place.asset.size
             ? asset.receipt : nil
@@ -263,7 +265,8 @@ final class AssetSupplier: Sendable {
         -> String?
     {
         let file = try exchange.folder.file(of: place.checksum, size: place.asset.size)
-        guard let grant = try await database.grantUploads([place.slot], in: zoneID).first?.get() else { return nil }
+        guard let grant = try await database.require(.uploadAssets).grantUploads([place.slot], in: zoneID).first?.get()
+        else { return nil }
         let asset = try await exchange.transport.upload(file, with: grant, fileName: place.asset.fileName)
         guard Name(asset.fileChecksum) == Name(place.asset.fileChecksum) else {
             throw AssetFileError(exchange.folder.path(of: place.checksum), "it was changed while it was being imported")

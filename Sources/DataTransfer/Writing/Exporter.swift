@@ -37,7 +37,7 @@ public struct Exporter: Sendable {
     ) async throws -> ExportReport {
         try database.require(.listRecords)
         let zones = try await zones()
-        var schema = try await database.schema()
+        var schema = try await database.require(.showSchema).schema()
         if let recordTypes = options.recordTypes {
             for type in recordTypes.sorted() where schema.types[type] == nil {
                 let known = schema.sortedTypes.map(\.name.string).joined(separator: ", ")
@@ -62,7 +62,7 @@ public struct Exporter: Sendable {
             var request = RecordListRequest(
                 zoneID, recordTypes: options.recordTypes, limit: PageLimit(records: Self.pageSize))
             repeat {
-                let page = try await database.list(request)
+                let page = try await database.require(.listRecords).list(request)
                 var records: [StoredRecord] = []
                 for record in page.records where exports(record.recordType) {
                     let count = report.records
@@ -106,7 +106,7 @@ public struct Exporter: Sendable {
     /// The user's subscriptions whose subject is exported.
     private func subscriptions(in zones: [ZoneID]) async throws -> [Subscription] {
         guard options.hasSubscriptions, database.can(.keepSubscriptions) else { return [] }
-        return try await database.subscriptions().compactMap { subscription in
+        return try await database.require(.keepSubscriptions).subscriptions().compactMap { subscription in
             let recordType: Name? =
                 switch subscription.subject {
                 case .query(let subject): subject.query.recordType
@@ -123,7 +123,7 @@ public struct Exporter: Sendable {
         guard options.zones == nil, options.recordTypes == nil, database.address.scope == .private,
             database.can(.keepKeyValues)
         else { return [:] }
-        let changes = try await database.keyValues(since: nil).changes
+        let changes = try await database.require(.keepKeyValues).keyValues(since: nil).changes
         return Dictionary(
             changes.compactMap { change in change.value.map { (change.key, $0) } },
             uniquingKeysWith: { first, _ in first })
@@ -138,7 +138,7 @@ public struct Exporter: Sendable {
         guard database.can(.countRecords) else { return nil }
         var total = 0
         for zoneID in zones {
-            let counts = try await database.counts(in: zoneID).records
+            let counts = try await database.require(.countRecords).counts(in: zoneID).records
             let exported = counts.filter { exports($0.key) && options.recordTypes?.contains($0.key) ?? true }
             total = total.addingSaturated(exported.values.saturatedSum)
         }

@@ -59,7 +59,7 @@ enum RecordNames {
             do {
                 let request = RecordListRequest(
                     zoneID, recordTypes: types, limit: PageLimit(records: limit, bytes: 256 << 10))
-                let page = try await visit.measure { try await visit.database.list(request) }
+                let page = try await visit.measure { try await visit.database.require(.listRecords).list(request) }
                 found += try page.records.map {
                     Found(
                         recordName: $0.recordID.recordName, recordType: $0.recordType,
@@ -94,7 +94,7 @@ enum RecordNames {
             }
             let request = RecordListRequest(
                 zoneID, after: text.isEmpty ? nil : text, limit: PageLimit(records: limit, bytes: 256 << 10))
-            let page = try await visit.measure { try await visit.database.list(request) }
+            let page = try await visit.measure { try await visit.database.require(.listRecords).list(request) }
             found += page.records.prefix { $0.recordID.recordName.hasPrefix(text) }
         } catch let error as RecordError where error.code == .zoneNotFound {
             return []

@@ -83,7 +83,7 @@ struct ZoneCopyView: Page {
         var count: Int?
         do {
             if target.can(.countRecords) {
-                count = try await target.counts(in: other.zoneID).total
+                count = try await target.require(.countRecords).counts(in: other.zoneID).total
             } else {
                 // A store that can't count may have records in a zone that is there.
                 _ = try await target.fetchZones([other.zoneID]).first?.get()

@@ -421,7 +421,8 @@ extension RecordTrace {
         let entries: [RecordJournalEntry]
         do {
             entries = try await visit.measure {
-                try await visit.database.journal(RecordJournalRequest(recordID, limit: PageLimit(records: 2)))
+                try await visit.database.require(.keepJournal).journal(
+                    RecordJournalRequest(recordID, limit: PageLimit(records: 2)))
             }.entries
         } catch let error as RecordError where error.code == .zoneNotFound {
             return nil

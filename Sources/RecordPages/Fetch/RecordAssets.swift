@@ -187,7 +187,9 @@ struct AssetFileView: ViewModel {
             return
         }
         if visit.database.can(.traceAssets) {
-            let found = try await visit.measure { try await visit.database.uses(of: checksum, limit: Self.useLimit) }
+            let found = try await visit.measure {
+                try await visit.database.require(.traceAssets).uses(of: checksum, limit: Self.useLimit)
+            }
             uses = Uses(found, of: record, in: field, visit: visit)
         } else {
             uses = nil

@@ -86,7 +86,7 @@ struct RecordHistory: ViewModel {
         let recordID = RecordID(recordName: name, zoneID: zoneID)
         // Reads one extra entry, to determine the differences of the last one.
         let request = RecordJournalRequest(recordID, before: before, limit: PageLimit(records: limit + 1))
-        let page = try await visit.measure { try await visit.database.journal(request) }
+        let page = try await visit.measure { try await visit.database.require(.keepJournal).journal(request) }
         if page.entries.isEmpty { return nil }
         let presenter = try await visit.presenter(of: page.entries, in: zoneID)
         // A page of the journal also has a byte limit. If it ends early, its last entry serves only to determine the
@@ -272,10 +272,11 @@ struct RestoreView: Page {
         let position = try RecordRestoring.position(visit)
         let recordID = RecordID(recordName: name, zoneID: zoneID)
         let latest = try await visit.measure {
-            try await visit.database.journal(RecordJournalRequest(recordID, limit: PageLimit(records: 1)))
+            try await visit.database.require(.keepJournal).journal(
+                RecordJournalRequest(recordID, limit: PageLimit(records: 1)))
         }
         let wanted = try await visit.measure {
-            try await visit.database.journal(
+            try await visit.database.require(.keepJournal).journal(
                 RecordJournalRequest(recordID, before: position.addingSaturated(1), limit: PageLimit(records: 1)))
         }
         guard let now = latest.entries.first, let entry = wanted.entries.first, entry.position == position else {
@@ -317,7 +318,7 @@ enum RecordRestoring {
             RecordID(recordName: name, zoneID: zoneID), to: try position(visit),
             recordChangeTag: visit.fields.text("tag"))
         do {
-            _ = try await visit.measure { try await visit.database.revert(reversion) }
+            _ = try await visit.measure { try await visit.database.require(.keepJournal).revert(reversion) }
         } catch let error as RecordError where error.code == .conflict {
             throw RecordError(
                 .conflict,

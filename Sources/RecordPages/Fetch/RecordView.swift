@@ -278,7 +278,9 @@ struct ReferrerPanel: ViewModel {
     /// - Returns: `nil` if the engine can't tell.
     static func referrers(to record: StoredRecord, _ visit: Visit) async throws -> [Referrer]? {
         guard visit.database.can(.traceReferences) else { return nil }
-        return try await visit.measure { try await visit.database.referrers(to: record.recordID, limit: limit + 1) }
+        return try await visit.measure {
+            try await visit.database.require(.traceReferences).referrers(to: record.recordID, limit: limit + 1)
+        }
     }
 
     init(_ found: [Referrer], to recordID: RecordID, _ titles: ReferencedTitles, _ visit: Visit) {
@@ -370,7 +372,7 @@ enum RecordActions {
         ]
         if visit.database.can(.traceReferences) {
             let referrers = try await visit.measure {
-                try await visit.database.referrers(to: record.recordID, limit: 1000)
+                try await visit.database.require(.traceReferences).referrers(to: record.recordID, limit: 1000)
             }
             let falling = Set(referrers.filter { $0.action == .deleteSelf }.map(\.recordName))
             let children = Set(referrers.filter { $0.fieldName == SystemField.parent.schemaName }.map(\.recordName))

@@ -157,7 +157,7 @@ extension RecordDatabase {
         let pageSize = 200
         var since: Int64?
         while true {
-            let edits = try await unsentEdits(since: since, limit: pageSize)
+            let edits = try await require(.mirrorRecords).unsentEdits(since: since, limit: pageSize)
             for edit in edits where !body(edit) { return }
             guard edits.count == pageSize, let last = edits.last else { return }
             since = last.since

@@ -167,7 +167,7 @@ enum UnsentActions {
         else { throw RecordError(.badRequest, "The form needs a zone, a name, and the version to keep") }
         let seen = ConflictVersions(mine: visit.fields.text("mine"), theirs: visit.fields.text("theirs"))
         try await visit.measure {
-            try await visit.database.settle(
+            try await visit.database.require(.mirrorRecords).settle(
                 RecordID(recordName: Name(name), zoneID: zoneID), keeping: version, of: seen)
         }
         return settled(visit)
@@ -215,7 +215,9 @@ enum UnsentActions {
     private static func settle(
         _ edit: UnsentEdit, _ version: ConflictSettlement, of versions: ConflictVersions, _ visit: Visit
     ) async throws -> String {
-        try await visit.measure { try await visit.database.settle(edit.recordID, keeping: version, of: versions) }
+        try await visit.measure {
+            try await visit.database.require(.mirrorRecords).settle(edit.recordID, keeping: version, of: versions)
+        }
         return settled(visit)
     }
 

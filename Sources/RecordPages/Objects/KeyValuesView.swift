@@ -81,7 +81,7 @@ extension KeyValuesView {
 
     private static func modify(_ operation: KeyValueOperation, _ visit: Visit) async throws {
         let database = try await visit.privateDatabase()
-        _ = try await visit.measure { try await database.modifyKeyValues([operation]) }
+        _ = try await visit.measure { try await database.require(.keepKeyValues).modifyKeyValues([operation]) }
     }
 
     /// - Parameter sent: the form that was refused; `nil` for that of the address.
@@ -90,7 +90,7 @@ extension KeyValuesView {
     {
         let place = visit.place
         let database = try await visit.privateDatabase()
-        let kept = try await visit.measure { try await database.keyValues(since: nil) }
+        let kept = try await visit.measure { try await database.require(.keepKeyValues).keyValues(since: nil) }
         let changes = kept.changes.sorted { $0.key < $1.key }
         let start = visit.fields.number("from", in: 0...changes.count) ?? 0
         let shown = changes[start...].prefix(limit)

@@ -59,7 +59,9 @@ struct AdviceView: Page {
 
 extension AdviceView {
     static func load(_ visit: Visit) async throws -> AdviceView {
-        let statistics = try await visit.measure { try await visit.database.queryStatistics() }
+        let statistics = try await visit.measure {
+            try await visit.database.require(.keepQueryStatistics).queryStatistics()
+        }
         let schema = visit.schema ?? Schema()
         let works = try await visit.indexWorks()
         let uses = Dictionary(

@@ -82,7 +82,9 @@ extension ExplainView {
                 plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit),
                 continuationMarker: form.markers.last,
                 desiredKeys: form.desiredKeys)
-            let explanation = try await visit.measure { try await visit.database.explain(request) }
+            let explanation = try await visit.measure {
+                try await visit.database.require(.explainQueries).explain(request)
+            }
             let refusal =
                 explanation.problems.isEmpty
                 ? nil

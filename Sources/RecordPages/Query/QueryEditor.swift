@@ -422,7 +422,7 @@ enum ReferencedTypes {
                 let request = RecordListRequest(zoneID, after: last, limit: pageLimit)
                 let page: RecordListPage
                 do {
-                    page = try await visit.measure { try await visit.database.list(request) }
+                    page = try await visit.measure { try await visit.database.require(.listRecords).list(request) }
                 } catch let error as RecordError where error.code == .zoneNotFound {
                     break
                 }

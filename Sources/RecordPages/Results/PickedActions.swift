@@ -98,7 +98,8 @@ enum PickedActions {
             var cascading: Set<RecordID> = []
             var (blocked, parents) = (0, 0)
             for record in picked {
-                let referrers = try await visit.database.referrers(to: record.recordID, limit: 1000)
+                let referrers = try await visit.database.require(.traceReferences).referrers(
+                    to: record.recordID, limit: 1000)
                 for referrer in referrers where referrer.action == .deleteSelf {
                     cascading.insert(RecordID(recordName: referrer.recordName, zoneID: record.recordID.zoneID))
                 }

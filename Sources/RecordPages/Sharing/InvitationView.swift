@@ -209,14 +209,15 @@ struct Invitation: Sendable {
     static func find(_ shortGUID: String, _ console: Console) async throws -> Invitation {
         let engine = console.engine
         let caller = try console.accounts.caller(named: nil, deviceID: nil)
-        let containers = engine.can(.listContainers) ? try await engine.containers() : []
+        let containers = engine.can(.listContainers) ? try await engine.require(.listContainers).containers() : []
         for container in containers where console.accounts.connections(of: container).isEmpty {
             for environment in Environment.allCases {
                 do {
                     guard try await engine.has(container, environment) else { continue }
                     let address = DatabaseAddress(container: container, environment: environment, scope: .public)
                     let database = try await engine.database(address, as: caller)
-                    guard database.can(.listShares), let found = try await database.shares(linkedBy: [shortGUID]).first
+                    guard database.can(.listShares),
+                        let found = try await database.require(.listShares).shares(linkedBy: [shortGUID]).first
                     else { continue }
                     let resolved = try found.get()
                     if let share = ZoneShare(resolved.share) {
@@ -234,7 +235,9 @@ struct Invitation: Sendable {
     /// Lets a user take part.
     func accept(as user: User, _ console: Console) async throws {
         let database = try await console.engine.database(address, as: Caller(userRecordName: user.userRecordName))
-        for result in try await database.accept([share.share.shortGUID], by: LookupInfo(user)) { _ = try result.get() }
+        for result in try await database.require(.shareRecords).accept([share.share.shortGUID], by: LookupInfo(user)) {
+            _ = try result.get()
+        }
     }
 
     /// The image of the invitation; `nil` if there is none that browsers show.

@@ -276,7 +276,9 @@ struct ShareTarget: Sendable {
             throw RecordError(.badRequest, "The address needs the zone: zone=…")
         }
         guard let name = visit.fields.text("name").map({ Name($0) }) else {
-            let shares = try await visit.measure { try await visit.database.shares(in: zoneID, after: nil, limit: 1) }
+            let shares = try await visit.measure {
+                try await visit.database.require(.listShares).shares(in: zoneID, after: nil, limit: 1)
+            }
             return ShareTarget(zoneID: zoneID, root: nil, share: shares.first { $0.rootName == nil })
         }
         let root = try await RecordView.record(name, in: zoneID, visit: visit)

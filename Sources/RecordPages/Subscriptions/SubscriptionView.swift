@@ -62,7 +62,7 @@ extension SubscriptionView {
         guard let id = visit.fields.text("id").map({ Name($0) }) else {
             return try await page(SubscriptionForm(visit.fields, in: visit.place.address.scope), visit)
         }
-        let present = try await visit.measure { try await visit.database.subscriptions() }
+        let present = try await visit.measure { try await visit.database.require(.keepSubscriptions).subscriptions() }
         guard let subscription = present.first(where: { $0.subscriptionID == id }) else {
             throw RecordError(
                 .notFound,
@@ -160,7 +160,7 @@ extension SubscriptionView {
     /// The error that a save would have; `nil` for none.
     private static func refusal(of subscription: Subscription?, _ visit: Visit) async throws -> RecordError? {
         guard let subscription, let schema = visit.schema else { return nil }
-        let present = try await visit.measure { try await visit.database.subscriptions() }
+        let present = try await visit.measure { try await visit.database.require(.keepSubscriptions).subscriptions() }
         let address = visit.place.address
         let owner = address.scope == .public ? ZoneID.publicOwner : visit.people.actor.userRecordName
         var modifier = SubscriptionModifier(present, in: address, schema)
@@ -338,7 +338,8 @@ extension FiredPanel {
     static func load(_ subscription: Subscription, _ visit: Visit) async throws -> FiredPanel {
         let database = try await visit.database(holding: subscription.subscriptionID)
         let firings = try await visit.measure {
-            try await database.latestFirings(of: subscription.withOwners(visit), limit: limit)
+            try await database.require(.fireSubscriptions).latestFirings(
+                of: subscription.withOwners(visit), limit: limit)
         }
         let fired = firings.filter { !$0.subscriptions.isEmpty }
         let standing = OwnedSubscription(

@@ -54,10 +54,12 @@ extension SubscriptionsView {
         let knowsAll = visit.database.can(.fireSubscriptions)
         let all =
             knowsAll
-            ? try await visit.measure { try await visit.database.standingSubscriptions() }.filter {
-                !isOfUser || $0.user == actor.userRecordName
-            }
-            : try await visit.measure { try await visit.database.subscriptions() }.map { subscription in
+            ? try await visit.measure { try await visit.database.require(.fireSubscriptions).standingSubscriptions() }
+                .filter {
+                    !isOfUser || $0.user == actor.userRecordName
+                }
+            : try await visit.measure { try await visit.database.require(.keepSubscriptions).subscriptions() }.map {
+                subscription in
                 OwnedSubscription(
                     user: actor.userRecordName, scope: place.address.scope, position: 0, isHeldToRoles: false,
                     subscription: subscription)
@@ -211,7 +213,9 @@ enum SubscriptionActions {
 
     private static func modify(_ operation: SubscriptionOperation, _ visit: Visit) async throws {
         let database = try await visit.database(holding: operation.subscriptionID)
-        for result in try await visit.measure({ try await database.modifySubscriptions([operation]) }) {
+        for result in try await visit.measure({
+            try await database.require(.keepSubscriptions).modifySubscriptions([operation])
+        }) {
             _ = try result.get()
         }
     }
@@ -222,7 +226,7 @@ extension Visit {
     func database(holding subscriptionID: Name) async throws -> any RecordDatabase {
         let (user, address) = (people.actor.userRecordName, place.address)
         guard address.scope == .public, database.can(.fireSubscriptions) else { return database }
-        let isHeld = try await database.standingSubscriptions().contains { standing in
+        let isHeld = try await database.require(.fireSubscriptions).standingSubscriptions().contains { standing in
             standing.user == user && standing.scope == .public && standing.isHeldToRoles
                 && standing.subscription.subscriptionID == subscriptionID
         }

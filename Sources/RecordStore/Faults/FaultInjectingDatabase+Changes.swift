@@ -23,16 +23,18 @@ extension FaultInjectingDatabase {
         return page
     }
 
+    func currentToken() async throws -> ChangeToken { try await base.require(.tellCurrentToken).currentToken() }
+    func expireTokens() async throws { try await base.require(.expireTokens).expireTokens() }
+
     /// For a token of a pull with injected faults, explains the engine's token from which the pull continues.
     func explain(_ token: ChangeToken) async throws -> TokenExplanation {
-        try require(.explainTokens)
         guard let token = FaultToken.engineToken(of: token) else {
             return TokenExplanation(
                 subject: .zone(nil), scope: address.scope,
                 userRecordName: address.scope == .public ? nil : caller.userRecordName, position: 0,
                 moment: nil, progress: .firstPull, standing: .good, changesAfter: nil)
         }
-        return try await base.explain(token)
+        return try await base.require(.explainTokens).explain(token)
     }
 
     // MARK: Zone

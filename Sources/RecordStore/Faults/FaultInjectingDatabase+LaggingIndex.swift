@@ -91,7 +91,7 @@ extension FaultInjectingDatabase {
     private func past(of request: QueryRequest, at horizon: Timestamp) async throws -> (
         records: [RecordID: StoredRecord], query: ResolvedQuery, area: QueryRequest.Area
     )? {
-        guard base.can(.showSchema) else { return nil }
+        guard let schemas = base.part(.showSchema) else { return nil }
         let zones: [Zone]
         switch request.area {
         case .allZones: zones = try await base.zones()
@@ -110,7 +110,7 @@ extension FaultInjectingDatabase {
         // Markers contain the zone's owner.
         let area: QueryRequest.Area =
             if case .zone(let asked) = request.area { .zone(zones.first?.zoneID ?? asked) } else { .allZones }
-        let schema = try await base.schema()
+        let schema = try await schemas.schema()
         let grants = try await grants()
         let reach = try grants.reach(of: request.query, schema)
         return (

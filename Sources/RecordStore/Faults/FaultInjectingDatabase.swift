@@ -25,7 +25,7 @@ public struct FaultInjectingEngine: ForwardingEngine {
 // MARK: - Databases
 
 /// A database with injected faults.
-struct FaultInjectingDatabase: ForwardingDatabase {
+struct FaultInjectingDatabase: ForwardingDatabase, TokenDiagnostics, RecordJournal, AssetUploading {
     let base: any RecordDatabase
     /// The same database without role restrictions.
     let unrestricted: @Sendable () async throws -> any RecordDatabase
@@ -127,9 +127,13 @@ struct FaultInjectingDatabase: ForwardingDatabase {
         return try await base.fetch(recordIDs, desiredKeys: desiredKeys, bytesLimit: bytesLimit)
     }
 
+    func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage {
+        try await base.require(.keepJournal).journal(request)
+    }
+
     func revert(_ reversion: RecordReversion) async throws -> StoredRecord {
         try checkBusy(.zones([reversion.recordID.zoneID]))
-        return try await base.revert(reversion)
+        return try await base.require(.keepJournal).revert(reversion)
     }
 
     func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
@@ -138,14 +142,14 @@ struct FaultInjectingDatabase: ForwardingDatabase {
         if !slots.isEmpty, fails(.quotaExceeded, reach) {
             return slots.map { _ in .failure(RecordError(known: .quotaExceeded)) }
         }
-        return try await base.grantUploads(slots, in: zoneID)
+        return try await base.require(.uploadAssets).grantUploads(slots, in: zoneID)
     }
 
     func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<
         Asset, RecordError
     >] {
         try checkBusy(.zones([zoneID, targetZoneID]))
-        return try await base.rereference(sources, from: zoneID, to: targetZoneID)
+        return try await base.require(.uploadAssets).rereference(sources, from: zoneID, to: targetZoneID)
     }
 }
 

@@ -223,11 +223,11 @@ extension InjectedFault {
     /// True if the fault affects one zone.
     public var needsZone: Bool { self == .purgeZone || self == .resetZone }
 
-    /// The capability that the database needs for a one-time fault; `nil` if every database can do it.
-    public var capability: Capability? {
+    /// The error of a database that lacks what a one-time fault needs; `nil` if it can do it.
+    public func refusal(by database: any RecordDatabase) -> RecordError? {
         switch self {
-        case .expireTokens: .expireTokens
-        case .purgeZone: .purgeZones
+        case .expireTokens: database.can(.expireTokens) ? nil : database.unable(.expireTokens)
+        case .purgeZone: database.can(.purgeZones) ? nil : database.unable(.purgeZones)
         default: nil
         }
     }
@@ -240,8 +240,8 @@ extension InjectedFault {
     ///   does not support it; and errors of the engine.
     public func perform(in database: any RecordDatabase, zoneID: ZoneID?) async throws {
         switch self {
-        case .expireTokens: try await database.expireTokens()
-        case .purgeZone: try await database.purge(try required(zoneID))
+        case .expireTokens: try await database.require(.expireTokens).expireTokens()
+        case .purgeZone: try await database.require(.purgeZones).purge(try required(zoneID))
         case .resetZone:
             let zoneID = try required(zoneID)
             for operation in [ZoneOperation.delete(zoneID), .create(zoneID)] {

@@ -147,7 +147,7 @@ extension RecordDatabase {
     /// The current token of a zone's feed; without a zone, of the database's feed.
     /// - Throws: `RecordError` BAD_REQUEST if there is no feed; ZONE_NOT_FOUND if the zone does not exist.
     public func currentToken(of zoneID: ZoneID?) async throws -> ChangeToken {
-        guard let zoneID else { return try await currentToken() }
+        guard let zoneID else { return try await require(.tellCurrentToken).currentToken() }
         guard let token = try await fetchZones([zoneID]).first?.get().syncToken else { throw ZoneRules.noFeed }
         return token
     }
@@ -155,8 +155,8 @@ extension RecordDatabase {
     /// The number of changes in a pull of a zone, or of the database; `nil` if the store would have to read the
     /// changes to count them.
     public func changeCount(in zoneID: ZoneID?, since token: ChangeToken?) async throws -> Int? {
-        if let token { return can(.explainTokens) ? try await explain(token).changesAfter : nil }
-        guard let zoneID, can(.countRecords) else { return nil }
-        return try await counts(in: zoneID).total
+        if let token { return try await part(.explainTokens)?.explain(token).changesAfter }
+        guard let zoneID else { return nil }
+        return try await part(.countRecords)?.counts(in: zoneID).total
     }
 }

@@ -2,8 +2,7 @@ public import Records
 
 /// Stores containers: in files of this process, in its memory or on another server.
 ///
-/// Every engine implements ``database(_:as:)`` and ``close()``. Each of the other methods needs a ``Capability``.
-/// Their default implementations throw ``Capable/unable(_:)``, for engines without that capability.
+/// What only some engines can do are parts, each a protocol of its own, which ``Capable/require(_:)`` hands out.
 public protocol RecordEngine: Capable {
     /// Opens a database. The first save creates the container.
     ///
@@ -13,22 +12,50 @@ public protocol RecordEngine: Capable {
 
     /// Stops work in progress and closes files. The engine can't be used afterwards.
     func close() async
+}
 
-    // MARK: Containers
+extension RecordEngine {
+    /// True if a container exists, as far as the engine can tell. Does not create it.
+    public func has(_ container: ContainerID) async throws -> Bool {
+        try await part(.listContainers)?.containers().contains(container) ?? true
+    }
 
-    /// Existing containers, ordered by identifier. ``Capability/listContainers``.
+    /// True if an environment of a container exists, as far as the engine can tell. Does not create it.
+    public func has(_ container: ContainerID, _ environment: Environment) async throws -> Bool {
+        try await part(.listEnvironments)?.environments(of: container).contains(environment) ?? true
+    }
+}
+
+// MARK: - Parts
+
+/// The containers.
+public protocol ContainerListing: Sendable {
+    /// Existing containers, ordered by identifier.
     func containers() async throws -> [ContainerID]
 
     /// The environments of a container that exist, without creating them; empty if there is no such container.
-    /// ``Capability/listEnvironments``.
     func environments(of container: ContainerID) async throws -> [Environment]
+}
 
+extension Capability where Part == any ContainerListing {
+    public static var listContainers: Self { Self("list its containers") }
+    public static var listEnvironments: Self { Self("list the environments of its containers") }
+}
+
+/// Summaries of containers.
+public protocol ContainerSummaries: Sendable {
     /// One summary for each container, in the given order, without opening it, since there may be thousands.
-    /// ``Capability/summarizeContainers``.
     func summaries(of containers: [ContainerID]) async throws -> [ContainerSummary]
+}
 
+extension Capability where Part == any ContainerSummaries {
+    public static var summarizeContainers: Self { Self("summarize its containers") }
+}
+
+/// Changes of containers.
+public protocol ContainerEditing: Sendable {
     /// Deletes a container irrevocably: records, zones, shares, users and the schemas of both environments. In CloudKit
-    /// this is not possible. ``Capability/editContainers``.
+    /// this is not possible.
     ///
     /// Operations in progress fail, and existing handles become invalid. Asset files are stored with the container and
     /// are deleted or moved with it, so open asset stores must be closed first.
@@ -36,52 +63,67 @@ public protocol RecordEngine: Capable {
     ///   or renamed.
     func deleteContainer(_ container: ContainerID) async throws
 
-    /// Renames a container. Change tokens stay valid, file URLs do not. ``Capability/editContainers``.
+    /// Renames a container. Change tokens stay valid, file URLs do not.
     /// - Throws: like ``deleteContainer(_:)``, and `RecordError` EXISTS if a container has the new name or one that
     ///   differs only in case.
     func renameContainer(_ container: ContainerID, to name: ContainerID) async throws
+}
 
-    // MARK: Stores
+extension Capability where Part == any ContainerEditing {
+    public static var editContainers: Self { Self("delete and rename containers") }
+}
 
+/// The health of stores.
+public protocol HealthReporting: Sendable {
     /// All open stores and all stores that can't be opened or read, by container and environment.
-    /// ``Capability/reportHealth``.
     func health() async throws -> [StoreHealth]
+}
 
+extension Capability where Part == any HealthReporting {
+    public static var reportHealth: Self { Self("report the health of its stores") }
+}
+
+/// The sizes of stores.
+public protocol StoreMeasuring: Sendable {
     /// The stores in use, ordered by container, environment and database, with all users combined. Stores without
-    /// records and unreadable stores are left out. ``Capability/measureStorage``.
+    /// records and unreadable stores are left out.
     ///
     /// If stores maintain the sizes of their zones, the cost depends on the number of zones, not of records.
     /// - Parameter limit: maximum number of types and of zone names per database, largest first.
     func storage(limit: Int) async throws -> [StoreStorage]
+}
 
+extension Capability where Part == any StoreMeasuring {
+    public static var measureStores: Self { Self("measure its storage") }
+}
+
+/// The users.
+public protocol KnownUsers: Sendable {
     /// True if anything was saved by or shared with the user, or if the user sent a request since the engine was
     /// created. Returns false for an unknown user. Does not register the user, as opening a database may do.
-    /// ``Capability/knowUsers``.
     func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Environment) async throws -> Bool
+}
 
+extension Capability where Part == any KnownUsers {
+    public static var knowUsers: Self { Self("tell whether it knows a user") }
+}
+
+/// The files that records refer to.
+public protocol AssetKeeping: Sendable {
     /// The ledger of the files that records of a container and environment refer to. Its tickets are valid even before
-    /// anything is saved. ``Capability/keepAssets``.
+    /// anything is saved.
     func assetLedger(_ container: ContainerID, _ environment: Environment) async throws -> any AssetLedger
 
-    /// True if the engine stores the asset files of a container: true with ``Capability/keepAssets``, unless the
-    /// container is stored elsewhere.
+    /// False if the files of a container are elsewhere.
     func keepsAssets(of container: ContainerID) -> Bool
 }
 
-extension RecordEngine {
-    public func keepsAssets(of container: ContainerID) -> Bool { can(.keepAssets) }
+extension Capability where Part == any AssetKeeping {
+    public static var keepAssets: Self { Self("keep asset files") }
+}
 
-    /// True if a container exists, as far as the engine can tell. Does not create it.
-    public func has(_ container: ContainerID) async throws -> Bool {
-        guard can(.listContainers) else { return true }
-        return try await containers().contains(container)
-    }
-
-    /// True if an environment of a container exists, as far as the engine can tell. Does not create it.
-    public func has(_ container: ContainerID, _ environment: Environment) async throws -> Bool {
-        guard can(.listEnvironments) else { return try await has(container) }
-        return try await environments(of: container).contains(environment)
-    }
+extension AssetKeeping {
+    public func keepsAssets(of container: ContainerID) -> Bool { true }
 }
 
 // MARK: - Containers

@@ -63,7 +63,7 @@ public struct RecordCheck: Sendable {
             let hierarchies = try await ZoneHierarchies(of: zoneID, in: database)
             repeat {
                 try Task.checkCancellation()
-                let page = try await database.list(RecordListRequest(zoneID, after: after))
+                let page = try await database.require(.listRecords).list(RecordListRequest(zoneID, after: after))
                 for finding in try await findings(in: page.records, hierarchies, &known) {
                     progress.findings += 1
                     try await found(finding)
@@ -79,9 +79,9 @@ public struct RecordCheck: Sendable {
     }
 
     private func total(in zones: [ZoneID]) async throws -> Int? {
-        guard database.can(.countRecords) else { return nil }
+        guard let listing = database.part(.countRecords) else { return nil }
         var total = 0
-        for zoneID in zones { total = total.addingSaturated(try await database.counts(in: zoneID).total) }
+        for zoneID in zones { total = total.addingSaturated(try await listing.counts(in: zoneID).total) }
         return total
     }
 

@@ -236,15 +236,15 @@ struct ZoneHierarchies {
 
     /// - Returns: `nil` if the zone shares no hierarchies.
     init?(of zoneID: ZoneID, in database: any RecordDatabase) async throws {
-        guard database.can(.listShares) else { return nil }
+        guard let listing = database.part(.listShares) else { return nil }
         var last: Int64?
         repeat {
-            let page = try await database.shares(in: zoneID, after: last, limit: Self.pageSize)
+            let page = try await listing.shares(in: zoneID, after: last, limit: Self.pageSize)
             living.formUnion(page.filter { $0.rootName != nil }.map(\.hierarchy))
             last = page.count == Self.pageSize ? page.last?.hierarchy : nil
         } while last != nil
         if living.isEmpty { return nil }
-        for node in try await database.tree(of: zoneID, limit: Self.treeLimit).nodes
+        for node in try await listing.tree(of: zoneID, limit: Self.treeLimit).nodes
         where node.parent != nil && node.hierarchy.map(living.contains) ?? false {
             types.insert(node.recordType)
         }

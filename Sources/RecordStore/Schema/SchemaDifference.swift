@@ -279,14 +279,16 @@ public struct SchemaLoss: Sendable, Hashable {
         -> [SchemaLoss]
     {
         let changes = changes.filter(\.losesSomething)
-        guard database.can(.measureTypes) else { return changes.map { SchemaLoss(change: $0, records: nil) } }
+        guard let measuring = database.part(.measureTypes) else {
+            return changes.map { SchemaLoss(change: $0, records: nil) }
+        }
         var fields: [Name: Set<Name>] = [:]
         for change in changes {
             guard let type = change.recordType else { continue }
             fields[type, default: []].formUnion(change.field.map { [$0.schemaName] } ?? [])
         }
         var counts: [Name: ValueCounts] = [:]
-        for (type, fields) in fields { counts[type] = try await database.valueCounts(of: fields, in: type) }
+        for (type, fields) in fields { counts[type] = try await measuring.valueCounts(of: fields, in: type) }
         return changes.map { change in
             let counts = change.recordType.flatMap { counts[$0] }
             return SchemaLoss(

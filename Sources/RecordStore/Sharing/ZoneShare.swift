@@ -69,12 +69,14 @@ extension RecordDatabase {
     /// records.
     public func share(showing record: StoredRecord) async throws -> ZoneShare? {
         let zoneID = record.recordID.zoneID
+        let listing = try require(.listShares)
         if let number = record.sharing?.hierarchy,
-            let share = try await shares(in: zoneID, after: number - 1, limit: 1).first, share.hierarchy == number
+            let share = try await listing.shares(in: zoneID, after: number - 1, limit: 1).first,
+            share.hierarchy == number
         {
             return share
         }
-        return try await shares(in: zoneID, after: nil, limit: 1).first { $0.rootName == nil }
+        return try await listing.shares(in: zoneID, after: nil, limit: 1).first { $0.rootName == nil }
     }
 }
 
@@ -156,7 +158,9 @@ extension RecordDatabase {
         var theirs = address
         theirs.scope = .public
         let database = try await engine.database(theirs, as: Caller(userRecordName: user))
-        for result in try await database.accept([share.shortGUID], by: LookupInfo(userRecordName: user)) {
+        for result in try await database.require(.shareRecords).accept(
+            [share.shortGUID], by: LookupInfo(userRecordName: user))
+        {
             _ = try result.get()
         }
     }

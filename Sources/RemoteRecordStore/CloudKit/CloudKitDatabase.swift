@@ -8,7 +8,7 @@ public import Records
 ///
 /// Errors have Apple's code and text. Pages have at most 200 records. CloudKit determines their size, so byte limits do
 /// not apply.
-public struct CloudKitDatabase: RecordDatabase {
+public struct CloudKitDatabase: RecordDatabase, AssetUploading, ShareLinks, SubscriptionKeeping {
     /// The permission to change the container, in addition to the permission of its connection.
     public enum Leave: Sendable, Hashable {
         case given
@@ -29,11 +29,7 @@ public struct CloudKitDatabase: RecordDatabase {
 
     private static let unknownUser: Name = "__defaultOwner__"
 
-    /// Files are uploaded to CloudKit's own server: the ticket of a grant is the address there, for
-    /// ``upload(_:size:with:progress:)``.
-    public var capabilities: Set<Capability> { [.uploadAssets, .shareRecords, .keepSubscriptions] }
-
-    public func unable(_ capability: Capability) -> RecordError { .notInCloudKit(capability) }
+    public func unable(to task: String) -> RecordError { .notInCloudKit(task) }
 
     /// The client for requests of this task. The task's meter counts them, and may limit their time.
     var client: DatabaseClient {
@@ -237,6 +233,8 @@ extension Signature {
 // MARK: - Assets
 
 extension CloudKitDatabase {
+    /// Files are uploaded to CloudKit's own server: the ticket of a grant is the address there, for
+    /// ``upload(_:size:with:progress:)``.
     public func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<
         UploadGrant, RecordError
     >] {

@@ -43,9 +43,7 @@ public final class CloudKitRecordEngine: RecordEngine {
     }
 
     /// CloudKit cannot list or measure containers, and reports nothing about a container as a whole.
-    public var capabilities: Set<Capability> { [] }
-
-    public func unable(_ capability: Capability) -> RecordError { .notInCloudKit(capability) }
+    public func unable(to task: String) -> RecordError { .notInCloudKit(task) }
 
     public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
         try database(address)
@@ -210,14 +208,14 @@ extension RecordError {
     }
 
     /// The error for a capability that CloudKit's protocol does not have.
-    static func notInCloudKit(_ capability: Capability) -> RecordError {
-        RecordError(
-            .badRequest, "A container in iCloud can't \(capability.rawValue): CloudKit's protocol has nothing for it")
+    static func notInCloudKit(_ task: String) -> RecordError {
+        RecordError(.badRequest, "A container in iCloud can't \(task): CloudKit's protocol has nothing for it")
     }
 
     /// The capability that CloudKit's protocol lacks according to an error; `nil` for any other error.
-    public static func missingInCloudKit(_ error: RecordError) -> Capability? {
-        Capability.allCases.first { notInCloudKit($0) == error }
+    public static func isMissingInCloudKit(_ error: RecordError) -> Bool {
+        let frame = notInCloudKit("|").reason.split(separator: "|")
+        return frame.count == 2 && error.reason.hasPrefix(frame[0]) && error.reason.hasSuffix(frame[1])
     }
 
     /// The error for deleting or renaming a connected container.

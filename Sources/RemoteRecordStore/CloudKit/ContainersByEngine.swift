@@ -9,8 +9,11 @@ internal import Synchronization
 ///
 /// Each call asks the accounts which containers are connected. A connected container is never opened on this machine,
 /// in any environment, so that nothing is saved here by mistake.
-public final class ContainersByEngine: RecordEngine {
-    private let local: any RecordEngine
+public final class ContainersByEngine: ForwardingEngine, ContainerListing, ContainerSummaries, ContainerEditing,
+    KnownUsers,
+    AssetKeeping
+{
+    public let base: any RecordEngine
     private let accounts: Accounts
     private let logger: Logger
     private let clock: @Sendable () -> Timestamp
@@ -24,7 +27,7 @@ public final class ContainersByEngine: RecordEngine {
         local: any RecordEngine, accounts: Accounts, logger: Logger,
         clock: @escaping @Sendable () -> Timestamp = Timestamp.now
     ) {
-        self.local = local
+        base = local
         self.accounts = accounts
         self.logger = logger
         self.clock = clock
@@ -85,7 +88,7 @@ public final class ContainersByEngine: RecordEngine {
 
     public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
         if let engine = try connected(address.container, address.environment) { return try engine.database(address) }
-        return try await local.database(address, as: caller)
+        return try await base.database(address, as: caller)
     }
 
     public func close() async {
@@ -94,29 +97,29 @@ public final class ContainersByEngine: RecordEngine {
             return engines.values.map { $0 }
         }
         for engine in engines { await engine.close() }
-        await local.close()
+        await base.close()
     }
 
     // MARK: Containers
 
     /// The capabilities of the local engine. For a connected container, the calls throw, except for those that list
     /// containers.
-    public var capabilities: Set<Capability> { local.capabilities }
-    public func unable(_ capability: Capability) -> RecordError { local.unable(capability) }
 
     public func containers() async throws -> [ContainerID] {
-        Set(try await local.containers()).union(accounts.connections().map(\.container)).sorted()
+        Set(try await base.require(.listContainers).containers()).union(accounts.connections().map(\.container))
+            .sorted()
     }
 
     public func environments(of container: ContainerID) async throws -> [Environment] {
         let connected = accounts.connections(of: container).map(\.environment)
-        if connected.isEmpty { return try await local.environments(of: container) }
+        if connected.isEmpty { return try await base.require(.listEnvironments).environments(of: container) }
         return Environment.allCases.filter { connected.contains($0) }
     }
 
     /// A connected container uses no space on this disk, and CloudKit does not report its size.
     public func summaries(of containers: [ContainerID]) async throws -> [ContainerSummary] {
-        var summaries = try await local.summaries(of: containers.filter { !isConnected($0) })[...]
+        var summaries = try await base.require(.summarizeContainers).summaries(
+            of: containers.filter { !isConnected($0) })[...]
         return containers.map { container in
             if !isConnected(container), summaries.first?.container == container {
                 summaries.removeFirst()
@@ -128,37 +131,34 @@ public final class ContainersByEngine: RecordEngine {
 
     public func deleteContainer(_ container: ContainerID) async throws {
         if isConnected(container) { throw RecordError.cannotEdit(container) }
-        try await local.deleteContainer(container)
+        try await base.require(.editContainers).deleteContainer(container)
     }
 
     public func renameContainer(_ container: ContainerID, to name: ContainerID) async throws {
         if isConnected(container) { throw RecordError.cannotEdit(container) }
         if isConnected(name) { throw RecordError.containerExists(name) }
-        try await local.renameContainer(container, to: name)
+        try await base.require(.editContainers).renameContainer(container, to: name)
     }
-
-    public func health() async throws -> [StoreHealth] { try await local.health() }
-    public func storage(limit: Int) async throws -> [StoreStorage] { try await local.storage(limit: limit) }
 
     public func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Environment) async throws
         -> Bool
     {
         try checkLocal(container, .knowUsers)
-        return try await local.knows(userRecordName, in: container, environment)
+        return try await base.require(.knowUsers).knows(userRecordName, in: container, environment)
     }
 
     public func assetLedger(_ container: ContainerID, _ environment: Environment) async throws -> any AssetLedger {
         try checkLocal(container, .keepAssets)
-        return try await local.assetLedger(container, environment)
+        return try await base.require(.keepAssets).assetLedger(container, environment)
     }
 
     public func keepsAssets(of container: ContainerID) -> Bool {
-        !isConnected(container) && local.keepsAssets(of: container)
+        !isConnected(container) && base.part(.keepAssets)?.keepsAssets(of: container) == true
     }
 
     /// - Throws: `RecordError` BAD_REQUEST for a connected container.
-    private func checkLocal(_ container: ContainerID, _ capability: Capability) throws {
-        if isConnected(container) { throw RecordError.notInCloudKit(capability) }
+    private func checkLocal<Part>(_ container: ContainerID, _ capability: Capability<Part>) throws {
+        if isConnected(container) { throw RecordError.notInCloudKit(capability.task) }
     }
 }
 

@@ -1,24 +1,17 @@
 internal import RecordStore
 internal import Records
 
-/// A database on a server, accessed as one caller.
-struct RemoteDatabase: RecordDatabase {
+/// A database on a server, accessed as one caller. Its parts are those with a service (docs/services.md).
+struct RemoteDatabase: RecordDatabase, SchemaReading, SchemaEditing, TypeMeasuring, QueryDiagnostics, TokenDiagnostics,
+    CommitSignals, RecordListing, ReferenceTracing, RecordJournal, SubscriptionKeeping, KeyValueKeeping, ShareLinks,
+    ZonePurging, AssetUploading
+{
     /// The maximum number of items per request in the protocol.
     private static let itemLimit = 200
 
     let address: DatabaseAddress
     let caller: Caller
     let line: ServerLine
-
-    /// Capabilities without a service (docs/services.md).
-    private static let unserved: Set<Capability> = [
-        .outlineFeed, .positionRecords, .summarizeZones, .measureStorage, .listShares, .mirrorRecords,
-        .fireSubscriptions,
-    ]
-    private static let served = Capability.ofDatabases.subtracting(unserved)
-    private static let servedPublicly = Capability.ofPublicDatabases.subtracting(unserved)
-
-    var capabilities: Set<Capability> { address.scope == .public ? Self.servedPublicly : Self.served }
 
     // MARK: Records
 

@@ -10,13 +10,8 @@ public import Records
 /// connection, reads are repeated once, saves never. The time limit is two minutes for a read and ten for a change. The
 /// size limit is 32 MiB for a request and 512 MiB for an answer. Assets are streamed without these limits, and only
 /// inactivity ends them.
-public final class RemoteRecordEngine: RecordEngine {
-    /// Skylight's services (docs/services.md).
-    private static let served: Set<Capability> = [.listContainers, .listEnvironments, .reportHealth]
-
+public final class RemoteRecordEngine: RecordEngine, ContainerListing, HealthReporting {
     let server: ServerClient
-
-    public var capabilities: Set<Capability> { Self.served }
 
     /// - Parameters:
     ///   - url: the address of the server: `http://127.0.0.1:8080`, with a path if it is behind a reverse proxy.

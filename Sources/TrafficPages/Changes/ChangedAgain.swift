@@ -60,7 +60,7 @@ struct ChangedAgain: ViewModel {
             + "between the tokens is therefore not listed."
         guard visit.database.can(.keepJournal) else {
             finding =
-                "This store can't \(Capability.keepJournal.rawValue), so it can't tell which of them also changed between the tokens."
+                "This store can't \(Capability.keepJournal.task), so it can't tell which of them also changed between the tokens."
             (rows, list, next, hasLinks) = ([], nil, nil, back != nil)
             return
         }
@@ -171,14 +171,15 @@ struct JournalLookup: Sendable {
     func past(of change: RecordChange) async throws -> Past {
         if change.kind == .created, isComplete { return .unchanged }
         let recordID = change.recordID
-        let then = try await database.journal(
+        let then = try await database.require(.keepJournal).journal(
             RecordJournalRequest(recordID, before: through.addingSaturated(1), limit: PageLimit(records: 1, bytes: 0)))
         if let entry = then.entries.first { return entry.position > after ? .changed(entry) : .unchanged }
         // A record that was created later did not exist then, unless an earlier record of the same name was deleted and
         // forgotten.
         let limits = then.limits
         guard !limits.isOff else { return .unknown }
-        let later = try await database.journal(RecordJournalRequest(recordID, limit: Self.later(limits)))
+        let later = try await database.require(.keepJournal).journal(
+            RecordJournalRequest(recordID, limit: Self.later(limits)))
         guard later.before == nil, later.entries.count < limits.versions, let first = later.entries.last,
             first.act == .created,
             first.signature.timestamp > limits.oldest(at: .now())
@@ -267,7 +268,8 @@ struct OrderWarning: ViewModel {
         var positions: [Name: Int64] = [:]
         for name in names {
             positions[name] = try await visit.measure {
-                try await visit.database.position(of: RecordID(recordName: name, zoneID: zoneID))
+                try await visit.database.require(.positionRecords).position(
+                    of: RecordID(recordName: name, zoneID: zoneID))
             }?.latest
         }
         return positions

@@ -37,7 +37,7 @@ struct FeedSpan: Sendable {
 
     private static func explain(_ token: ChangeToken, _ visit: Visit) async throws -> TokenExplanation? {
         guard visit.database.can(.explainTokens) else { return nil }
-        return try await visit.measure { try await visit.database.explain(token) }
+        return try await visit.measure { try await visit.database.require(.explainTokens).explain(token) }
     }
 
     private static func meaning(of token: ChangeToken, _ visit: Visit) async throws -> TokenExplanation? {
@@ -48,7 +48,7 @@ struct FeedSpan: Sendable {
         _ end: TokenExplanation?, begin: TokenExplanation?, form: RecordFeedForm, zoneID: ZoneID, visit: Visit
     ) -> SpanRefusal? {
         guard let end else {
-            return SpanRefusal("This store can't \(Capability.explainTokens.rawValue).", "Leave the second token out.")
+            return SpanRefusal("This store can't \(Capability.explainTokens.task).", "Leave the second token out.")
         }
         let zoneName = visit.zoneName(zoneID)
         let wanted = "Paste a token from a pull of the zone \(zoneName)."

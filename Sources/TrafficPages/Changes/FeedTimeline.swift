@@ -399,7 +399,7 @@ extension FeedOutline {
         -> FeedOutline?
     {
         do {
-            let outline = try await visit.measure { try await database.outline(request) }
+            let outline = try await visit.measure { try await database.require(.outlineFeed).outline(request) }
             return outline.stretches.isEmpty ? nil : outline
         } catch is RecordError {
             return nil

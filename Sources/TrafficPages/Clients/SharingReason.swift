@@ -299,7 +299,8 @@ struct SharingReader {
         var share: ZoneShare?
         if database.can(.listShares) {
             shares = try await visit.measure {
-                try await database.shares(in: record.recordID.zoneID, after: nil, limit: Self.shareLimit)
+                try await database.require(.listShares).shares(
+                    in: record.recordID.zoneID, after: nil, limit: Self.shareLimit)
             }
             share = try await visit.measure { try await database.share(showing: record) }
         }
@@ -342,10 +343,11 @@ struct SharingReader {
     /// The position of the record in the feed of a user; `nil` for users who do not see it.
     func position(for user: Name) async throws -> RecordPosition? {
         if user == owner {
-            return try await tokens.ownersDatabase(of: owner, at: address).position(of: record.recordID)
+            return try await tokens.ownersDatabase(of: owner, at: address).require(.positionRecords).position(
+                of: record.recordID)
         }
         do {
-            return try await shared(of: user).position(
+            return try await shared(of: user).require(.positionRecords).position(
                 of: RecordID(recordName: record.recordID.recordName, zoneID: guestsZoneID))
         } catch let error as RecordError where error.code == .zoneNotFound || error.code == .zoneBusy {
             return nil

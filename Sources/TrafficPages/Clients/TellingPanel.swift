@@ -151,7 +151,9 @@ struct TellingReader {
         self.tokens = tokens
         (schema, log, now) = (visit.schema ?? Schema(), visit.log, .now())
         standing = Dictionary(
-            grouping: try await visit.measure { try await visit.database.standingSubscriptions() }, by: \.user)
+            grouping: try await visit.measure {
+                try await visit.database.require(.fireSubscriptions).standingSubscriptions()
+            }, by: \.user)
         devices = Dictionary(grouping: visit.accounts.notificationTokens { _ in true }, by: \.user).mapValues {
             tokens in
             // A token may be registered in several places.
@@ -275,7 +277,9 @@ struct TellingReader {
         let entries: [RecordJournalEntry]
         var created: Signature?
         do {
-            entries = try await database.journal(RecordJournalRequest(id, limit: PageLimit(records: 2))).entries
+            entries = try await database.require(.keepJournal).journal(
+                RecordJournalRequest(id, limit: PageLimit(records: 2))
+            ).entries
             created = try await database.fetch([id], desiredKeys: []).first.flatMap { try? $0.get().created }
         } catch let error as RecordError where [.notFound, .zoneNotFound, .zoneBusy].contains(error.code) {
             return nil

@@ -155,7 +155,11 @@ extension TokenView {
             zone.syncToken.map { link(visit.zoneName(zone.zoneID), $0) }
         }
         guard visit.database.can(.tellCurrentToken) else { return zones }
-        return zones + [link("the database", try await visit.measure { try await visit.database.currentToken() })]
+        return zones + [
+            link(
+                "the database",
+                try await visit.measure { try await visit.database.require(.tellCurrentToken).currentToken() })
+        ]
     }
 }
 

@@ -394,7 +394,8 @@ struct SchemaGrowth {
         }
         let (engine, caller) = (visit.engine, visit.database.caller)
         entries = try await visit.measure { [address] in
-            try await engine.database(address, as: caller).schemaHistory(before: nil, limit: Self.searched)
+            try await engine.database(address, as: caller).require(.showSchema).schemaHistory(
+                before: nil, limit: Self.searched)
         }.filter { $0.reason == .save }
     }
 

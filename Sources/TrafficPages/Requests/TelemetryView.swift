@@ -145,7 +145,7 @@ extension TelemetryView {
     /// The storage of the database; `nil` if the engine does not measure it.
     private static func stored(_ visit: Visit) async throws -> DatabaseStorage? {
         guard visit.database.can(.measureStorage) else { return nil }
-        return try await visit.measure { try await visit.database.storage(limit: zoneLimit) }
+        return try await visit.measure { try await visit.database.require(.measureStorage).storage(limit: zoneLimit) }
     }
 
     /// The storage by zone and type, the largest first.

@@ -52,7 +52,7 @@ extension SharingView {
         let after = visit.fields.number(afterField, in: 0...Int64.max)
         let database = visit.database
         let shares = try await visit.measure {
-            try await database.shares(in: zoneID, after: after, limit: pageSize + 1)
+            try await database.require(.listShares).shares(in: zoneID, after: after, limit: pageSize + 1)
         }
         let readers = ShareReaders(visit)
         let titles = try await ReferencedTitles(shares.prefix(pageSize).compactMap(\.rootID), known: [], visit)

@@ -68,8 +68,8 @@ extension VisibilityView {
         let database = visit.database
         let (found, tree) = try await visit.measure {
             (
-                try await database.shares(in: zoneID, after: nil, limit: shareLimit + 1),
-                try await database.tree(of: zoneID, limit: treeLimit)
+                try await database.require(.listShares).shares(in: zoneID, after: nil, limit: shareLimit + 1),
+                try await database.require(.listShares).tree(of: zoneID, limit: treeLimit)
             )
         }
         let shares = Array(found.prefix(shareLimit))

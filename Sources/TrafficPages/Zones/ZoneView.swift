@@ -169,7 +169,7 @@ enum ZoneActions {
 
     static func purge(_ visit: Visit) async throws -> String {
         let zoneID = try zoneID(visit)
-        try await visit.measure { try await visit.database.purge(zoneID) }
+        try await visit.measure { try await visit.database.require(.purgeZones).purge(zoneID) }
         return visit.place.with { $0.zone = .unspecified }.link("zones", [Notice.zonePurged.parameter])
     }
 

@@ -126,7 +126,8 @@ public final class Notifier: Sendable {
     /// The position of the latest change.
     /// - Throws: `RecordError` if the store cannot determine which subscriptions match a change.
     func present(at place: Place, for user: Name) async throws -> Int64 {
-        try await engine.database(place.address(.public), as: Caller(userRecordName: user)).firings(after: nil).position
+        try await engine.database(place.address(.public), as: Caller(userRecordName: user)).require(.fireSubscriptions)
+            .firings(after: nil).position
     }
 
     /// The queue of a token; `nil` if the token is unknown or has expired. From now on, its environments are followed.
@@ -213,7 +214,7 @@ public final class Notifier: Sendable {
             do {
                 let database = try await engine.database(
                     place.address(.public), as: Caller(userRecordName: user, access: access))
-                let commits = try database.commits()
+                let commits = try database.require(.signalCommits).commits()
                 let forwarding = Task {
                     for await _ in commits { waker.yield() }
                     waker.finish()
@@ -249,7 +250,7 @@ public final class Notifier: Sendable {
         var isForLate = false
         while let round = round(of: place, number, isForLate: isForLate) {
             let start = ContinuousClock.now
-            let page = try await database.firings(after: round.since)
+            let page = try await database.require(.fireSubscriptions).firings(after: round.since)
             makeRoom()
             let devices = Dictionary(grouping: round.devices, by: \.courier.user)
             // Several changes of the page may match a subscription that fires only once.
@@ -342,7 +343,7 @@ public final class Notifier: Sendable {
                 last.append(standing)
             }
         }
-        if !last.isEmpty { try await database.noteFired(last, at: position) }
+        if !last.isEmpty { try await database.require(.fireSubscriptions).noteFired(last, at: position) }
         for (user, occasions) in told {
             for device in devices[user] ?? [] {
                 guard let read = device.courier.read(at: place), position > read else { continue }

@@ -17,7 +17,7 @@ struct AssetsUpload: Endpoint {
                 recordName: try token.name("recordName"))
         }
         let database = try await call.database()
-        let grants = try await database.grantUploads(slots, in: zoneID)
+        let grants = try await database.require(.uploadAssets).grantUploads(slots, in: zoneID)
         call.note?.about([zoneID ?? .default])
         try grants.checkAccess()
         call.note?.items(grants, areRecords: false) { slots[$0].recordName }
@@ -76,7 +76,7 @@ struct AssetsRereference: Endpoint {
                 index: try asset.wholeNumber("index", from: 0))
         }
         let database = try await call.database()
-        let assets = try await database.rereference(sources, from: zoneID, to: targetZoneID)
+        let assets = try await database.require(.uploadAssets).rereference(sources, from: zoneID, to: targetZoneID)
         call.note?.about([zoneID, targetZoneID])
         try assets.checkAccess()
         call.note?.items(assets, areRecords: false) { sources[$0].recordName }

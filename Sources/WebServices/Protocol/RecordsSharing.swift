@@ -7,7 +7,9 @@ struct RecordsResolve: Endpoint {
     static let purpose = EndpointPurpose.changing
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        try await ShareLinks(call).answer(call, into: &writer) { try await $0.resolve($1, by: $2) }
+        try await ShareLinks(call).answer(call, into: &writer) {
+            try await $0.require(.shareRecords).resolve($1, by: $2)
+        }
     }
 }
 
@@ -16,7 +18,9 @@ struct RecordsAccept: Endpoint {
     static let purpose = EndpointPurpose.changing
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        try await ShareLinks(call).answer(call, into: &writer) { try await $0.accept($1, by: $2) }
+        try await ShareLinks(call).answer(call, into: &writer) {
+            try await $0.require(.shareRecords).accept($1, by: $2)
+        }
     }
 }
 

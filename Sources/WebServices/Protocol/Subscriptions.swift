@@ -9,7 +9,7 @@ struct SubscriptionsList: Endpoint {
     static let purpose = EndpointPurpose.changing
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let subscriptions = try await call.database().subscriptions()
+        let subscriptions = try await call.database().require(.keepSubscriptions).subscriptions()
         writer.object { writer in
             writer.name("subscriptions")
             writer.array { writer in
@@ -29,7 +29,7 @@ struct SubscriptionsLookup: Endpoint {
             try $0.required("subscriptionID", "a string", $0.name("subscriptionID"))
         }
         let present = Dictionary(
-            try await call.database().subscriptions().map { ($0.subscriptionID, $0) },
+            try await call.database().require(.keepSubscriptions).subscriptions().map { ($0.subscriptionID, $0) },
             uniquingKeysWith: { first, _ in first })
         let results =
             ids.map { id in present[id].map { .success($0) } ?? .failure(SubscriptionRules.notFound) }
@@ -56,7 +56,7 @@ struct SubscriptionsModify: Endpoint {
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let operations = try call.body.items("operations").map(Self.operation)
-        let results = try await call.database().modifySubscriptions(operations)
+        let results = try await call.database().require(.keepSubscriptions).modifySubscriptions(operations)
         call.note?.items(results, areRecords: false) { operations[$0].subscriptionID }
         writer.object { writer in
             writer.name("subscriptions")

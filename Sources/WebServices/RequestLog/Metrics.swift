@@ -113,12 +113,12 @@ actor StorageGauges {
     }
 
     private func measure() async {
-        guard engine.can(.measureStorage) else { return }
+        guard engine.can(.measureStores) else { return }
         let begun = now()
         let measuring = Task {
             // Unreadable stores are left out. If the engine reports nothing, for example while it closes, the previous
             // values stay.
-            guard let found = try? await engine.storage(limit: Self.limit) else { return }
+            guard let found = try? await engine.require(.measureStores).storage(limit: Self.limit) else { return }
             (stores, measured) = (found, begun)
         }
         work = measuring

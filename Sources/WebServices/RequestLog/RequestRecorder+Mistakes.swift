@@ -54,7 +54,7 @@ extension RequestRecorder {
         hasher.combine(keys)
         let hash = hasher.finalize()
         // The request itself reports what keeps the schema from being read.
-        guard !log.knowsKeys(hash), let types = try? await database.schema().types else { return }
+        guard !log.knowsKeys(hash), let types = try? await database.require(.showSchema).schema().types else { return }
         if let recordType, types[recordType] == nil { return }
         let fields = recordType.flatMap { types[$0] }.map { [$0] } ?? Array(types.values)
         let unknown = keys.filter { key in

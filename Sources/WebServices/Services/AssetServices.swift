@@ -147,7 +147,7 @@ struct AssetUsesService: Endpoint {
         let checksum = try body.fileChecksum()
         let limit = try body.widePageLimit().records
         let database = try await call.database()
-        let uses = try await database.uses(of: checksum, limit: limit)
+        let uses = try await database.require(.traceAssets).uses(of: checksum, limit: limit)
         writer.object { writer in
             writer.name("visible")
             writer.array { writer in

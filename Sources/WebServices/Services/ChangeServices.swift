@@ -63,7 +63,7 @@ struct ChangedZones: Endpoint {
 struct TokensExpire: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let database = try await call.database()
-        try await database.expireTokens()
+        try await database.require(.expireTokens).expireTokens()
         writer.object { $0.member("expired", true) }
     }
 }
@@ -92,7 +92,7 @@ enum TokenServices {
         guard let text = request.parameter("token"), !text.isEmpty else {
             throw RecordError.unexpectedInput("Expected the query parameter 'token'")
         }
-        let explanation = try await request.database.explain(ChangeToken(text: text))
+        let explanation = try await request.database.require(.explainTokens).explain(ChangeToken(text: text))
         var writer = JSONWriter()
         writer.value(explanation)
         request.note?.answered(writer.bytes)

@@ -117,7 +117,7 @@ struct Follow {
         let zoneID = try request.requiredZoneID()
         try await request.makeRoom(forPagesOf: Self.pageLimit)
         // Subscribes before the first read, so that no commit is missed in between.
-        let commits = try request.database.commits()
+        let commits = try request.database.require(.signalCommits).commits()
         let (start, first) = try await request.beginning(of: zoneID) {
             let start =
                 if let since = request.since { since } else { try await request.database.currentToken(of: zoneID) }
@@ -230,7 +230,7 @@ struct Commits {
     }
 
     func response() async throws -> Response {
-        let commits = try request.database.commits()
+        let commits = try request.database.require(.signalCommits).commits()
         let body = ResponseBody { writer in
             // The first event confirms that the subscription is active. Earlier commits are already readable.
             try await Wake.forEach(of: commits) { wake in

@@ -19,14 +19,15 @@ struct KeyValuesChanges: Endpoint {
         let token = try call.body.string("syncToken").map { ChangeToken(text: $0) }
         let patience = min(try call.body.wholeNumber("wait", from: 0) ?? 0, Self.patience)
         // Listens before the first check, so that no change is missed in between.
-        let commits = patience > 0 ? try token.map { (token: $0, signals: try database.commits()) } : nil
-        var found = try await database.keyValues(since: token)
+        let commits =
+            patience > 0 ? try token.map { (token: $0, signals: try database.require(.signalCommits).commits()) } : nil
+        var found = try await database.require(.keepKeyValues).keyValues(since: token)
         if let commits, found.changes.isEmpty {
             RequestRecorder.current?.update { $0.hasWaited = true }
             let isTold = try await call.context.whileConnected {
                 try await Self.waits(for: database, since: commits.token, commits.signals, within: patience)
             }
-            if isTold == true { found = try await database.keyValues(since: token) }
+            if isTold == true { found = try await database.require(.keepKeyValues).keyValues(since: token) }
         }
         try call.makeRoom(for: found.changes.reduce(0) { $0 + ($1.value?.textLimit ?? 0) })
         writer.object { writer in
@@ -46,7 +47,7 @@ struct KeyValuesChanges: Endpoint {
             group.addTask {
                 for await _ in commits {
                     try await Task.sleep(for: pause)
-                    if try await database.hasKeyValues(since: token) { return true }
+                    if try await database.require(.keepKeyValues).hasKeyValues(since: token) { return true }
                 }
                 return false
             }
@@ -68,7 +69,7 @@ struct KeyValuesModify: Endpoint {
         let operations = try call.body.required("operations", "an array", call.body.objects("operations")).map {
             try KeyValueOperation($0)
         }
-        let usage = try await call.database().modifyKeyValues(operations)
+        let usage = try await call.database().require(.keepKeyValues).modifyKeyValues(operations)
         writer.object { $0.members(of: usage) }
     }
 }

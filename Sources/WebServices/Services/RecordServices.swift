@@ -29,7 +29,7 @@ struct RecordsList: Endpoint {
             limit: try body.widePageLimit())
         let database = try await call.database()
         call.note?.about([request.zoneID])
-        let page = try await database.list(request)
+        let page = try await database.require(.listRecords).list(request)
         try call.makeRoom(for: page.records)
         call.note?.update { $0.records = page.records.count }
         let downloadURL = try await call.assets.addresses(in: page.records)
@@ -50,7 +50,7 @@ struct RecordsCounts: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let zoneID = try call.body.namedZone()
         let database = try await call.database()
-        let counts = try await database.counts(in: zoneID)
+        let counts = try await database.require(.countRecords).counts(in: zoneID)
         writer.object { writer in
             writer.name("records")
             writer.object { writer in
@@ -75,7 +75,7 @@ struct RecordsReferrers: Endpoint {
             zoneID: try body.zoneID() ?? .default)
         let limit = try body.widePageLimit().records
         let database = try await call.database()
-        let referrers = try await database.referrers(to: recordID, limit: limit)
+        let referrers = try await database.require(.traceReferences).referrers(to: recordID, limit: limit)
         writer.object { writer in
             writer.name("referrers")
             writer.array { writer in
@@ -100,7 +100,7 @@ struct RecordsExplain: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let request = try RecordsQuery.request(call.body, limit: call.body.widePageLimit())
         let database = try await call.database()
-        let explanation = try await database.explain(request)
+        let explanation = try await database.require(.explainQueries).explain(request)
         let remedy =
             explanation.problems.isEmpty
             ? nil : try await Self.remedy(of: explanation.problems, request.query, in: database)
@@ -118,7 +118,9 @@ struct RecordsExplain: Endpoint {
     private static func remedy(of problems: [QueryProblem], _ query: Query, in database: any RecordDatabase)
         async throws -> [SchemaEdit]?
     {
-        guard database.can(.showSchema), let type = try await database.schema().types[query.recordType] else {
+        guard database.can(.showSchema),
+            let type = try await database.require(.showSchema).schema().types[query.recordType]
+        else {
             return nil
         }
         return IndexNeeds(problems, of: query, type: type).edits(of: type.name)
@@ -131,7 +133,7 @@ struct QueryStatisticsRead: Endpoint {
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let database = try await call.database()
-        writer.value(try await database.queryStatistics())
+        writer.value(try await database.require(.keepQueryStatistics).queryStatistics())
     }
 }
 
@@ -146,7 +148,7 @@ struct RecordsJournal: Endpoint {
             try call.body.recordIdentity(), before: try call.body.wholeNumber("before", from: 1).map { Int64($0) },
             limit: try call.body.widePageLimit())
         call.note?.about([request.recordID.zoneID])
-        let page = try await call.database().journal(request)
+        let page = try await call.database().require(.keepJournal).journal(request)
         try call.makeRoom(for: page.entries.reduce(0) { $0 + $1.fields.bytes.count })
         call.note?.update { $0.records = page.entries.count }
         try writer.object { writer in
@@ -174,7 +176,7 @@ struct RecordsRevert: Endpoint {
             recordID, to: Int64(position), recordChangeTag: try call.body.string("recordChangeTag"),
             requestID: call.requestID)
         call.note?.about([recordID.zoneID])
-        let record = try await call.database().revert(reversion)
+        let record = try await call.database().require(.keepJournal).revert(reversion)
         call.note?.update { $0.records = 1 }
         try writer.value(record, downloadURL: try await call.assets.addresses(in: CollectionOfOne(record)))
     }

@@ -36,7 +36,7 @@ struct SchemaDiff: Endpoint {
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let other = try await call.comparedSchema()
-        let current = try await call.database().schema()
+        let current = try await call.database().require(.showSchema).schema()
         let (difference, respellings) = try await WorkPool.prompt.run(on: call.body.textSize) {
             (SchemaDifference(from: current, to: other), SchemaRespelling.all(from: current, to: other))
         }
@@ -62,7 +62,7 @@ struct SchemaImport: Endpoint {
                 .accessDenied, "A schema is imported only into development; import it there, then deploy it")
         }
         let database = try await call.database()
-        let current = try await database.schema()
+        let current = try await database.require(.showSchema).schema()
         let production = try await call.schema(of: .production)
         let plan = try await WorkPool.prompt.run(on: text.utf8.count) {
             try SchemaImportPlan(
@@ -76,8 +76,9 @@ struct SchemaImport: Endpoint {
             )
         }
         let change = try await SchemaWork(database, unless: isDryRun) { database in
-            if plan.isEmpty { return try await database.schema() }
-            return try await database.edit(plan.edits, because: .schemaImport, waitingForIndexes: waits)
+            if plan.isEmpty { return try await database.require(.showSchema).schema() }
+            return try await database.require(.editSchema).edit(
+                plan.edits, because: .schemaImport, waitingForIndexes: waits)
         }
         writer.object { writer in
             writer.member("dryRun", isDryRun)
@@ -102,13 +103,13 @@ struct SchemaDeploy: Endpoint {
         let database = try await call.database()
         try SchemaRules.checkDeploying(in: database.address)
         let development = if let given = try body.schema() { given } else { try await call.schema(of: .development) }
-        let production = try await database.schema()
+        let production = try await database.require(.showSchema).schema()
         let plan = SchemaDeploymentPlan(from: development, to: production)
         if !isDryRun, let refusal = plan.refusal { throw refusal }
         _ = try production.applying(plan.edits)
         let change = try await SchemaWork(database, unless: isDryRun) { database in
-            if plan.isEmpty { return try await database.schema() }
-            return try await database.deploy(development, waitingForIndexes: waits)
+            if plan.isEmpty { return try await database.require(.showSchema).schema() }
+            return try await database.require(.deploySchema).deploy(development, waitingForIndexes: waits)
         }
         writer.object { writer in
             writer.member("dryRun", isDryRun)
@@ -141,9 +142,11 @@ struct SchemaReset: Endpoint {
             )
         }
         let production = if let given = try body.schema() { given } else { try await call.schema(of: .production) }
-        let before = try await database.schema()
+        let before = try await database.require(.showSchema).schema()
         let records = isDryRun ? try await Self.records(of: before, in: database) : []
-        let change = try await SchemaWork(database, unless: isDryRun) { try await $0.reset(to: production) }
+        let change = try await SchemaWork(database, unless: isDryRun) {
+            try await $0.require(.editSchema).reset(to: production)
+        }
         writer.object { writer in
             writer.member("dryRun", isDryRun)
             writer.members(of: SchemaDifference(from: before, to: production))
@@ -162,7 +165,8 @@ struct SchemaReset: Endpoint {
         guard database.can(.measureTypes) else { return [] }
         var counts: [(Name, Int)] = []
         for type in schema.sortedTypes {
-            counts.append((type.name, try await database.valueCounts(of: [], in: type.name).records))
+            counts.append(
+                (type.name, try await database.require(.measureTypes).valueCounts(of: [], in: type.name).records))
         }
         return counts
     }
@@ -179,7 +183,7 @@ private struct SchemaWork {
     {
         if isDryRun { return nil }
         schema = try await change(database)
-        builds = try await database.indexBuilds()
+        builds = try await database.require(.showSchema).indexBuilds()
     }
 
     func write(into writer: inout JSONWriter) {
@@ -191,11 +195,11 @@ private struct SchemaWork {
 extension EndpointCall {
     /// The schema of an environment of the same container; the initial schema if the environment does not exist yet.
     fileprivate func schema(of environment: Environment) async throws -> Schema {
-        if environment == path.environment { return try await database().schema() }
+        if environment == path.environment { return try await database().require(.showSchema).schema() }
         // A comparison must not create the environment.
         guard try await engine.has(path.container, environment) else { return .initial }
         let address = DatabaseAddress(container: path.container, environment: environment, scope: .public)
-        return try await engine.database(address, as: caller).schema()
+        return try await engine.database(address, as: caller).require(.showSchema).schema()
     }
 
     /// The schema in the body, given as a text, as an object, or by an environment's name.

@@ -11,7 +11,7 @@ struct SchemaRead: Endpoint {
     static let allowsGET = true
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        writer.value(try await call.database().schema())
+        writer.value(try await call.database().require(.showSchema).schema())
     }
 }
 
@@ -19,7 +19,7 @@ struct SchemaRead: Endpoint {
 enum SchemaTextService {
     @Sendable static func answer(_ request: FeedRequest) async throws -> Response {
         let address = request.database.address
-        var response = Response.text(try await request.database.schema().text)
+        var response = Response.text(try await request.database.require(.showSchema).schema().text)
         response.headers[.contentDisposition] =
             "attachment; filename=\"\(address.container)-\(address.environment.rawValue).ckdb\""
         return response
@@ -34,9 +34,9 @@ struct SchemaEdits: Endpoint {
         let reason = try call.body.historyReason()
         let waits = try call.body.waitsForIndexes()
         let database = try await call.database()
-        let resolved = try await database.schema().resolvingNames(in: edits)
-        let schema = try await database.edit(resolved, because: reason, waitingForIndexes: waits)
-        let builds = try await database.indexBuilds()
+        let resolved = try await database.require(.showSchema).schema().resolvingNames(in: edits)
+        let schema = try await database.require(.editSchema).edit(resolved, because: reason, waitingForIndexes: waits)
+        let builds = try await database.require(.showSchema).indexBuilds()
         writer.object { writer in
             writer.members(of: schema)
             writer.members(of: builds)
@@ -49,7 +49,7 @@ struct SchemaBuilds: Endpoint {
     static let allowsGET = true
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let builds = try await call.database().indexBuilds()
+        let builds = try await call.database().require(.showSchema).indexBuilds()
         writer.object { $0.members(of: builds) }
     }
 }
@@ -61,7 +61,7 @@ struct SchemaHistory: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let before = try call.body.wholeNumber("before", from: 1).map { Int64($0) }
         let limit = try call.body.resultsLimit() ?? RequestObject.pageLimit
-        let entries = try await call.database().schemaHistory(before: before, limit: limit)
+        let entries = try await call.database().require(.showSchema).schemaHistory(before: before, limit: limit)
         writer.object { writer in
             writer.name("entries")
             writer.array { writer in
@@ -80,7 +80,7 @@ struct SchemaUsage: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let recordType = try call.body.required("recordType", "a string", call.body.name("recordType"))
         let database = try await call.database()
-        writer.value(try await database.usage(of: recordType))
+        writer.value(try await database.require(.measureTypes).usage(of: recordType))
     }
 }
 
@@ -92,7 +92,7 @@ struct SchemaCounts: Endpoint {
         let recordType = try call.body.required("recordType", "a string", call.body.name("recordType"))
         let fields = try call.body.names("fields") ?? []
         let database = try await call.database()
-        writer.value(try await database.valueCounts(of: Set(fields), in: recordType))
+        writer.value(try await database.require(.measureTypes).valueCounts(of: Set(fields), in: recordType))
     }
 }
 

@@ -164,7 +164,7 @@ struct ServerCall: Sendable {
 /// otherwise. If credentials are required, only the administrator sees the list of stores.
 enum HealthService: ServerService {
     static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
-        let stores = call.engine.can(.reportHealth) ? try await call.engine.health() : []
+        let stores = call.engine.can(.reportHealth) ? try await call.engine.require(.reportHealth).health() : []
         let states = Set(stores.map(\.status))
         let status: StoreHealth.Status =
             states.contains(.unreadable) ? .unreadable : states.contains(.readOnly) ? .readOnly : .ok
@@ -186,7 +186,7 @@ enum HealthService: ServerService {
 /// `containers`: lists the containers, with their environments if the engine knows them.
 enum ContainersService: ServerService {
     static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
-        let containers = try await call.engine.containers()
+        let containers = try await call.engine.require(.listContainers).containers()
         let environments = try await environments(of: containers, call.engine)
         writer.object { writer in
             writer.name("containers")
@@ -214,7 +214,9 @@ extension ContainersService {
     {
         guard engine.can(.listEnvironments) else { return nil }
         var environments: [[Records.Environment]] = []
-        for container in containers { environments.append(try await engine.environments(of: container)) }
+        for container in containers {
+            environments.append(try await engine.require(.listEnvironments).environments(of: container))
+        }
         return environments
     }
 }

@@ -50,7 +50,7 @@ struct ZonesPurge: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let zoneID = try call.body.namedZone()
         let database = try await call.database()
-        try await database.purge(zoneID)
+        try await database.require(.purgeZones).purge(zoneID)
         writer.object { writer in
             writer.name("zoneID")
             writer.value(zoneID)

@@ -243,7 +243,7 @@ struct TokenExplainCommand: AsyncParsableCommand {
         }
         guard let token = tokens.first else { throw refusal(pasted) }
         do {
-            return try await database.explain(token)
+            return try await database.require(.explainTokens).explain(token)
         } catch let error as RecordError where error.known == .unknownToken {
             let kind = pasted.kind ?? PastedKind(bytes: token.bytes)
             if kind != .changeToken { throw Self.failure(kind) }
@@ -327,7 +327,7 @@ struct TokenExpireCommand: AsyncParsableCommand {
                     "Every change token of \(place) would stop working, and its clients would have to pull without a token"
                 )
             }
-            try await target.expireTokens()
+            try await target.require(.expireTokens).expireTokens()
         }
         store.output.say("Every earlier change token of \(place) has expired.") { writer in
             writer.member("container", database.container.description)

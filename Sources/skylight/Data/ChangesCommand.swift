@@ -204,7 +204,7 @@ struct Follower: Sendable {
     /// - Throws: `CommandFailure` if the server ended; errors of page requests.
     func run(since token: ChangeToken?) async throws {
         // Both start before the first page, so that nothing is missed.
-        let commits = try feed.database.commits()
+        let commits = try feed.database.require(.signalCommits).commits()
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let place = Place()
         place.token.withLock { $0 = token }

@@ -285,7 +285,9 @@ extension OpenStore {
         var users: [ExportHeader.User] = []
         for (user, _) in try await accounts.seenUsers() where !user.isServerKey {
             // A running server does not tell which users it knows. Then a database without anything says it.
-            if engine.can(.knowUsers), try await !engine.knows(user.userRecordName, in: container, environment) {
+            if let known = engine.part(.knowUsers),
+                try await !known.knows(user.userRecordName, in: container, environment)
+            {
                 continue
             }
             users.append(ExportHeader.User(userRecordName: user.userRecordName, handle: user.handle))

@@ -22,7 +22,8 @@ struct SubscriptionsListCommand: AsyncParsableCommand {
 
     func run() async throws {
         let subscriptions = try await store.withStore(isNew: false) { store in
-            try await store.existingDatabase(database.address(scope), as: database.user).subscriptions()
+            try await store.existingDatabase(database.address(scope), as: database.user).require(.keepSubscriptions)
+                .subscriptions()
         }
         store.output.say(
             list: "subscriptions", subscriptions,
@@ -109,7 +110,10 @@ struct SubscriptionsCreateCommand: AsyncParsableCommand {
         let subscription = try self.subscription()
         let saved = try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(scope), as: database.user)
-            guard case .save(let saved)? = try await target.modifySubscriptions([.save(subscription)]).first?.get()
+            guard
+                case .save(let saved)? = try await target.require(.keepSubscriptions).modifySubscriptions([
+                    .save(subscription)
+                ]).first?.get()
             else {
                 throw CommandFailure(
                     .failed, "The store did not say whether the subscription is saved", code: "INTERNAL_ERROR")
@@ -173,7 +177,9 @@ struct SubscriptionsDeleteCommand: AsyncParsableCommand {
     func run() async throws {
         try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(scope), as: database.user)
-            for result in try await target.modifySubscriptions([.delete(Name(id))]) { _ = try result.get() }
+            for result in try await target.require(.keepSubscriptions).modifySubscriptions([.delete(Name(id))]) {
+                _ = try result.get()
+            }
         }
         store.output.say("\(database.user) does not subscribe with \(id) any more.") { $0.member("deleted", id) }
     }

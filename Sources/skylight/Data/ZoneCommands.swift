@@ -54,7 +54,8 @@ struct ZoneListCommand: AsyncParsableCommand {
                 rows.append(
                     Row(
                         zone: zone, owner: zone.zoneID.ownerRecordName.map(handle),
-                        counts: target.can(.countRecords) ? try await target.counts(in: zone.zoneID) : nil,
+                        counts: target.can(.countRecords)
+                            ? try await target.require(.countRecords).counts(in: zone.zoneID) : nil,
                         participants: participants.map { (handle($0.userRecordName), $0.permission) }))
             }
             return rows
@@ -170,7 +171,7 @@ struct ZonePurgeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run(participle: "purged") { database in
-            try await database.purge(options.zoneID)
+            try await database.require(.purgeZones).purge(options.zoneID)
         }
     }
 }
@@ -212,7 +213,8 @@ struct ZoneRemovalOptions: ParsableArguments {
         let count = try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(.private), as: database.user)
             for zone in try await target.fetchZones([zoneID]) { _ = try zone.get() }
-            let count = target.can(.countRecords) ? try await target.counts(in: zoneID).total : nil
+            let count =
+                target.can(.countRecords) ? try await target.require(.countRecords).counts(in: zoneID).total : nil
             guard yes else {
                 let records = count.map { "has \(Output.grouped($0)) records, which" } ?? "and its records"
                 throw CommandFailure.confirmationNeeded(

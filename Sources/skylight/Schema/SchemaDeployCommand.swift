@@ -51,7 +51,7 @@ struct SchemaDeployCommand: AsyncParsableCommand {
             if !isQuiet { for line in Self.lines(of: plan) { Output.say(line) } }
             let editing = try await store.schemaDatabase(.production, in: database.schemas)
             _ = try await store.change(editing, showingProgress: waits) {
-                try await $0.deploy(development, waitingForIndexes: waits)
+                try await $0.require(.deploySchema).deploy(development, waitingForIndexes: waits)
             }
             return (plan, try await store.indexesUnderWay(editing))
         }
@@ -153,7 +153,7 @@ struct SchemaResetCommand: AsyncParsableCommand {
                 difference: SchemaDifference(from: before, to: production))
             if dryRun { return loss }
             guard yes else { throw needsConfirmation(loss) }
-            _ = try await editing.reset(to: production)
+            _ = try await editing.require(.editSchema).reset(to: production)
             return loss
         }
         let count = Self.records(loss.total)
@@ -188,7 +188,8 @@ struct SchemaResetCommand: AsyncParsableCommand {
         guard editing.can(.measureTypes) else { return [] }
         var records: [(Name, Int)] = []
         for type in schema.sortedTypes {
-            records.append((type.name, try await editing.valueCounts(of: [], in: type.name).records))
+            records.append(
+                (type.name, try await editing.require(.measureTypes).valueCounts(of: [], in: type.name).records))
         }
         return records
     }

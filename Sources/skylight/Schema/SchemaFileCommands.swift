@@ -206,7 +206,7 @@ struct SchemaImportCommand: AsyncParsableCommand {
         if !plan.isEmpty {
             let (edits, waits) = (plan.edits, wait)
             _ = try await store.change(editing, showingProgress: wait) {
-                try await $0.edit(edits, because: .schemaImport, waitingForIndexes: waits)
+                try await $0.require(.editSchema).edit(edits, because: .schemaImport, waitingForIndexes: waits)
             }
         }
         outcome.builds = try await store.indexesUnderWay(editing)

@@ -82,7 +82,7 @@ import Testing
                 for name in names { try await mirror.save(name, in: Self.zone, ["number": .int64(Int64(round))]) }
                 try origin.inject(fault, count: round)
                 var pushes = 0
-                while try await !mirror.unsentEdits(since: nil, limit: 1).isEmpty, pushes < 5 {
+                while try await !mirror.require(.mirrorRecords).unsentEdits(since: nil, limit: 1).isEmpty, pushes < 5 {
                     let report = try await copy.push()
                     pushes += 1
                     // Nothing is left out of the report.
@@ -92,7 +92,7 @@ import Testing
                 #expect(pushes == (fault == .conflict ? round + 1 : 1) && !origin.isFaulty)
                 for name in names {
                     #expect(try await database.value(of: "number", of: name, in: Self.zone) == .int64(Int64(round)))
-                    let versions = try await database.journal(
+                    let versions = try await database.require(.keepJournal).journal(
                         RecordJournalRequest(RecordID(recordName: name, zoneID: Self.zone))
                     ).entries.count
                     #expect(versions == round + 1)

@@ -40,7 +40,7 @@ import Testing
     private static func save(_ name: Name, _ bytes: [UInt8], in database: any RecordDatabase, _ store: AssetStore)
         async throws
     {
-        let grant = try await database.grantUploads(
+        let grant = try await database.require(.uploadAssets).grantUploads(
             [AssetSlot(recordType: "Photo", fieldName: "file", recordName: name)], in: zone)[0].get()
         let asset = try await store.receive(Parts(bytes: bytes), ticket: grant.ticket, fileName: nil, declaredSize: nil)
         try await database.save(name, in: zone, type: "Photo", ["file": .asset(asset), "text": .string("\(name)")])
@@ -133,7 +133,7 @@ import Testing
             #expect(try await Self.file(of: "f2", in: mirror, here) == Self.bytes(2))
             #expect(try await Self.file(of: "f3", in: mirror, here) == nil)
             try await copy.expectEqual()
-            #expect(try await mirror.unsentEdits(since: nil, limit: 1).isEmpty)
+            #expect(try await mirror.require(.mirrorRecords).unsentEdits(since: nil, limit: 1).isEmpty)
         }
     }
 

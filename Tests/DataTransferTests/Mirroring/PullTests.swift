@@ -33,7 +33,7 @@ import Testing
                 let report = try await copy.pull()
                 #expect(report.problems.isEmpty && report.outcome.conflicts.isEmpty)
                 try await copy.expectEqual()
-                #expect(try await copy.database().unsentEdits(since: nil, limit: 1).isEmpty)
+                #expect(try await copy.database().require(.mirrorRecords).unsentEdits(since: nil, limit: 1).isEmpty)
                 await engine.close()
             }
             #expect(pulls > 1)
@@ -66,7 +66,7 @@ import Testing
             try await history.run(200)
             let copy = try Copy(of: origin, in: InMemoryRecordEngine())
             let first = try await copy.pull()
-            let token = try await copy.database().currentToken()
+            let token = try await copy.database().require(.tellCurrentToken).currentToken()
             let again = try await BreakingProxy.run(to: origin.port, .forward) { port, proxy in
                 let report = try await copy.pull(through: port)
                 // One for the private database, one for the shared.
@@ -76,7 +76,7 @@ import Testing
             #expect(again.outcome == MirrorOutcome())
             let pulls = try await copy.mirror { try await $0.history() }
             #expect(pulls.map(\.saved) == [first.outcome.saved] && pulls[0].requests > 2 && pulls[0].problems == 0)
-            #expect(try await copy.database().currentToken() == token)
+            #expect(try await copy.database().require(.tellCurrentToken).currentToken() == token)
         }
     }
 
@@ -168,7 +168,7 @@ import Testing
                 _ = try result.get()
             }
             for number in 10..<25 { try await database.save(Name("r\(number)"), in: Self.zone) }
-            try await database.expireTokens()
+            try await database.require(.expireTokens).expireTokens()
             let report = try await copy.pull()
             #expect(report.outcome.deleted == 10)
             try await copy.expectEqual()
@@ -186,7 +186,7 @@ import Testing
             let copy = try Copy(of: origin, in: InMemoryRecordEngine())
             try await copy.pull()
             for result in try await database.modifyZones([.delete(zones[0])]) { _ = try result.get() }
-            try await database.purge(zones[1])
+            try await database.require(.purgeZones).purge(zones[1])
             let mirror = try await copy.database()
             try await copy.pull()
             try await copy.expectEqual()

@@ -33,7 +33,8 @@ import Testing
 
     /// The number of versions of a record in the origin.
     private static func versions(of name: Name, _ database: any RecordDatabase) async throws -> Int {
-        try await database.journal(RecordJournalRequest(RecordID(recordName: name, zoneID: zone))).entries.count
+        try await database.require(.keepJournal).journal(RecordJournalRequest(RecordID(recordName: name, zoneID: zone)))
+            .entries.count
     }
 
     @Test func thirtyEditsArriveExceptTwoConflicts() async throws {
@@ -64,14 +65,16 @@ import Testing
             // A conflict stops that record only, and stays until it is settled.
             let again = try await copy.push()
             #expect(again.items.isEmpty && again.conflicts.count == 2)
-            try await mirror.settle(RecordID(recordName: "r3", zoneID: Self.zone), keeping: .mine)
-            try await mirror.settle(RecordID(recordName: "r17", zoneID: Self.zone), keeping: .theirs)
+            try await mirror.require(.mirrorRecords).settle(
+                RecordID(recordName: "r3", zoneID: Self.zone), keeping: .mine)
+            try await mirror.require(.mirrorRecords).settle(
+                RecordID(recordName: "r17", zoneID: Self.zone), keeping: .theirs)
             let last = try await copy.push()
             #expect(last.items.map(\.recordID.recordName) == ["r3"] && last.conflicts.isEmpty)
             #expect(try await origin.value(of: "text", of: "r3", in: Self.zone) == .string("mine 3"))
             try await copy.pull()
             try await copy.expectEqual()
-            #expect(try await mirror.unsentEdits(since: nil, limit: 10).isEmpty)
+            #expect(try await mirror.require(.mirrorRecords).unsentEdits(since: nil, limit: 10).isEmpty)
         }
     }
 
@@ -102,7 +105,7 @@ import Testing
             try await mirror.save("r0", in: Self.zone, ["text": .string("old")])
             #expect(try await copy.push().items.isEmpty)
             #expect(try await Self.versions(of: "r0", origin) == 1)
-            #expect(try await mirror.unsentEdits(since: nil, limit: 10).isEmpty)
+            #expect(try await mirror.require(.mirrorRecords).unsentEdits(since: nil, limit: 10).isEmpty)
             try await copy.expectEqual()
         }
     }
@@ -231,7 +234,9 @@ import Testing
             for name in ["book", "known", "shelf", "target", "kept"] as [Name] {
                 try await mirror.remove(name, in: Self.zone)
             }
-            #expect(try await mirror.unsentEdits(since: nil, limit: 1).map(\.recordID.recordName) == ["shelf"])
+            #expect(
+                try await mirror.require(.mirrorRecords).unsentEdits(since: nil, limit: 1).map(\.recordID.recordName)
+                    == ["shelf"])
             // Here it has a child that the mirror does not know. It is not the first one, which would change the tag of
             // its parent.
             try await origin.save("child", in: Self.zone, parent: .record("kept"))
@@ -241,7 +246,9 @@ import Testing
                 report.items.filter { $0.act == .delete }.map(\.recordID.recordName) == [
                     "book", "known", "target", "shelf",
                 ])
-            #expect(try await mirror.unsentEdits(since: nil, limit: 10).map(\.recordID.recordName) == ["kept"])
+            #expect(
+                try await mirror.require(.mirrorRecords).unsentEdits(since: nil, limit: 10).map(\.recordID.recordName)
+                    == ["kept"])
             try await origin.remove("child", in: Self.zone)
             #expect(try await copy.push().items.map(\.recordID.recordName) == ["kept"])
             try await copy.pull()
@@ -257,7 +264,9 @@ import Testing
             let report = try await copy.push()
             #expect(report.items.map(\.recordID.recordName) == ["r0"])
             #expect(report.refused.keys.map(\.recordName) == ["bad"])
-            #expect(try await mirror.unsentEdits(since: nil, limit: 10).map(\.recordID.recordName) == ["bad"])
+            #expect(
+                try await mirror.require(.mirrorRecords).unsentEdits(since: nil, limit: 10).map(\.recordID.recordName)
+                    == ["bad"])
         }
     }
 

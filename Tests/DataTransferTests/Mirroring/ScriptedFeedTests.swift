@@ -98,7 +98,7 @@ import Testing
         }
         try await Self.pull(feed: feed) { report, mirror, requests in
             #expect(report.outcome.saved == 1 && report.problems.isEmpty && requests.count == 4)
-            let marks = try await mirror.mirrorMarks()
+            let marks = try await mirror.require(.mirrorRecords).mirrorMarks()
             #expect(marks[Marks.token(of: Self.zone, .private)] == "t3" && marks[Marks.database(.private)] == "d1")
         }
     }
@@ -136,7 +136,7 @@ import Testing
             }
             #expect(zoneID.zoneName == "Bad" && reason.hasPrefix("changes/zone: "), "\(reason)")
             #expect(requests.count < 1020)
-            let marks = try await mirror.mirrorMarks()
+            let marks = try await mirror.require(.mirrorRecords).mirrorMarks()
             #expect(marks[Marks.database(.private)] == nil && marks[Marks.token(of: Self.zone, .private)] == "t1")
         }
     }
@@ -280,7 +280,7 @@ import Testing
                 service: { name, _ in pull == 2 && name == "records/lookup" ? .close : nil },
                 feed: { _ in Self.page(news, "t\(pull)", more: false) }
             ) { report, mirror, requests in
-                let marks = try await mirror.mirrorMarks()
+                let marks = try await mirror.require(.mirrorRecords).mirrorMarks()
                 #expect(
                     marks[Marks.token(of: Self.zone, .private)] == "t\(pull)"
                         && (marks[Marks.missedFiles(.private)] != nil) == (pull < 3))
@@ -316,7 +316,8 @@ import Testing
                 report.problems == [
                     .record(RecordID(recordName: "c", zoneID: Self.zone), reason: "INTERNAL_ERROR: unreadable")
                 ])
-            let names = try await mirror.list(RecordListRequest(Self.zone)).records.map(\.recordID.recordName)
+            let names = try await mirror.require(.listRecords).list(RecordListRequest(Self.zone)).records.map(
+                \.recordID.recordName)
             #expect(names == ["a", "b"])
         }
     }
@@ -350,7 +351,7 @@ import Testing
             #expect(recordID.recordName == "a")
             // The first address may have expired.
             #expect(requests.count { $0.path == "/gone" } == 2)
-            let marks = try await mirror.mirrorMarks()
+            let marks = try await mirror.require(.mirrorRecords).mirrorMarks()
             #expect(marks[Marks.token(of: Self.zone, .private)] == "t1")
         }
         await assets.close()
@@ -378,7 +379,7 @@ import Testing
                 }
                 #expect(stored.originChecksum == "AQ+/c3Q=" && stored.size == Int64(file.utf8.count))
                 let checksum = try #require(FileChecksum(stored.fileChecksum))
-                let ledger = try await engine.assetLedger(
+                let ledger = try await engine.require(.keepAssets).assetLedger(
                     #require(ContainerID("iCloud.com.example.Scripted")), .development)
                 #expect(try await ledger.entry(of: checksum) != nil)
             }
@@ -413,7 +414,7 @@ import Testing
             report, mirror, requests in
             #expect(report.problems.isEmpty && requests.count == 2)
             let custom = try await mirror.zones().map(\.zoneID).filter { !$0.isDefault }
-            let marks = try await mirror.mirrorMarks()
+            let marks = try await mirror.require(.mirrorRecords).mirrorMarks()
             #expect(custom.isEmpty)
             #expect(
                 Set(marks.keys) == [Marks.database(.private), Marks.files, Marks.history]
@@ -432,7 +433,7 @@ import Testing
             #expect(report.outcome.saved == 1)
             #expect(report.problems == [.failed(.private, ZoneID(zoneName: "Bad"), reason: "INTERNAL_ERROR: broken")])
             // The zone is listed again the next time.
-            let marks = try await mirror.mirrorMarks()
+            let marks = try await mirror.require(.mirrorRecords).mirrorMarks()
             #expect(marks[Marks.database(.private)] == nil)
         }
     }

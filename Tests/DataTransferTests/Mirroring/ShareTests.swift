@@ -55,7 +55,7 @@ import Testing
             let made = try await Self.send(
                 Self.share(.create, ShareInput(root: root, participants: [invitation])), to: owner)
             let link = try #require(made.sharing?.shortGUID)
-            _ = try await origin.database(.public, as: Self.grace).accept(
+            _ = try await origin.database(.public, as: Self.grace).require(.shareRecords).accept(
                 [link], by: LookupInfo(userRecordName: Self.grace))[0].get()
             var copy = try Copy(of: origin, in: engine)
             copy.options.scopes = [.private]
@@ -73,7 +73,7 @@ import Testing
             address.scope = .shared
             let guest = Caller(userRecordName: Self.grace)
             #expect(try await engine.database(address, as: guest).zones().isEmpty)
-            let answer = try await mirror.resolve([link], by: LookupInfo())
+            let answer = try await mirror.require(.shareRecords).resolve([link], by: LookupInfo())
             #expect(answer.map { (try? $0.get()) == nil } == [true])
             let another = ShareInput.Root(recordName: "milk", recordChangeTag: nil)
             var second = Self.share(.create, ShareInput(root: another))
@@ -86,7 +86,8 @@ import Testing
                 .update, tag: here.recordChangeTag, ShareInput(publicPermission: .readOnly, participants: [reader]))
             _ = try await Self.send(edit, to: mirror)
             #expect(
-                try await mirror.unsentEdits(since: nil, limit: 10).map(\.base?.sharing?.share) == [here.sharing?.share]
+                try await mirror.require(.mirrorRecords).unsentEdits(since: nil, limit: 10).map(\.base?.sharing?.share)
+                    == [here.sharing?.share]
             )
             #expect(try await copy.push(isDryRun: true).items.map(\.fields) == [["participants", "publicPermission"]])
             let report = try await copy.push()
@@ -96,7 +97,7 @@ import Testing
                 after.publicPermission == .readOnly && after.permission(of: Self.grace) == .readOnly
                     && after.participants.count == 2)
             #expect(try await Self.record("share", in: mirror).sharing?.share?.participants == after.participants)
-            #expect(try await mirror.unsentEdits(since: nil, limit: 10).isEmpty)
+            #expect(try await mirror.require(.mirrorRecords).unsentEdits(since: nil, limit: 10).isEmpty)
             // So does its end.
             try await mirror.remove("share", in: Self.zone)
             #expect(try await copy.push().refused.isEmpty)

@@ -20,7 +20,7 @@ import Testing
                 try await database.save(Name("p\(number)"), in: .default, ["number": .int64(Int64(number))])
             }
             if indexed {
-                _ = try await database.edit([
+                _ = try await database.require(.editSchema).edit([
                     .addIndexes([.queryable, .sortable], of: .system(.modTime), in: "Item"),
                     .addIndexes(.queryable, of: .system(.recordID), in: "Item"),
                 ])
@@ -160,7 +160,7 @@ import Testing
                 report.problems.contains {
                     if case .missingIndexes("Unused", _, _, _) = $0 { true } else { $0 == .unknownType("Unused") }
                 })
-            let schema = try await copy.database(.public).schema()
+            let schema = try await copy.database(.public).require(.showSchema).schema()
             #expect(
                 schema.types["Unused"]?.fields["file"]?.type == .asset
                     && schema.types["Item"]?.fields["number"]?.type == .int64)

@@ -43,14 +43,14 @@ import Testing
         #expect(empty.changes.isEmpty && empty.moreComing)
         let real = try await stage.door.databaseChanges(DatabaseChangesRequest(since: empty.syncToken))
         #expect(real.changes.map(\.zoneID.zoneName) == ["Notes"] && !real.moreComing)
-        #expect(real.syncToken == (try await stage.plain.currentToken()))
+        #expect(real.syncToken == (try await stage.plain.require(.tellCurrentToken).currentToken()))
     }
 
     @Test func anEmptyPageIsRefusedWhereThePageWouldBe() async throws {
         let stage = try await FaultStage()
         try await stage.plain.save("a", in: notes)
         let token = try await stage.plain.pull(notes).token
-        try await stage.plain.expireTokens()
+        try await stage.plain.require(.expireTokens).expireTokens()
         try stage.start(.emptyPages, .childrenFirst)
         let expired = await refusal { _ = try await stage.door.pages(since: token) }
         #expect(expired == TokenCodec.expired)
@@ -188,7 +188,7 @@ import Testing
             let errors = [
                 await refusal { _ = try await stage.door.pages(since: token) },
                 await refusal { _ = try await stage.door.databaseChanges(DatabaseChangesRequest(since: token)) },
-                await refusal { _ = try await stage.door.explain(token) },
+                await refusal { _ = try await stage.door.require(.explainTokens).explain(token) },
             ]
             #expect(errors.allSatisfy { $0 == TokenCodec.foreign })
         }
@@ -223,7 +223,7 @@ import Testing
 
     @Test func aDeletedZoneIsListedAsChanged() async throws {
         let stage = try await FaultStage()
-        let token = try await stage.plain.currentToken()
+        let token = try await stage.plain.require(.tellCurrentToken).currentToken()
         for result in try await stage.plain.modifyZones([.delete(notes)]) { _ = try result.get() }
         try stage.start(.deletedZoneChanged)
         let listed = try await stage.door.databaseChanges(DatabaseChangesRequest(since: token))
@@ -242,9 +242,9 @@ import Testing
         for name in ["a", "b", "c"] as [Name] { try await stage.plain.save(name, in: notes) }
         try stage.start(.emptyPages)
         let pages = try await stage.door.pages(pageSize: 1)
-        #expect(try await stage.door.explain(pages[0].syncToken).standing == .good)
-        let explained = try await stage.door.explain(pages[2].syncToken)
-        #expect(explained == (try await stage.plain.explain(pages[1].syncToken)))
+        #expect(try await stage.door.require(.explainTokens).explain(pages[0].syncToken).standing == .good)
+        let explained = try await stage.door.require(.explainTokens).explain(pages[2].syncToken)
+        #expect(explained == (try await stage.plain.require(.explainTokens).explain(pages[1].syncToken)))
         #expect(explained.changesAfter == 2)
     }
 

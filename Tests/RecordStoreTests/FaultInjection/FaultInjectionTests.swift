@@ -110,12 +110,12 @@ import Testing
         let base: any RecordEngine = isProtocolOnly ? ProtocolOnlyEngine(memory) : memory
         let door = FaultInjectingEngine(base, FaultInjection())
         let (behind, before) = (try await base.full(.private), try await door.full(.private))
-        #expect(door.capabilities == base.capabilities && before.capabilities == behind.capabilities)
-        for capability in Capability.allCases {
-            #expect(
-                door.unable(capability) == base.unable(capability)
-                    && before.unable(capability) == behind.unable(capability))
-        }
+        let container = behind.address.container
+        #expect(
+            try CapabilityScenarios.missing(in: door, container) == CapabilityScenarios.missing(in: base, container))
+        let missing = try CapabilityScenarios.missing(in: before)
+        #expect(try missing == CapabilityScenarios.missing(in: behind) && missing.isEmpty == !isProtocolOnly)
+        #expect(door.unable(to: "x") == base.unable(to: "x") && before.unable(to: "x") == behind.unable(to: "x"))
         try await scenario.play(door, clock)
     }
 }

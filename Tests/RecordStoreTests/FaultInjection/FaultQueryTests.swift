@@ -13,7 +13,7 @@ import Testing
         for (rank, name) in (["a", "b", "c", "d"] as [Name]).enumerated() {
             try await stage.plain.save(name, in: notes, ["rank": .int64(Int64(rank))])
         }
-        _ = try await stage.plain.edit([
+        _ = try await stage.plain.require(.editSchema).edit([
             .setIndexes([.queryable], of: .system(.recordID), in: "Item"),
             .setIndexes([.sortable], of: .custom("rank"), in: "Item"),
         ])
@@ -45,7 +45,7 @@ import Testing
         let stage = try await FaultStage()
         let owner = try await stage.engine.full(.public)
         try await owner.save("letter", ["rank": .int64(1)])
-        _ = try await owner.edit([
+        _ = try await owner.require(.editSchema).edit([
             .setIndexes([.queryable], of: .system(.recordID), in: "Item"),
             .setIndexes([.sortable], of: .custom("rank"), in: "Item"),
             .setGrants([Grant(role: "_icloud", permissions: [.write])], of: "Item"),
@@ -193,7 +193,7 @@ import Testing
     @Test func actsHappenOnce() async throws {
         let stage = try await stage()
         let token = try await stage.plain.pull(notes).token
-        let database = try await stage.plain.currentToken()
+        let database = try await stage.plain.require(.tellCurrentToken).currentToken()
         try await InjectedFault.expireTokens.perform(in: stage.door, zoneID: nil)
         let expired = await refusal { _ = try await stage.plain.pull(notes, since: token) }
         #expect(expired == TokenCodec.expired)
@@ -201,7 +201,9 @@ import Testing
             _ = try await stage.plain.databaseChanges(DatabaseChangesRequest(since: database))
         }
         #expect(expiredDatabase == TokenCodec.expired)
-        let (renewed, renewedDatabase) = (try await stage.plain.pull(notes).token, try await stage.plain.currentToken())
+        let (renewed, renewedDatabase) = (
+            try await stage.plain.pull(notes).token, try await stage.plain.require(.tellCurrentToken).currentToken()
+        )
         try await InjectedFault.resetZone.perform(in: stage.door, zoneID: notes)
         #expect(try await stage.plain.pull(notes).changes.isEmpty)
         let reset = await refusal { _ = try await stage.plain.pull(notes, since: renewed) }

@@ -21,7 +21,7 @@ import Testing
 
     /// Saves a record with a file.
     private static func save(_ name: Name, in database: CloudKitDatabase) async throws {
-        let grant = try await database.grantUploads(
+        let grant = try await database.require(.uploadAssets).grantUploads(
             [AssetSlot(recordType: "Photo", fieldName: "file", recordName: name)], in: notes)[0].get()
         let asset = try await database.upload(size: Int64(bytes.count), with: grant) { parts() }
         let operation = RecordOperation(
@@ -66,7 +66,7 @@ import Testing
                 let sources = [
                     AssetSource(recordName: "p", fieldName: "file"), AssetSource(recordName: "none", fieldName: "file"),
                 ]
-                let assets = try await database.rereference(sources, from: notes, to: notes)
+                let assets = try await database.require(.uploadAssets).rereference(sources, from: notes, to: notes)
                 #expect((try? assets[1].get()) == nil)
                 let copy = RecordOperation(
                     .create, recordName: "q", recordType: "Photo",
@@ -76,7 +76,7 @@ import Testing
                     try await database.download("file", of: RecordID(recordName: "q", zoneID: notes)) { _ in }
                         == 3_000_000)
                 let one = await refusal {
-                    _ = try await database.rereference(
+                    _ = try await database.require(.uploadAssets).rereference(
                         [AssetSource(recordName: "p", fieldName: "file", index: 0)], from: notes, to: notes)
                 }
                 #expect(one?.code == .badRequest)

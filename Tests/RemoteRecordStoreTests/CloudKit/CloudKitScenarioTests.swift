@@ -80,8 +80,7 @@ private actor EngineOfCallers: RecordEngine {
         self.clock = clock
     }
 
-    nonisolated var capabilities: Set<Capability> { [] }
-    nonisolated func unable(_ capability: Capability) -> RecordError { .notInCloudKit(capability) }
+    nonisolated func unable(to task: String) -> RecordError { .notInCloudKit(task) }
 
     func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
         let key = Key(user: caller.userRecordName, environment: address.environment)

@@ -53,16 +53,20 @@ import Testing
     @Test func connectedContainersAreInTheLists() async throws {
         try await withContainers { containers, _, standIn in
             let local = try Self.localAddress().container
-            #expect(try await containers.containers() == [local, standIn.container].sorted())
-            #expect(try await containers.environments(of: standIn.container) == [.development])
-            let summaries = try await containers.summaries(of: [standIn.container, local, standIn.container])
+            #expect(try await containers.require(.listContainers).containers() == [local, standIn.container].sorted())
+            #expect(
+                try await containers.require(.listEnvironments).environments(of: standIn.container) == [.development])
+            let summaries = try await containers.require(.summarizeContainers).summaries(of: [
+                standIn.container, local, standIn.container,
+            ])
             #expect(
                 summaries.map(\.container) == [standIn.container, local, standIn.container]
                     && summaries[0] == ContainerSummary(container: standIn.container))
             #expect(summaries[1].lastSave != nil)
             #expect(containers.isConnected(standIn.container) && !containers.isConnected(local))
             #expect(
-                !containers.keepsAssets(of: standIn.container) && ReadOnlyConnections(containers).keepsAssets(of: local)
+                !containers.keepsAssets(of: standIn.container)
+                    && ReadOnlyConnections(containers).part(.keepAssets)?.keepsAssets(of: local) == true
             )
         }
     }
@@ -72,11 +76,16 @@ import Testing
         try await withContainers { containers, _, standIn in
             let refused = await refusal { _ = try await containers.database(address(.private, .production), as: ada) }
             #expect(refused?.code == .notFound && refused?.reason.contains("--environment production") == true)
-            let deleted = await refusal { try await containers.deleteContainer(standIn.container) }
-            let renamed = await refusal {
-                try await containers.renameContainer(Self.localAddress().container, to: standIn.container)
+            let deleted = await refusal {
+                try await containers.require(.editContainers).deleteContainer(standIn.container)
             }
-            let ledger = await refusal { _ = try await containers.assetLedger(standIn.container, .development) }
+            let renamed = await refusal {
+                try await containers.require(.editContainers).renameContainer(
+                    Self.localAddress().container, to: standIn.container)
+            }
+            let ledger = await refusal {
+                _ = try await containers.require(.keepAssets).assetLedger(standIn.container, .development)
+            }
             #expect(deleted?.code == .badRequest && renamed?.code == .exists && ledger?.code == .badRequest)
         }
     }
@@ -127,7 +136,7 @@ import Testing
             #expect(try await second.database(address(.private)).zones().count == 1)
             containers.closeEnded()
             try await eventually { await refusal { _ = try await second.database(address(.private)).zones() } != nil }
-            #expect(try await !containers.containers().contains(standIn.container))
+            #expect(try await !containers.require(.listContainers).containers().contains(standIn.container))
         }
     }
 }

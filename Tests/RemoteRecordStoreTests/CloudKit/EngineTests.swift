@@ -35,10 +35,20 @@ import Testing
                     changes.map(\.recordID.recordName) == ["r0", "r1"] && changes.allSatisfy { $0.position == nil })
                 #expect(changes.map(\.kind) == [nil, .deleted] && changes[1].record == nil)
                 #expect(try await database.databaseChanges(DatabaseChangesRequest()).changes.map(\.timestamp) == [nil])
+                let everything = ProtocolOnlyEngine(engine)
+                let (container, plain) = (
+                    database.address.container, try await everything.database(database.address, as: database.caller)
+                )
                 #expect(
-                    engine.capabilities.isEmpty
-                        && database.capabilities == [.uploadAssets, .shareRecords, .keepSubscriptions])
-                let refused = await refusal { _ = try await database.counts(in: notes) }
+                    try CapabilityScenarios.missing(in: engine, container)
+                        == CapabilityScenarios.missing(in: everything, container))
+                let own = [
+                    Capability.uploadAssets.task, Capability.shareRecords.task, Capability.keepSubscriptions.task,
+                ]
+                #expect(
+                    try CapabilityScenarios.missing(in: database)
+                        == CapabilityScenarios.missing(in: plain).subtracting(own))
+                let refused = await refusal { _ = try await database.require(.countRecords).counts(in: notes) }
                 #expect(refused == database.unable(.countRecords) && refused?.reason.contains("count records") == true)
             }
         }
@@ -258,7 +268,8 @@ import Testing
                 let zones = await refusal { _ = try await database.modifyZones([.create(notes)]) }
                 let save = await refusal { try await database.save("r") }
                 let upload = await refusal {
-                    _ = try await database.grantUploads([AssetSlot(recordType: "Item", fieldName: "file")], in: nil)
+                    _ = try await database.require(.uploadAssets).grantUploads(
+                        [AssetSlot(recordType: "Item", fieldName: "file")], in: nil)
                 }
                 for refused in [zones, save, upload] {
                     #expect(

@@ -72,7 +72,7 @@ struct AdministratorGateTests {
                     }
                 }
             }
-            #expect(try await server.engine.containers().isEmpty)
+            #expect(try await server.engine.require(.listContainers).containers().isEmpty)
         }
     }
 

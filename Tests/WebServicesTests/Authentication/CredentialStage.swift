@@ -190,7 +190,7 @@ extension CredentialStage {
             container: ScenarioRunner.address.container, environment: .development, scope: .public)
         let database = try await server.engine.database(address, as: ScenarioRunner.developer)
         let fields = [Name("file"): FieldDefinition(type: .asset)]
-        _ = try await database.edit([
+        _ = try await database.require(.editSchema).edit([
             .addType(RecordType(name: "Open", fields: fields, systemIndexes: [.recordID: [.queryable]])),
             .setGrants(
                 [

@@ -58,7 +58,9 @@ import Testing
     private func subscribe(
         _ subscriptions: [Subscription], _ scope: DatabaseScope = .private, as caller: Caller = Self.ada
     ) async throws {
-        for result in try await database(scope, as: caller).modifySubscriptions(subscriptions.map { .save($0) }) {
+        for result in try await database(scope, as: caller).require(.keepSubscriptions).modifySubscriptions(
+            subscriptions.map { .save($0) })
+        {
             _ = try result.get()
         }
     }
@@ -167,8 +169,8 @@ import Testing
             #expect(try await Self.next(courier) == "once p")
             #expect(courier.count == 0)
         }
-        #expect(try await database(.public).subscriptions() == [])
-        #expect(try await database().subscriptions().map(\.subscriptionID) == ["mute"])
+        #expect(try await database(.public).require(.keepSubscriptions).subscriptions() == [])
+        #expect(try await database().require(.keepSubscriptions).subscriptions().map(\.subscriptionID) == ["mute"])
     }
 
     @Test func tokensBelongToTheirUserAndEnvironment() async throws {
@@ -220,7 +222,7 @@ import Testing
             try await save("in hand")
             try await save("p", .public)
             // It fires before the server fails, and ends with that.
-            try await eventually { try await database(.public).subscriptions().isEmpty }
+            try await eventually { try await database(.public).require(.keepSubscriptions).subscriptions().isEmpty }
             _ = await courier.next(within: Self.patience)
         }
         try await save("while nobody listened")
@@ -302,7 +304,7 @@ import Testing
         let old = try await accounts.makeNotificationToken(
             for: "_a", clientID: nil, container: place.container, environment: place.environment,
             at: engine.database(place.address(.public), as: Self.ada)
-                .firings(after: nil).position, now: Timestamp(milliseconds: 1),
+                .require(.fireSubscriptions).firings(after: nil).position, now: Timestamp(milliseconds: 1),
             expires: Timestamp(milliseconds: 1_000_000))
         try await save("missed")
         // Changes that nobody subscribes to.
@@ -457,12 +459,24 @@ private struct GatedEngine: ForwardingEngine {
     }
 }
 
-private struct GatedDatabase: ForwardingDatabase {
+private struct GatedDatabase: ForwardingDatabase, SubscriptionFiring {
     let base: any RecordDatabase
     let gate: Gate
 
     func firings(after position: Int64?) async throws -> FiringPage {
         if position != nil { await gate.pass() }
-        return try await base.firings(after: position)
+        return try await base.require(.fireSubscriptions).firings(after: position)
+    }
+
+    func standingSubscriptions() async throws -> [OwnedSubscription] {
+        try await base.require(.fireSubscriptions).standingSubscriptions()
+    }
+
+    func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] {
+        try await base.require(.fireSubscriptions).latestFirings(of: subscription, limit: limit)
+    }
+
+    func noteFired(_ subscriptions: [OwnedSubscription], at position: Int64) async throws {
+        try await base.require(.fireSubscriptions).noteFired(subscriptions, at: position)
     }
 }

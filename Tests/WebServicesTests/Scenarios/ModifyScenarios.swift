@@ -94,9 +94,12 @@ extension Scenario {
                     text:
                         #"DEFINE SCHEMA RECORD TYPE Note (secret ENCRYPTED STRING, "___recordID" REFERENCE QUERYABLE);"#
                 )
-                _ = try await database.edit(
-                    SchemaImportPlan(importing: file, into: await database.schema(), merging: true, production: nil)
-                        .edits)
+                _ = try await database.require(.editSchema).edit(
+                    SchemaImportPlan(
+                        importing: file, into: await database.require(.showSchema).schema(), merging: true,
+                        production: nil
+                    )
+                    .edits)
             },
             post(
                 "private/records/modify",
@@ -162,9 +165,12 @@ extension Scenario {
                     text:
                         #"DEFINE SCHEMA RECORD TYPE "my.Type" ("a.b" STRING QUERYABLE, "___recordID" REFERENCE QUERYABLE);"#
                 )
-                _ = try await database.edit(
-                    SchemaImportPlan(importing: file, into: await database.schema(), merging: true, production: nil)
-                        .edits)
+                _ = try await database.require(.editSchema).edit(
+                    SchemaImportPlan(
+                        importing: file, into: await database.require(.showSchema).schema(), merging: true,
+                        production: nil
+                    )
+                    .edits)
             },
             post(
                 "private/records/modify",

@@ -65,6 +65,8 @@ func call(
 func index(_ field: String, of type: Name, _ indexes: Indexes) -> Step {
     .act { engine in
         let database = try await engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
-        _ = try await database.edit([.setIndexes(indexes, of: FieldKey(schemaName: Name(field)), in: type)])
+        _ = try await database.require(.editSchema).edit([
+            .setIndexes(indexes, of: FieldKey(schemaName: Name(field)), in: type)
+        ])
     }
 }

@@ -215,7 +215,7 @@ struct Contents {
             var records: [Name: Version] = [:]
             var after: Name?
             repeat {
-                let page = try await database.list(RecordListRequest(zone.zoneID, after: after))
+                let page = try await database.require(.listRecords).list(RecordListRequest(zone.zoneID, after: after))
                 for record in page.records where record.recordType != Schema.usersType {
                     let fields = try record.fields.decoded().map {
                         ($0.name, $0.value.mappingAssets { Asset(fileChecksum: "", size: $0.size) })

@@ -28,8 +28,8 @@ struct OriginHistory {
         let name = anyName()
         switch Int.random(in: 0..<100, using: &random) {
         case 0: for result in try await database.modifyZones([.delete(zone)]) { _ = try result.get() }
-        case 1: try await database.purge(zone)
-        case 2: try await database.expireTokens()
+        case 1: try await database.require(.purgeZones).purge(zone)
+        case 2: try await database.require(.expireTokens).expireTokens()
         case 3..<25: try await modify([RecordOperation(.forceDelete, recordName: name)], in: zone)
         case 25..<85: try await modify([save(name)], in: zone)
         default:
