@@ -23,7 +23,7 @@ public final class Notifier: Sendable {
         }
     }
 
-    private struct Device {
+    struct Device {
         let courier: Courier
         /// The ID of the token; `nil` for a stream.
         let tokenID: String?
@@ -35,18 +35,9 @@ public final class Notifier: Sendable {
         /// The devices by the IDs of their tokens. A token that was not used since the server started is stored only in
         /// the accounts.
         var devices: [String: Device] = [:]
-        /// The number of the latest follower or stream.
+        /// The number of the latest stream.
         var lastNumber = 0
-        /// The tasks that follow the commits of environments.
-        var followers: [Place: Follower] = [:]
         var isClosed = false
-    }
-
-    private struct Follower {
-        let number: Int
-        /// Wakes the task to check for changes.
-        let waker: AsyncStream<Void>.Continuation
-        let task: Task<Void, Never>
     }
 
     /// The time for which a request waits for a notification. It is less than a minute, after which many clients give
@@ -60,12 +51,11 @@ public final class Notifier: Sendable {
     private static let longestPause = Duration.milliseconds(50)
     private let engine: any RecordEngine
     private let accounts: Accounts
-    private let access: Access
-    private let faults: FaultInjection
     private let log: NotificationLog?
     private let now: @Sendable () -> Timestamp
-    private let logger: Logger
     private let room = Courier.Room()
+    private let maker: NotificationMaker
+    private let follower: CommitFollower
     private let state = Mutex(State())
 
     /// - Parameters:
@@ -85,11 +75,10 @@ public final class Notifier: Sendable {
         self.patience = patience
         self.engine = engine
         self.accounts = accounts
-        self.access = access
-        self.faults = faults
         self.log = log
-        self.logger = logger
         self.now = now
+        maker = NotificationMaker(faults: faults, log: log, now: now)
+        follower = CommitFollower(engine: engine, access: access, logger: logger)
     }
 
     deinit { close() }
@@ -135,7 +124,7 @@ public final class Notifier: Sendable {
         let tokens = accounts.notificationTokens(secret, now: now())
         guard let token = tokens.first else { return nil }
         let places = Set(tokens.map { Place($0.key) })
-        return state.withLock { state -> Courier? in
+        let courier = state.withLock { state -> Courier? in
             if state.isClosed { return nil }
             let device =
                 state.devices[token.key.id]
@@ -146,9 +135,10 @@ public final class Notifier: Sendable {
             for token in tokens { device.courier.follow(Place(token.key), after: token.told) }
             // A renamed container counts as another environment.
             for place in device.courier.places where !places.contains(place) { device.courier.unfollow(place) }
-            for place in places { follow(place, for: token.user, in: &state) }
             return device.courier
         }
+        if courier != nil { for place in places { follow(place, for: token.user) } }
+        return courier
     }
 
     /// Notes that the device received a notification.
@@ -171,16 +161,14 @@ public final class Notifier: Sendable {
             if state.isClosed { return courier.close() }
             state.lastNumber += 1
             state.devices["stream \(state.lastNumber)"] = Device(courier: courier, tokenID: nil, scope: address.scope)
-            follow(place, for: user, in: &state)
         }
+        follow(place, for: user)
         return courier
     }
 
     /// Follows the environments again that could not be followed before.
     func resume(_ courier: Courier) {
-        state.withLock { state in
-            if !state.isClosed { for place in courier.places { follow(place, for: courier.user, in: &state) } }
-        }
+        for place in courier.places { follow(place, for: courier.user) }
     }
 
     func end(_ courier: Courier) {
@@ -189,66 +177,29 @@ public final class Notifier: Sendable {
 
     /// Stops following all environments, and ends all waiting calls.
     func close() {
-        let (followers, devices) = state.withLock { state in
+        let devices = state.withLock { state in
             state.isClosed = true
-            defer { (state.followers, state.devices) = ([:], [:]) }
-            return (Array(state.followers.values), Array(state.devices.values))
+            defer { state.devices = [:] }
+            return Array(state.devices.values)
         }
-        for follower in followers { follower.task.cancel() }
+        follower.close()
         for device in devices { device.courier.close() }
     }
 
     // MARK: Following
 
-    /// Wakes the task that follows an environment, or starts it.
-    private func follow(_ place: Place, for user: Name, in state: inout State) {
-        if let follower = state.followers[place] {
-            follower.waker.yield()
-            return
+    /// Follows an environment, if it is not followed already. Devices are added before, so that they are found.
+    private func follow(_ place: Place, for user: Name) {
+        follower.follow(place, as: user) { [weak self] database in
+            try await self?.tellAll(in: database, at: place) ?? false
         }
-        state.lastNumber += 1
-        let number = state.lastNumber
-        let (wakes, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        waker.yield()
-        let task = Task { [weak self, engine, access, logger] in
-            do {
-                let database = try await engine.database(
-                    place.address(.public), as: Caller(userRecordName: user, access: access))
-                let commits = try database.require(.signalCommits).commits()
-                let forwarding = Task {
-                    for await _ in commits { waker.yield() }
-                    waker.finish()
-                }
-                defer { forwarding.cancel() }
-                for await _ in wakes {
-                    do {
-                        guard try await self?.tellAll(in: database, at: place, number) ?? false else { break }
-                    } catch let error as RecordError where error.code == .tryAgainLater {
-                        // The store is busy, or is being closed or opened.
-                        try await Task.sleep(for: .seconds(1))
-                        waker.yield()
-                    }
-                }
-            } catch is CancellationError {
-            } catch {
-                logger.warning(
-                    "Changes of \(place.container) (\(place.environment.rawValue)) are not told until a device asks again: \(error)"
-                )
-            }
-            self?.end(place, number)
-        }
-        state.followers[place] = Follower(number: number, waker: waker, task: task)
-    }
-
-    private func end(_ place: Place, _ number: Int) {
-        state.withLock { state in if state.followers[place]?.number == number { state.followers[place] = nil } }
     }
 
     /// Creates the notifications of all changes that were committed so far.
-    /// - Returns: `false` if no device follows the environment any more. The next device starts a new task.
-    private func tellAll(in database: any RecordDatabase, at place: Place, _ number: Int) async throws -> Bool {
+    /// - Returns: `false` if no device follows the environment any more.
+    private func tellAll(in database: any RecordDatabase, at place: Place) async throws -> Bool {
         var isForLate = false
-        while let round = round(of: place, number, isForLate: isForLate) {
+        while let round = round(of: place, isForLate: isForLate) {
             let start = ContinuousClock.now
             let page = try await database.require(.fireSubscriptions).firings(after: round.since)
             makeRoom()
@@ -286,8 +237,8 @@ public final class Notifier: Sendable {
 
     /// - Parameter isForLate: true to begin with the device that is furthest behind; false to leave out devices that
     ///   are more than a page behind, so that the others do not wait for them.
-    /// - Returns: `nil` if there is no device, so that the task ends.
-    private func round(of place: Place, _ number: Int, isForLate: Bool) -> Round? {
+    /// - Returns: `nil` if there is no device.
+    private func round(of place: Place, isForLate: Bool) -> Round? {
         let now = now()
         return state.withLock { state in
             for (id, device) in state.devices {
@@ -301,14 +252,12 @@ public final class Notifier: Sendable {
                 // An ended stream only delivers the notifications that already wait.
                 device.courier.isClosed ? nil : device.courier.read(at: place).map { (device, read: $0) }
             }
-            if let latest = devices.map(\.read).max() {
+            return devices.map(\.read).max().map { latest in
                 let timely = devices.filter { isForLate || $0.read > latest - Int64(FiringPage.recordLimit) }
                 return Round(
                     since: timely.map(\.read).min() ?? latest, devices: timely.map(\.0),
                     leavesLate: timely.count < devices.count)
             }
-            if state.followers[place]?.number == number { state.followers[place] = nil }
-            return nil
         }
     }
 
@@ -328,13 +277,14 @@ public final class Notifier: Sendable {
         in database: any RecordDatabase,
         except ended: inout Set<OwnedSubscription>
     ) async throws {
-        var told: [Name: [Occasion]] = [:]
+        var matches: [Name: [SubscriptionMatch]] = [:]
         var last: [OwnedSubscription] = []
         for firing in firings {
             let id = UUID().uuidString
             for standing in firing.subscriptions where !ended.contains(standing) {
                 if devices[standing.user] != nil {
-                    told[standing.user, default: []].append(Occasion(change: firing.change, id: id, standing: standing))
+                    matches[standing.user, default: []].append(
+                        SubscriptionMatch(change: firing.change, id: id, standing: standing))
                 }
                 guard case .query(let subject) = standing.subscription.subject, subject.firesOnce,
                     standing.lastPosition == nil
@@ -344,106 +294,15 @@ public final class Notifier: Sendable {
             }
         }
         if !last.isEmpty { try await database.require(.fireSubscriptions).noteFired(last, at: position) }
-        for (user, occasions) in told {
+        for (user, matches) in matches {
             for device in devices[user] ?? [] {
                 guard let read = device.courier.read(at: place), position > read else { continue }
-                let notifications = occasions.flatMap { self.notifications($0, for: device, at: place) }
+                let notifications = matches.flatMap { maker.notifications(of: $0, for: device, at: place) }
                 device.courier.add(notifications, of: position, at: place)
             }
         }
     }
 
-    private func notifications(_ occasion: Occasion, for device: Device, at place: Place) -> [Courier.Notification] {
-        guard device.scope.map({ $0 == occasion.standing.scope }) ?? true else { return [] }
-        func noted(_ fate: LoggedNotification.Fate, _ payload: [UInt8] = [], delay: Duration? = nil) -> Int64? {
-            // Streams are not devices, so their notifications are not logged.
-            guard let log, let tokenID = device.tokenID else { return nil }
-            return log.add(occasion.logged(fate, payload, delay: delay, to: tokenID, device.courier, at: place, now()))
-        }
-        if occasion.isOwn(of: device.courier), !isOn(.ownNotifications, occasion, at: place) {
-            _ = noted(.ownChange)
-            return []
-        }
-        guard let notification = occasion.notification(for: device, at: place) else {
-            _ = noted(.withoutContent)
-            return []
-        }
-        let sent = rehearsed(notification, occasion, at: place)
-        if sent.isEmpty { _ = noted(.lost, notification.bytes) }
-        return sent.map { notification in
-            var notification = notification
-            notification.logID = noted(.waiting, notification.bytes, delay: notification.delay)
-            return notification
-        }
-    }
-
-    /// The notifications that result from one after applying the injected faults.
-    private func rehearsed(_ notification: Courier.Notification, _ occasion: Occasion, at place: Place) -> [Courier
-        .Notification]
-    {
-        func isOn(_ fault: InjectedFault) -> Bool { self.isOn(fault, occasion, at: place) }
-        if isOn(.lostNotifications) { return [] }
-        var notification = notification
-        if isOn(.coalescedNotifications) { notification.key = .anything }
-        notification.isFirst = isOn(.shuffledNotifications)
-        if isOn(.lateNotifications) { notification.delay = InjectedFault.notificationDelay }
-        guard isOn(.doubledNotifications) else { return [notification] }
-        var second = notification
-        second.key = nil
-        return [notification, second]
-    }
-
-    private func isOn(_ fault: InjectedFault, _ occasion: Occasion, at place: Place) -> Bool {
-        if faults.isIdle { return false }
-        return faults.isOn(fault) { area in
-            area.covers(place.container, place.environment, occasion.standing.scope)
-                && area.covers(.zones([occasion.change.zoneID]))
-                && area.user.map { $0 == occasion.standing.user } ?? true
-        }
-    }
-
-    /// A change and one of the subscriptions that match it.
-    private struct Occasion {
-        let change: CommittedChange
-        /// The ID that all notifications of the change have.
-        let id: String
-        let standing: OwnedSubscription
-
-        /// - Returns: `nil` if the subscription does not define the content of a notification.
-        func notification(for device: Device, at place: Place) -> Courier.Notification? {
-            let badge = standing.subscription.notificationInfo?.shouldBadge == true ? device.courier.nextBadge() : 0
-            return NotificationPayload(of: standing, for: change, in: place.container, id: id, badge: badge)
-                .map { Courier.Notification(bytes: $0.bytes, key: key(at: place)) }
-        }
-
-        /// True if the device itself made the change.
-        func isOwn(of courier: Courier) -> Bool {
-            guard let clientID = courier.clientID, let signature = change.record?.signature else { return false }
-            return signature.userRecordName == courier.user && signature.deviceID == clientID
-        }
-
-        func logged(
-            _ fate: LoggedNotification.Fate, _ payload: [UInt8], delay: Duration?, to tokenID: String,
-            _ courier: Courier, at place: Place, _ now: Timestamp
-        ) -> LoggedNotification {
-            var logged = LoggedNotification(
-                at: now, in: place.address(standing.scope), of: standing.user,
-                subscriptionID: standing.subscription.subscriptionID,
-                position: change.position, zoneID: change.zoneID, recordName: change.record?.record.recordID.recordName,
-                event: change.record?.event,
-                tokenID: tokenID, clientID: courier.clientID, fate: fate)
-            (logged.payload, logged.delay) = (payload, delay)
-            return logged
-        }
-
-        private func key(at place: Place) -> Courier.CoalescingKey? {
-            switch standing.subscription.subject {
-            case .query: standing.subscription.notificationInfo?.collapseIDKey.map { .collapseID(place, $0) }
-            case .zone, .database:
-                .zone(place, standing.scope, subscriptionID: standing.subscription.subscriptionID, change.zoneID)
-            }
-        }
-    }
 }
 
 extension Notifier: NotificationSender {

@@ -1,0 +1,108 @@
+internal import Foundation
+internal import RecordStore
+internal import Records
+internal import RequestLog
+
+/// Makes the notifications of changes that match subscriptions, with the injected faults (docs/rehearsals.md).
+struct NotificationMaker: Sendable {
+    let faults: FaultInjection
+    /// The log of notifications for the console; `nil` for none.
+    let log: NotificationLog?
+    let now: @Sendable () -> Timestamp
+
+    /// The notifications of a match for a device: none, one, or several if faults are injected. Logs each of them.
+    func notifications(of match: SubscriptionMatch, for device: Notifier.Device, at place: Notifier.Place)
+        -> [Courier.Notification]
+    {
+        guard device.scope.map({ $0 == match.standing.scope }) ?? true else { return [] }
+        func noted(_ fate: LoggedNotification.Fate, _ payload: [UInt8] = [], delay: Duration? = nil) -> Int64? {
+            // Streams are not devices, so their notifications are not logged.
+            guard let log, let tokenID = device.tokenID else { return nil }
+            return log.add(match.logged(fate, payload, delay: delay, to: tokenID, device.courier, at: place, now()))
+        }
+        if match.isOwn(of: device.courier), !isOn(.ownNotifications, match, at: place) {
+            _ = noted(.ownChange)
+            return []
+        }
+        guard let notification = match.notification(for: device.courier, at: place) else {
+            _ = noted(.withoutContent)
+            return []
+        }
+        let sent = rehearsed(notification, match, at: place)
+        if sent.isEmpty { _ = noted(.lost, notification.bytes) }
+        return sent.map { notification in
+            var notification = notification
+            notification.logID = noted(.waiting, notification.bytes, delay: notification.delay)
+            return notification
+        }
+    }
+
+    /// The notifications that result from one after applying the injected faults.
+    private func rehearsed(_ notification: Courier.Notification, _ match: SubscriptionMatch, at place: Notifier.Place)
+        -> [Courier
+        .Notification]
+    {
+        func isOn(_ fault: InjectedFault) -> Bool { self.isOn(fault, match, at: place) }
+        if isOn(.lostNotifications) { return [] }
+        var notification = notification
+        if isOn(.coalescedNotifications) { notification.key = .anything }
+        notification.isFirst = isOn(.shuffledNotifications)
+        if isOn(.lateNotifications) { notification.delay = InjectedFault.notificationDelay }
+        guard isOn(.doubledNotifications) else { return [notification] }
+        var second = notification
+        second.key = nil
+        return [notification, second]
+    }
+
+    private func isOn(_ fault: InjectedFault, _ match: SubscriptionMatch, at place: Notifier.Place) -> Bool {
+        if faults.isIdle { return false }
+        return faults.isOn(fault) { area in
+            area.covers(place.container, place.environment, match.standing.scope)
+                && area.covers(.zones([match.change.zoneID]))
+                && area.user.map { $0 == match.standing.user } ?? true
+        }
+    }
+}
+
+/// A change and one of the subscriptions that match it.
+struct SubscriptionMatch {
+    let change: CommittedChange
+    /// The ID that all notifications of the change have.
+    let id: String
+    let standing: OwnedSubscription
+
+    /// - Returns: `nil` if the subscription does not define the content of a notification.
+    func notification(for courier: Courier, at place: Notifier.Place) -> Courier.Notification? {
+        let badge = standing.subscription.notificationInfo?.shouldBadge == true ? courier.nextBadge() : 0
+        return NotificationPayload(of: standing, for: change, in: place.container, id: id, badge: badge)
+            .map { Courier.Notification(bytes: $0.bytes, key: key(at: place)) }
+    }
+
+    /// True if the device itself made the change.
+    func isOwn(of courier: Courier) -> Bool {
+        guard let clientID = courier.clientID, let signature = change.record?.signature else { return false }
+        return signature.userRecordName == courier.user && signature.deviceID == clientID
+    }
+
+    func logged(
+        _ fate: LoggedNotification.Fate, _ payload: [UInt8], delay: Duration?, to tokenID: String,
+        _ courier: Courier, at place: Notifier.Place, _ now: Timestamp
+    ) -> LoggedNotification {
+        var logged = LoggedNotification(
+            at: now, in: place.address(standing.scope), of: standing.user,
+            subscriptionID: standing.subscription.subscriptionID,
+            position: change.position, zoneID: change.zoneID, recordName: change.record?.record.recordID.recordName,
+            event: change.record?.event,
+            tokenID: tokenID, clientID: courier.clientID, fate: fate)
+        (logged.payload, logged.delay) = (payload, delay)
+        return logged
+    }
+
+    private func key(at place: Notifier.Place) -> Courier.CoalescingKey? {
+        switch standing.subscription.subject {
+        case .query: standing.subscription.notificationInfo?.collapseIDKey.map { .collapseID(place, $0) }
+        case .zone, .database:
+            .zone(place, standing.scope, subscriptionID: standing.subscription.subscriptionID, change.zoneID)
+        }
+    }
+}
