@@ -80,6 +80,11 @@ struct StoreProblem {
         return [.full, .readOnly, .cannotOpen].contains(error.cause)
     }
 
+    /// The error for a store whose tables this version does not know.
+    static func newer(_ key: StoreKey) -> RecordError {
+        RecordError(.internalError, "\(key) was written by a newer version of Skylight; use that version")
+    }
+
     /// The error for writes to a read-only store.
     static func readOnly(_ key: StoreKey, because error: any Error) -> RecordError {
         if (error as? SQLError)?.cause == .full { return .diskFull }

@@ -31,6 +31,28 @@
             await engine.close()
         }
 
+        @Test("The tables of a newer version are refused, and not changed")
+        func newer() async throws {
+            let folder = try TemporaryFolder()
+            var engine = try StoreUnderTest.engine(folder: folder.url)
+            try await engine.withZone().save("a", in: notes)
+            await engine.close()
+            let server = try PostgreSQLConnection(try StoreUnderTest.database(of: folder.url))
+            try server.execute("SET search_path = store_1; UPDATE lastCommit SET version = version + 1, tables = 0")
+            engine = try StoreUnderTest.engine(folder: folder.url)
+            let refused = await refusal { try await engine.full(.private).save("b", in: notes) }
+            #expect(refused?.code == .internalError)
+            #expect(refused?.reason.hasSuffix("was written by a newer version of Skylight; use that version") == true)
+            await engine.close()
+            #expect(try server.row("SELECT tables FROM lastCommit") == ["0"])
+            // An early version had no such column.
+            try server.execute("ALTER TABLE lastCommit DROP COLUMN version")
+            engine = try StoreUnderTest.engine(folder: folder.url)
+            try await engine.full(.private).save("b", in: notes)
+            await engine.close()
+            #expect(try server.row("SELECT version FROM lastCommit") != ["0"])
+        }
+
         @Test("Copied to a file and back, a store keeps its records and the tokens of clients, and its numbers go on")
         func copies() async throws {
             let folder = try TemporaryFolder()

@@ -206,7 +206,7 @@
                     }
                     try db.run("CREATE SCHEMA \(Self.schema(number))")
                     try db.run("SET LOCAL search_path TO \(Self.schema(number))")
-                    try PostgreSQLTables.bringUpToDate(layout, db)
+                    try PostgreSQLTables.bringUpToDate(layout, of: key, db)
                     try fill(db)
                     for statement in PostgreSQLTables.numbering(layout) { try db.run(statement) }
                     try PostgreSQLTables.save(WriterState(StoreFacts(db, journal: nil)), db)
@@ -347,13 +347,14 @@
             """,
         ]
 
-        /// A table with one row: the mark and the notes of the last commit, and the version of the schema's tables;
+        /// A table with one row: the mark and the notes of the last commit, the version and the print of the tables;
         /// and a table with the last mark of each process.
         private static let mark = [
             """
             CREATE TABLE IF NOT EXISTS lastCommit (mark BIGINT NOT NULL, tables BIGINT NOT NULL,
                 \(WriterState.columns.map { "\($0) BIGINT NOT NULL DEFAULT 0" }.joined(separator: ", ")))
             """,
+            "ALTER TABLE lastCommit ADD COLUMN IF NOT EXISTS version BIGINT NOT NULL DEFAULT 0",
             "INSERT INTO lastCommit (mark, tables) SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM lastCommit)",
             "CREATE TABLE IF NOT EXISTS writers (process BIGINT PRIMARY KEY, mark BIGINT NOT NULL, moment TIMESTAMPTZ NOT NULL)",
         ]
@@ -377,16 +378,23 @@
             Int64(bitPattern: FNV1a(statements(for: tables).joined(separator: "\n").utf8).value)
         }
 
-        static func areUpToDate(_ tables: [TableLayout], _ db: SQLConnection) throws -> Bool {
-            let isMade = try db.driver.hasTable("lastCommit")
-            return try isMade && Int64.fetchOne(db, sql: "SELECT tables FROM lastCommit") == print(of: tables)
+        /// - Throws: `RecordError` INTERNAL_ERROR if a newer version of Skylight has brought the tables up to date.
+        static func areUpToDate(_ tables: [TableLayout], of key: StoreKey, _ db: SQLConnection) throws -> Bool {
+            guard try db.driver.hasTable("lastCommit") else { return false }
+            // The tables of an early version have no such column.
+            let sql = "SELECT CAST(coalesce(to_jsonb(lastCommit) ->> 'version', '0') AS BIGINT) FROM lastCommit"
+            let stored = try Int64.fetchOne(db, sql: sql) ?? 0
+            if stored > StoreMigrations.version { throw StoreProblem.newer(key) }
+            return try stored == StoreMigrations.version
+                && Int64.fetchOne(db, sql: "SELECT tables FROM lastCommit") == print(of: tables)
         }
 
         /// Creates the tables, or what those of an earlier version lack. Usually there is nothing to do.
-        static func bringUpToDate(_ tables: [TableLayout], _ db: SQLConnection) throws {
-            if try areUpToDate(tables, db) { return }
+        /// - Throws: the error of ``areUpToDate(_:of:_:)``.
+        static func bringUpToDate(_ tables: [TableLayout], of key: StoreKey, _ db: SQLConnection) throws {
+            if try areUpToDate(tables, of: key, db) { return }
             for statement in statements(for: tables) { try db.run(statement) }
-            try db.run("UPDATE lastCommit SET tables = ?", [print(of: tables)])
+            try db.run("UPDATE lastCommit SET tables = ?, version = ?", [print(of: tables), StoreMigrations.version])
         }
     }
 #endif

@@ -65,13 +65,13 @@
             let tables = try SQLiteLayout.ofNewStore()
             try server.pool.lend(PostgreSQLServer.schema(number)) { connection in
                 let db = SQLConnection(PostgreSQLDriver(connection))
-                if try PostgreSQLTables.areUpToDate(tables, db) { return }
+                if try PostgreSQLTables.areUpToDate(tables, of: key, db) { return }
                 try db.writing {
                     try db.run("SELECT pg_advisory_xact_lock(\(PostgreSQLLocks.writing), \(number))")
                     // Reads of other processes access this table first. With another order, a read and this
                     // transaction could deadlock.
                     try db.run("LOCK TABLE facts IN ACCESS EXCLUSIVE MODE")
-                    try PostgreSQLTables.bringUpToDate(tables, db)
+                    try PostgreSQLTables.bringUpToDate(tables, of: key, db)
                     return true
                 }
             }

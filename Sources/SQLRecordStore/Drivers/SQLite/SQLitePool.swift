@@ -24,7 +24,7 @@ final class SQLitePool: WritableConnections {
             let pool = try DatabasePool(path: path, configuration: Self.configuration)
             try pool.read { try Self.checkOrigin(of: $0, key) }
             if try pool.read({ try StoreMigrations.migrator.hasBeenSuperseded($0) }) {
-                throw RecordError(.internalError, "\(key) was written by a newer version of Skylight; use that version")
+                throw StoreProblem.newer(key)
             }
             if try pool.read({ try !StoreMigrations.migrator.hasCompletedMigrations($0) }) {
                 try StoreMigrations.migrator.migrate(pool)

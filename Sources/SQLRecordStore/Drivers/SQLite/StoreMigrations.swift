@@ -59,6 +59,9 @@ enum StoreMigrations {
         return migrator
     }
 
+    /// The version of the tables: each migration makes a new one. A store in PostgreSQL notes it.
+    static var version: Int64 { Int64(migrator.migrations.count) }
+
     private static let seventeenthVersion = """
         -- Failures of a build, for processes that wait for it while another one builds.
         ALTER TABLE indexWork ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
