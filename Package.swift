@@ -93,7 +93,7 @@ package.targets = [
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .systemLibrary(name: "CSystemCalls"),
-    layer("CEmbeddedFiles"),
+    .target(name: "CEmbeddedFiles", exclude: ["Demo"]),
     layer("Records"),
     // For programs that import the module it was: all of it is in Records.
     layer("JSON", on: ["Records"]),
@@ -120,7 +120,10 @@ package.targets = [
     layer("RemoteRecords", on: ["CloudKitClient", "Records", grdb, nioCore, nioPosix]),
     layer(
         "DataTransfer",
-        on: ["AssetStore", "CloudKitClient", "RecordStore", "Records", "CZlib", crypto, nioCore, nioPosix]),
+        on: [
+            "AssetStore", "CloudKitClient", "RecordStore", "Records", "CEmbeddedFiles", "CZlib", crypto, nioCore,
+            nioPosix,
+        ]),
     layer(
         "HTTPServing",
         on: [

@@ -161,7 +161,7 @@ struct ChatDemo {
         let name = Name("Announcement/\(index + 1)")
         return switch index {
         case 1: [.one(.leaflet, "leaflet", of: name)]
-        case 4: [.one(.landscape("Salzkammergut", seed: 9), "picture", of: name)]
+        case 4: [.one(.picture("Salzkammergut"), "picture", of: name)]
         default: []
         }
     }
@@ -212,15 +212,15 @@ extension ChatDemo {
                     {
                         .list(
                             [
-                                .landscape("Morning", seed: 4), .landscape("Noon", seed: 5),
-                                .landscape("Evening", seed: 6),
+                                .picture("Morning"), .picture("Noon"),
+                                .picture("Evening"),
                             ], "attachments", of: $0)
                     }
                 ]
             ),
             (
                 "Message/night", "Room/holidays", "Person/ada", "And one from the night train",
-                [{ .list([.landscape("Night", seed: 7)], "attachments", of: $0) }]
+                [{ .list([.picture("Night")], "attachments", of: $0) }]
             ),
             (
                 "Message/melody", "Room/general", "Person/mary", "Guess what we rehearse",
@@ -247,7 +247,7 @@ extension ChatDemo {
             ),
             (
                 "Message/note", "Room/books", "Person/mary", "A voice note with a picture of the shelf",
-                [{ .one(.melody, "voice", of: $0) }, { .list([.pattern("Shelf", seed: 31)], "attachments", of: $0) }]
+                [{ .one(.melody, "voice", of: $0) }, { .list([.picture("Shelf")], "attachments", of: $0) }]
             ),
         ]
 }

@@ -22,7 +22,7 @@ struct ChatZoneDemo {
         let members = Set(rooms.flatMap(\.members))
         let people = ChatDemo.members.filter { members.contains($0.name) }
         // Each zone has a record of the person, but the bytes of the portrait are stored only once.
-        let portraits = people.map { DemoAttachment.one(.portrait(Self.key(of: $0.name)), "portrait", of: $0.name) }
+        let portraits = people.map { DemoAttachment.one(.picture(Self.key(of: $0.name)), "portrait", of: $0.name) }
         var events = [
             save(
                 people.map { .put("Person", $0.name, $0.fields) }, with: portraits, at: start.adding(minutes: -10),

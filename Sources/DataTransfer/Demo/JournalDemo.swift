@@ -48,7 +48,7 @@ struct JournalDemo {
                 // Core Data stores external binary data in an asset field beside the attribute.
                 if month % 12 == 5, day == 1 {
                     photos.append(
-                        .one(.landscape("photo-\(month)", seed: UInt64(month)), "CD_photo_ckAsset", of: entry))
+                        .one(.picture("photo-\(month)", as: month == 5 ? "Noon" : nil), "CD_photo_ckAsset", of: entry))
                 }
                 for tag in tags where random.isTrue(oneIn: 4) {
                     batch.append(

@@ -121,7 +121,7 @@ struct ShoppingDemo {
                 // Items that occur on several lists have the same picture.
                 if index % 4 == 2 {
                     attachments.append(
-                        .one(.pattern(thing.title, seed: UInt64(index)), "photo", of: Name("\(title)-\(index + 1)")))
+                        .one(.picture(thing.title), "photo", of: Name("\(title)-\(index + 1)")))
                 }
                 operations.append(
                     .put(
