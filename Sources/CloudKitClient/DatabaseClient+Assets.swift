@@ -4,23 +4,6 @@ internal import NIOHTTP1
 public import Records
 internal import Synchronization
 
-/// The field of a record for which a file is uploaded.
-public struct UploadRequest: Sendable, Hashable {
-    /// The type of the record that will have the file.
-    public var recordType: Name
-    /// The field that will have the file: an asset, or a list of assets.
-    public var fieldName: Name
-    /// `nil` for a new record whose name CloudKit chooses.
-    public var recordName: Name?
-
-    /// A request for one file. A list of assets needs one for each.
-    public init(recordType: Name, fieldName: Name, recordName: Name? = nil) {
-        self.recordType = recordType
-        self.fieldName = fieldName
-        self.recordName = recordName
-    }
-}
-
 /// The address for the upload of one file.
 public struct UploadSlot: Sendable, Hashable {
     /// The record to save with the file.

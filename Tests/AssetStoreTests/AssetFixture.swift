@@ -47,7 +47,7 @@ struct AssetFixture {
     func ticket(for record: Name = "record", in field: Name = "file") async throws -> String {
         let database = try await engine.database(address(.private), as: ada)
         let grants = try await database.require(.uploadAssets).grantUploads(
-            [AssetSlot(recordType: "Item", fieldName: field, recordName: record)], in: .default)
+            [UploadRequest(recordType: "Item", fieldName: field, recordName: record)], in: .default)
         return try grants[0].get().ticket
     }
 

@@ -30,8 +30,8 @@ import Testing
 
         /// Uploads as a client does.
         func upload(_ text: String, named fileName: String?, to record: Name, _ field: Name) async throws -> Asset {
-            let slot = AssetSlot(recordType: "Note", fieldName: field, recordName: record)
-            let grants = try await database.require(.uploadAssets).grantUploads([slot], in: AssetPageTests.zone)
+            let request = UploadRequest(recordType: "Note", fieldName: field, recordName: record)
+            let grants = try await database.require(.uploadAssets).grantUploads([request], in: AssetPageTests.zone)
             let grant = try #require(try grants.first?.get())
             let body = AsyncStream { continuation in
                 continuation.yield(ByteBuffer(string: text))

@@ -120,9 +120,11 @@ struct ConnectedStage: Sendable {
         let engine = try #require(try containers.connected(container, .development))
         let database = try engine.database(
             DatabaseAddress(container: engine.connection.container, environment: .development, scope: .private))
-        let slot = AssetSlot(recordType: "Photo", fieldName: "file", recordName: name)
-        let grant = try #require(try await database.require(.uploadAssets).grantUploads([slot], in: Self.notes).first)
-            .get()
+        let request = UploadRequest(recordType: "Photo", fieldName: "file", recordName: name)
+        let grant = try #require(
+            try await database.require(.uploadAssets).grantUploads([request], in: Self.notes).first
+        )
+        .get()
         let asset = try await database.upload(size: Int64(bytes.count), with: grant) {
             AsyncStream<ByteBuffer> { continuation in
                 continuation.yield(ByteBuffer(bytes: bytes))

@@ -279,9 +279,9 @@ import Testing
             for (field, text) in [("CD_body_ckAsset", "a very long text"), ("CD_photo_ckAsset", "bytes")]
                 as [(Name, String)]
             {
-                let slot = AssetSlot(recordType: "CD_Entry", fieldName: field, recordName: Self.ice)
+                let request = UploadRequest(recordType: "CD_Entry", fieldName: field, recordName: Self.ice)
                 let grant = try #require(
-                    try await stage.database().require(.uploadAssets).grantUploads([slot], in: MirroredNaming.zoneID)
+                    try await stage.database().require(.uploadAssets).grantUploads([request], in: MirroredNaming.zoneID)
                         .first
                 ).get()
                 let body = AsyncStream { continuation in

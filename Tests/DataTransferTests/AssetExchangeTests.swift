@@ -47,8 +47,8 @@ import Testing
             for (field, files) in files {
                 var assets: [FieldValue] = []
                 for file in files {
-                    let slot = AssetSlot(recordType: "Note", fieldName: field, recordName: name)
-                    let grant = try await database.require(.uploadAssets).grantUploads([slot], in: zoneID)[0].get()
+                    let request = UploadRequest(recordType: "Note", fieldName: field, recordName: name)
+                    let grant = try await database.require(.uploadAssets).grantUploads([request], in: zoneID)[0].get()
                     let body = AsyncStream { continuation in
                         continuation.yield(ByteBuffer(bytes: file.bytes))
                         continuation.finish()

@@ -210,8 +210,8 @@ import Testing
 
     private func save(_ name: Name, file: (name: String, bytes: [UInt8]), of database: any RecordDatabase) async throws
     {
-        let slot = AssetSlot(recordType: "Note", fieldName: "file", recordName: name)
-        let grant = try await database.require(.uploadAssets).grantUploads([slot], in: Self.notes)[0].get()
+        let request = UploadRequest(recordType: "Note", fieldName: "file", recordName: name)
+        let grant = try await database.require(.uploadAssets).grantUploads([request], in: Self.notes)[0].get()
         let body = AsyncStream { continuation in
             continuation.yield(ByteBuffer(bytes: file.bytes))
             continuation.finish()

@@ -53,7 +53,7 @@ import Testing
             var fields: [Name: FieldInput] = ["text": FieldInput(.string(text))]
             if let file {
                 let grant = try await database.require(.uploadAssets).grantUploads(
-                    [AssetSlot(recordType: type, fieldName: "file", recordName: name)], in: zoneID)[0].get()
+                    [UploadRequest(recordType: type, fieldName: "file", recordName: name)], in: zoneID)[0].get()
                 let body = AsyncStream { continuation in
                     continuation.yield(ByteBuffer(bytes: file))
                     continuation.finish()

@@ -2,11 +2,14 @@ public import RecordStore
 public import Records
 
 extension InMemoryDatabase {
-    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
+    func grantUploads(_ requests: [UploadRequest], in zoneID: ZoneID?) async throws -> [Result<
+        UploadGrant, RecordError
+    >] {
         try changing { transaction, rules in
             let zone = try transaction.zone(zoneID ?? .default)
-            return try rules.uploads(for: slots, in: zone, isAnyZone: zoneID == nil, tickets: transaction.assetTickets)
-            { name in
+            return try rules.uploads(
+                for: requests, in: zone, isAnyZone: zoneID == nil, tickets: transaction.assetTickets
+            ) { name in
                 try transaction.record(orUser: name, in: zone, of: address.scope, at: store.clock())
             }
         }

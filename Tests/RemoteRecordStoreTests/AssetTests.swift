@@ -48,8 +48,8 @@ import Testing
         _ pieces: Pieces, for record: Name, to engine: RemoteRecordEngine, size: Int64?, fileName: String? = nil
     ) async throws -> Asset {
         let database = try await engine.full(.private)
-        let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: record)
-        let grant = try await database.require(.uploadAssets).grantUploads([slot], in: notes)[0].get()
+        let request = UploadRequest(recordType: "Item", fieldName: "file", recordName: record)
+        let grant = try await database.require(.uploadAssets).grantUploads([request], in: notes)[0].get()
         return try await engine.upload(
             pieces, size: size, with: grant, to: try container(), .development, fileName: fileName)
     }
@@ -101,8 +101,8 @@ import Testing
                 #expect(refused?.code == .quotaExceeded, "\(refused?.reason ?? "taken")")
             }
             let database = try await engine.full(.private)
-            let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: "r")
-            let grant = try await database.require(.uploadAssets).grantUploads([slot], in: notes)[0].get()
+            let request = UploadRequest(recordType: "Item", fieldName: "file", recordName: "r")
+            let grant = try await database.require(.uploadAssets).grantUploads([request], in: notes)[0].get()
             let forged = UploadGrant(recordName: "r", fieldName: "file", ticket: String(grant.ticket.reversed()))
             let container = try Self.container()
             let unknown = await refusal {

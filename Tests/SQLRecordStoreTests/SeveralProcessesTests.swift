@@ -193,7 +193,7 @@
             let database = try await engine.database(
                 DatabaseAddress(container: container, environment: .development, scope: .private), as: ada)
             return try await database.require(.uploadAssets).grantUploads(
-                [AssetSlot(recordType: "Item", fieldName: "file", recordName: "a")], in: nil)[0].get().ticket
+                [UploadRequest(recordType: "Item", fieldName: "file", recordName: "a")], in: nil)[0].get().ticket
         }
 
         @Test("Tickets for assets are good everywhere after one of them has made a container anew")

@@ -24,8 +24,8 @@ public enum AssetScenarios {
     private static let granting: [Story] = [
         .init("a slot gets a ticket of its own, and a record without a name gets one") { engine, clock in
             let database = try await engine.withZone()
-            let slot = AssetSlot(recordType: "Item", fieldName: "file")
-            let grants = try await database.require(.uploadAssets).grantUploads([slot, slot], in: notes).map {
+            let request = UploadRequest(recordType: "Item", fieldName: "file")
+            let grants = try await database.require(.uploadAssets).grantUploads([request, request], in: notes).map {
                 try $0.get()
             }
             #expect(grants.map(\.fieldName) == ["file", "file"])
@@ -39,28 +39,28 @@ public enum AssetScenarios {
         .init("a field that can't hold the asset gets none, and the others do") { engine, _ in
             let database = try await engine.withZone()
             try await database.save("r", in: notes, ["title": .string("x")])
-            let slots = ["file", "title", "___etag", "bad name"].map {
-                AssetSlot(recordType: "Item", fieldName: $0, recordName: "r")
+            let requests = ["file", "title", "___etag", "bad name"].map {
+                UploadRequest(recordType: "Item", fieldName: $0, recordName: "r")
             }
-            let grants = try await database.require(.uploadAssets).grantUploads(slots, in: notes)
+            let grants = try await database.require(.uploadAssets).grantUploads(requests, in: notes)
             #expect(grants.map(\.failure?.code) == [nil, .badRequest, .badRequest, .badRequest])
             #expect(
                 grants[1].failure?.reason
                     == "invalid attempt to set value type ASSETID for field 'title' for type 'Item', defined to be: STRING"
             )
             let nameless = try await database.require(.uploadAssets).grantUploads(
-                [AssetSlot(recordType: "Item", fieldName: "file", recordName: "")], in: notes)
+                [UploadRequest(recordType: "Item", fieldName: "file", recordName: "")], in: notes)
             #expect(nameless[0].failure?.code == .badRequest)
             // Refused for the same reasons as a save.
             let users = try await database.require(.uploadAssets).grantUploads(
-                [AssetSlot(recordType: Schema.usersType, fieldName: "file", recordName: "r")], in: notes)
+                [UploadRequest(recordType: Schema.usersType, fieldName: "file", recordName: "r")], in: notes)
             #expect(users[0].failure?.code == .accessDenied)
             let nowhere = await refusal {
-                _ = try await database.require(.uploadAssets).grantUploads(slots, in: ZoneID(zoneName: "Nowhere"))
+                _ = try await database.require(.uploadAssets).grantUploads(requests, in: ZoneID(zoneName: "Nowhere"))
             }
             #expect(nowhere?.code == .zoneNotFound)
             let live = try await engine.database(address(.public, .production), as: ada)
-            let refused = try await live.require(.uploadAssets).grantUploads([slots[0]], in: .default)
+            let refused = try await live.require(.uploadAssets).grantUploads([requests[0]], in: .default)
             #expect(refused.first?.failure?.code == .notFound)
         },
         .init("a read-only participant can't upload") { engine, _ in
@@ -68,10 +68,10 @@ public enum AssetScenarios {
             try await database.share(
                 notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
             let shared = try await engine.database(address(.shared), as: grace)
-            let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: "r")
+            let request = UploadRequest(recordType: "Item", fieldName: "file", recordName: "r")
             let theirs = ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName)
             #expect(
-                try await shared.require(.uploadAssets).grantUploads([slot], in: theirs).first?.failure?.code
+                try await shared.require(.uploadAssets).grantUploads([request], in: theirs).first?.failure?.code
                     == .accessDenied)
             try await database.share(
                 notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite), on: engine)
@@ -201,8 +201,8 @@ public enum AssetScenarios {
         .init("two uploads with one ticket pay for one save, however late the second one came") { engine, clock in
             let database = try await engine.withZone()
             let minute: Int64 = 60_000
-            let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: "r")
-            let sealed = try await database.require(.uploadAssets).grantUploads([slot], in: notes)[0].get().ticket
+            let request = UploadRequest(recordType: "Item", fieldName: "file", recordName: "r")
+            let sealed = try await database.require(.uploadAssets).grantUploads([request], in: notes)[0].get().ticket
             let ledger = try await engine.ledger()
             let ticket = try #require(ledger.tickets.openUpload(sealed))
             func upload(_ number: UInt8) async throws -> FieldValue {

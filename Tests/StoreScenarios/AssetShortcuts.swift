@@ -24,8 +24,8 @@ extension RecordEngine {
     ) async throws -> Asset {
         let database = try await database(address(scope), as: caller)
         guard let checksum = checksum(number) else { throw RecordError(.internalError, "no checksum") }
-        let slot = AssetSlot(recordType: type, fieldName: field, recordName: record)
-        let grants = try await database.require(.uploadAssets).grantUploads([slot], in: zoneID)
+        let request = UploadRequest(recordType: type, fieldName: field, recordName: record)
+        let grants = try await database.require(.uploadAssets).grantUploads([request], in: zoneID)
         let ledger = try await ledger()
         guard let ticket = ledger.tickets.openUpload(try grants[0].get().ticket) else {
             throw RecordError(.internalError, "no ticket")

@@ -106,7 +106,7 @@ public enum CapabilityScenarios {
             Call(database, .listShares) { _ = try await $0.shares(in: nil, after: nil, limit: 1) },
             Call(database, .listShares) { _ = try await $0.tree(of: notes, limit: 1) },
             Call(database, .uploadAssets) {
-                _ = try await $0.grantUploads([AssetSlot(recordType: "Item", fieldName: "file")], in: notes)
+                _ = try await $0.grantUploads([UploadRequest(recordType: "Item", fieldName: "file")], in: notes)
             },
             Call(database, .uploadAssets) {
                 _ = try await $0.rereference(

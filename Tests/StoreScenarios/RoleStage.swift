@@ -110,8 +110,8 @@ struct RoleStage {
             return try await database.fetch([RecordID(recordName: name, zoneID: zone)], desiredKeys: nil).map(
                 \.roleOutcome)[0]
         case .uploadAbsent, .uploadThere:
-            let slot = AssetSlot(recordType: type, fieldName: "file", recordName: name)
-            return try await database.require(.uploadAssets).grantUploads([slot], in: zone).map(\.roleOutcome)[0]
+            let request = UploadRequest(recordType: type, fieldName: "file", recordName: name)
+            return try await database.require(.uploadAssets).grantUploads([request], in: zone).map(\.roleOutcome)[0]
         case .rereference:
             let source = AssetSource(recordName: name, fieldName: "file")
             return try await database.require(.uploadAssets).rereference([source], from: zone, to: zone).map(

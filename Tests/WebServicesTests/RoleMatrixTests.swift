@@ -249,8 +249,8 @@ struct RoleMatrixTests {
         {
             let ledger = try await server.engine.require(.keepAssets).assetLedger(
                 database.address.container, .development)
-            let slot = AssetSlot(recordType: granted.type, fieldName: "file", recordName: name)
-            let grant = try await database.require(.uploadAssets).grantUploads([slot], in: .default)[0].get()
+            let request = UploadRequest(recordType: granted.type, fieldName: "file", recordName: name)
+            let grant = try await database.require(.uploadAssets).grantUploads([request], in: .default)[0].get()
             let ticket = try #require(ledger.tickets.openUpload(grant.ticket))
             let checksum = try #require(FileChecksum(bytes: Array(repeating: 7, count: FileChecksum.length)))
             try await ledger.enter(checksum, size: 3, inUseUntil: ticket.expires)

@@ -213,13 +213,13 @@ struct DemoStage: Sendable {
             operations.map { ($0.recordName, $0.recordType) }, uniquingKeysWith: { first, _ in first })
         let uploads = attachments.flatMap { attachment in
             attachment.files.map { file in
-                let slot = AssetSlot(
+                let request = UploadRequest(
                     recordType: (types[attachment.recordName] ?? nil) ?? "", fieldName: attachment.fieldName,
                     recordName: attachment.recordName)
-                return (slot: slot, file: file)
+                return (request: request, file: file)
             }
         }
-        let grants = try await database.require(.uploadAssets).grantUploads(uploads.map(\.slot), in: zoneID).map {
+        let grants = try await database.require(.uploadAssets).grantUploads(uploads.map(\.request), in: zoneID).map {
             try $0.get()
         }
         var uploaded = try await upload(Array(zip(uploads.map(\.file), grants)))[...]

@@ -167,7 +167,7 @@ final class AssetSupplier: Sendable {
     private struct Place {
         let index: Int
         let recordName: Name
-        let slot: AssetSlot
+        let request: UploadRequest
         /// The index of the asset in the field.
         let number: Int
         let asset: Asset
@@ -201,7 +201,7 @@ final class AssetSupplier: Sendable {
             } catch let error as RecordError {
                 throw Failure(index: place.index, error: error)
             }
-            receipts[place.index, default: [:]][place.slot.fieldName, default: [:]][place.number] = receipt
+            receipts[place.index, default: [:]][place.request.fieldName, default: [:]][place.number] = receipt
         }
         return batch.operations.enumerated().map { index, operation in
             guard let receipts = receipts[index] else { return operation }
@@ -218,7 +218,7 @@ final class AssetSupplier: Sendable {
         homes.withLock { homes in
             for place in places where homes[place.checksum] == nil {
                 let source = AssetSource(
-                    recordName: place.recordName, fieldName: place.slot.fieldName, index: place.number)
+                    recordName: place.recordName, fieldName: place.request.fieldName, index: place.number)
                 homes[place.checksum] = Home(zoneID: batch.zoneID, source: source)
             }
         }
@@ -236,10 +236,10 @@ final class AssetSupplier: Sendable {
                         let reason = "The asset in field '\(fieldName)' has no checksum from Skylight"
                         throw Failure(index: index, error: RecordError(.badRequest, reason))
                     }
-                    let slot = AssetSlot(recordType: type, fieldName: fieldName, recordName: recordName)
+                    let request = UploadRequest(recordType: type, fieldName: fieldName, recordName: recordName)
                     places.append(
                         Place(
-                            index: index, recordName: recordName, slot: slot, number: number, asset: asset,
+                            index: index, recordName: recordName, request: request, number: number, asset: asset,
                             checksum: checksum))
                 }
             }
@@ -265,7 +265,8 @@ final class AssetSupplier: Sendable {
         -> String?
     {
         let file = try exchange.folder.file(of: place.checksum, size: place.asset.size)
-        guard let grant = try await database.require(.uploadAssets).grantUploads([place.slot], in: zoneID).first?.get()
+        guard
+            let grant = try await database.require(.uploadAssets).grantUploads([place.request], in: zoneID).first?.get()
         else { return nil }
         let asset = try await exchange.transport.upload(file, with: grant, fileName: place.asset.fileName)
         guard Name(asset.fileChecksum) == Name(place.asset.fileChecksum) else {

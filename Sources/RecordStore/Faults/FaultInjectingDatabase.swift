@@ -136,13 +136,15 @@ struct FaultInjectingDatabase: ForwardingDatabase, TokenDiagnostics, RecordJourn
         return try await base.require(.keepJournal).revert(reversion)
     }
 
-    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
+    func grantUploads(_ requests: [UploadRequest], in zoneID: ZoneID?) async throws -> [Result<
+        UploadGrant, RecordError
+    >] {
         let reach = FaultArea.Reach.zones([zoneID ?? .default])
         try checkBusy(reach)
-        if !slots.isEmpty, fails(.quotaExceeded, reach) {
-            return slots.map { _ in .failure(RecordError(known: .quotaExceeded)) }
+        if !requests.isEmpty, fails(.quotaExceeded, reach) {
+            return requests.map { _ in .failure(RecordError(known: .quotaExceeded)) }
         }
-        return try await base.require(.uploadAssets).grantUploads(slots, in: zoneID)
+        return try await base.require(.uploadAssets).grantUploads(requests, in: zoneID)
     }
 
     func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<

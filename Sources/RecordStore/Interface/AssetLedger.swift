@@ -87,21 +87,7 @@ public struct RecordedAsset: Sendable, Hashable {
 
 // MARK: - Uploads
 
-/// The record field that a file will be uploaded for (Apple's reference page "Uploading Assets").
-public struct AssetSlot: Sendable, Hashable {
-    public var recordType: Name
-    public var fieldName: Name
-    /// The record's name; `nil` for a record that does not exist yet. A name is then assigned.
-    public var recordName: Name?
-
-    public init(recordType: Name, fieldName: Name, recordName: Name? = nil) {
-        self.recordType = recordType
-        self.fieldName = fieldName
-        self.recordName = recordName
-    }
-}
-
-/// Permission to upload one file within 15 minutes.
+/// The answer to an ``UploadRequest``: permission to upload one file within 15 minutes.
 public struct UploadGrant: Sendable, Hashable {
     public var recordName: Name
     public var fieldName: Name

@@ -352,14 +352,16 @@ extension Capability where Part == any ZonePurging {
 
 /// Files of records.
 public protocol AssetUploading: Sendable {
-    /// Grants an upload for each slot. The ticket is valid for 15 minutes, for this record field and this caller.
+    /// Grants an upload for each request. The ticket is valid for 15 minutes, for this record field and this caller.
     ///
-    /// Each slot has its own result: ACCESS_DENIED if the caller may not write, BAD_REQUEST if the field has another
+    /// Each request has its own result: ACCESS_DENIED if the caller may not write, BAD_REQUEST if the field has another
     /// type or can't be created.
     /// - Parameter zoneID: the zone of the records. `nil` allows any zone of the database, for clients that request
     ///   uploads without a zone (CloudKit JS 1.2).
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
-    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>]
+    func grantUploads(_ requests: [UploadRequest], in zoneID: ZoneID?) async throws -> [Result<
+        UploadGrant, RecordError
+    >]
 
     /// Returns assets of existing records, each with a receipt that lets one other record in the target zone use it
     /// without another upload.

@@ -23,20 +23,20 @@ public struct AssetRules {
         grants = GrantRules(address, caller, roleNumbers: roleNumbers)
     }
 
-    /// Grants an upload for each slot. Each slot has its own result.
+    /// Grants an upload for each request. Each request has its own result.
     /// - Parameters:
     /// - zone: the zone of the records; the default zone if the request names none.
     /// - isAnyZone: `true` if the asset may be used in any zone of the database.
     /// - record: returns a record of the zone by name. Called only if needed.
     /// - Throws: `RecordError` if the caller is not signed in.
     public func uploads(
-        for slots: [AssetSlot], in zone: TransactionZone, isAnyZone: Bool, tickets: AssetTickets,
+        for requests: [UploadRequest], in zone: TransactionZone, isAnyZone: Bool, tickets: AssetTickets,
         record: (Name) throws -> StoredRecord?
     ) throws -> [Result<UploadGrant, RecordError>] {
         try grants.checkSignedIn()
-        return try slots.map { slot in
+        return try requests.map { request in
             do {
-                return .success(try grant(slot, in: zone, isAnyZone: isAnyZone, tickets, record))
+                return .success(try grant(request, in: zone, isAnyZone: isAnyZone, tickets, record))
             } catch let error as RecordError {
                 return .failure(error)
             }
@@ -44,45 +44,47 @@ public struct AssetRules {
     }
 
     private func grant(
-        _ slot: AssetSlot, in zone: TransactionZone, isAnyZone: Bool, _ tickets: AssetTickets,
+        _ request: UploadRequest, in zone: TransactionZone, isAnyZone: Bool, _ tickets: AssetTickets,
         _ record: (Name) throws -> StoredRecord?
     ) throws -> UploadGrant {
         if !zone.canWrite { throw RecordError(known: .notPermitted, Grant.Permission.write.rawValue) }
-        let recordName = slot.recordName ?? Name(UUID().uuidString)
+        let recordName = request.recordName ?? Name(UUID().uuidString)
         try NameRules.checkRecordName(recordName)
-        try checkGrants(slot, record)
-        try checkField(slot)
+        try checkGrants(request, record)
+        try checkField(request)
         let ticket = UploadTicket(
             number: AssetTickets.makeNumber(),
             expires: Timestamp(milliseconds: now.milliseconds + AssetTickets.uploadLifetime),
             slot: isAnyZone
                 ? SlotDigest(
-                    anyZoneOf: scope, recordType: slot.recordType, recordName: recordName, fieldName: slot.fieldName,
+                    anyZoneOf: scope, recordType: request.recordType, recordName: recordName,
+                    fieldName: request.fieldName,
                     user: caller.userRecordName)
                 : SlotDigest(
-                    zone: zone.key, recordType: slot.recordType, recordName: recordName, fieldName: slot.fieldName,
+                    zone: zone.key, recordType: request.recordType, recordName: recordName,
+                    fieldName: request.fieldName,
                     user: caller.userRecordName))
-        return UploadGrant(recordName: recordName, fieldName: slot.fieldName, ticket: tickets.seal(ticket))
+        return UploadGrant(recordName: recordName, fieldName: request.fieldName, ticket: tickets.seal(ticket))
     }
 
     /// Checks the permissions that the later save needs.
-    private func checkGrants(_ slot: AssetSlot, _ record: (Name) throws -> StoredRecord?) throws {
-        guard grants.areAsked || slot.recordType == Schema.usersType else { return }
-        let existing = try slot.recordName.flatMap(record)
-        if let existing, existing.recordType == slot.recordType { return try grants.checkWriting(existing, schema) }
-        try grants.checkCreating(slot.recordType, schema)
+    private func checkGrants(_ request: UploadRequest, _ record: (Name) throws -> StoredRecord?) throws {
+        guard grants.areAsked || request.recordType == Schema.usersType else { return }
+        let existing = try request.recordName.flatMap(record)
+        if let existing, existing.recordType == request.recordType { return try grants.checkWriting(existing, schema) }
+        try grants.checkCreating(request.recordType, schema)
     }
 
     /// Rejects an upload early if the later save would certainly fail.
-    private func checkField(_ slot: AssetSlot) throws {
-        if let type = schema.types[slot.recordType]?.fields[slot.fieldName]?.type {
+    private func checkField(_ request: UploadRequest) throws {
+        if let type = schema.types[request.recordType]?.fields[request.fieldName]?.type {
             if type.valueType == .asset { return }
-            throw RecordError(known: .wrongValueType, "ASSETID", slot.fieldName, slot.recordType, type.wireName)
+            throw RecordError(known: .wrongValueType, "ASSETID", request.fieldName, request.recordType, type.wireName)
         }
         // Rejects fields that can't be created: any in production, and invalid names.
         var justInTime = JustInTimeSchema(schema, environment: environment)
         let sample = FieldInput(.asset(Asset(fileChecksum: "", size: 0)))
-        _ = try justInTime.resolve([slot.fieldName: sample], from: .client(scope), in: slot.recordType)
+        _ = try justInTime.resolve([request.fieldName: sample], from: .client(scope), in: request.recordType)
     }
 
     /// Returns assets of existing records with receipts for the target zone. Their files are kept until the receipts

@@ -36,6 +36,25 @@ extension Asset {
     @TaskLocal public static var showsFileName = true
 }
 
+// MARK: - Uploads
+
+/// The field of a record for which a file is uploaded (Apple's reference page "Uploading Assets").
+public struct UploadRequest: Sendable, Hashable {
+    /// The type of the record that will have the file.
+    public var recordType: Name
+    /// The field that will have the file: an asset, or a list of assets.
+    public var fieldName: Name
+    /// `nil` for a new record, whose name the service chooses.
+    public var recordName: Name?
+
+    /// A request for one file. A list of assets needs one for each.
+    public init(recordType: Name, fieldName: Name, recordName: Name? = nil) {
+        self.recordType = recordType
+        self.fieldName = fieldName
+        self.recordName = recordName
+    }
+}
+
 // MARK: - Checksums
 
 /// The SHA-256 of a file: its key in the asset store and, as 64 hexadecimal digits, its `fileChecksum` in records.

@@ -235,13 +235,10 @@ extension Signature {
 extension CloudKitDatabase {
     /// Files are uploaded to CloudKit's own server: the ticket of a grant is the address there, for
     /// ``upload(_:size:with:progress:)``.
-    public func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<
+    public func grantUploads(_ requests: [UploadRequest], in zoneID: ZoneID?) async throws -> [Result<
         UploadGrant, RecordError
     >] {
         try checkWritable()
-        let requests = slots.map {
-            UploadRequest(recordType: $0.recordType, fieldName: $0.fieldName, recordName: $0.recordName)
-        }
         return try await asking { try await client.uploadSlots(requests, in: zoneID ?? .default) }.map { answer in
             answer.map { UploadGrant(recordName: $0.recordName, fieldName: $0.fieldName, ticket: $0.url) }.mapError {
                 RecordError($0)

@@ -10,17 +10,19 @@ public import Records
 // Both requests are safe to repeat, because an additional upload grant does no harm.
 
 extension RemoteDatabase {
-    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
-        try await inPartsOfFiles(slots) { part in
+    func grantUploads(_ requests: [UploadRequest], in zoneID: ZoneID?) async throws -> [Result<
+        UploadGrant, RecordError
+    >] {
+        try await inPartsOfFiles(requests) { part in
             let answer = try await line.post("assets/upload", of: .database, .reads) { writer in
                 if let zoneID { writer.member(zoneID: zoneID) }
                 writer.name("tokens")
                 writer.array { writer in
-                    for slot in part {
+                    for request in part {
                         writer.object { writer in
-                            writer.member("recordType", slot.recordType)
-                            writer.member("fieldName", slot.fieldName)
-                            if let recordName = slot.recordName { writer.member("recordName", recordName) }
+                            writer.member("recordType", request.recordType)
+                            writer.member("fieldName", request.fieldName)
+                            if let recordName = request.recordName { writer.member("recordName", recordName) }
                         }
                     }
                 }

@@ -3,22 +3,24 @@ public import RecordStore
 public import Records
 
 extension SQLDatabase {
-    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
+    func grantUploads(_ requests: [UploadRequest], in zoneID: ZoneID?) async throws -> [Result<
+        UploadGrant, RecordError
+    >] {
         let now = store.clock()
         // Tickets are not stored, so usually nothing is written. Only a default zone or a user record may have to be
         // created.
         let uploads = try await store.read { [view, store] db, catalog -> [Result<UploadGrant, RecordError>]? in
             // A user record may have to be created too.
             guard let zone = try view.zoneUnlessDefault(zoneID ?? .default, db) else { return nil }
-            let namesUsers = slots.contains { slot in
-                slot.recordName.map { UserRecords.isReserved($0, in: zone.zoneID, of: view.address.scope) } ?? false
+            let namesUsers = requests.contains { request in
+                request.recordName.map { UserRecords.isReserved($0, in: zone.zoneID, of: view.address.scope) } ?? false
             }
             if namesUsers { return nil }
             let open = try view.opened(zone, db)
             let rules = AssetRules(schema: catalog.schema, address: view.address, caller: view.caller, now: now) {
                 try view.roleNumbers(db, catalog)
             }
-            return try rules.uploads(for: slots, in: open, isAnyZone: zoneID == nil, tickets: store.assetTickets) {
+            return try rules.uploads(for: requests, in: open, isAnyZone: zoneID == nil, tickets: store.assetTickets) {
                 name in
                 try db.row(named: name, in: zone.number, zone.zoneID, catalog).flatMap {
                     $0.isDeleted ? nil : $0.record
@@ -28,8 +30,9 @@ extension SQLDatabase {
         if let uploads { return uploads }
         return try await changing { [address] transaction, rules in
             let zone = try transaction.zone(zoneID ?? .default)
-            return try rules.uploads(for: slots, in: zone, isAnyZone: zoneID == nil, tickets: transaction.assetTickets)
-            { name in
+            return try rules.uploads(
+                for: requests, in: zone, isAnyZone: zoneID == nil, tickets: transaction.assetTickets
+            ) { name in
                 try transaction.record(orUser: name, in: zone, of: address.scope, at: now)
             }
         }

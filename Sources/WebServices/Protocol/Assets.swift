@@ -10,22 +10,22 @@ struct AssetsUpload: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let body = call.body
         let zoneID = try body.zoneID()
-        let slots = try body.items("tokens").map { token in
-            AssetSlot(
+        let requests = try body.items("tokens").map { token in
+            UploadRequest(
                 recordType: try token.required("recordType", "a string", token.name("recordType")),
                 fieldName: try token.required("fieldName", "a string", token.name("fieldName")),
                 recordName: try token.name("recordName"))
         }
         let database = try await call.database()
-        let grants = try await database.require(.uploadAssets).grantUploads(slots, in: zoneID)
+        let grants = try await database.require(.uploadAssets).grantUploads(requests, in: zoneID)
         call.note?.about([zoneID ?? .default])
         try grants.checkAccess()
-        call.note?.items(grants, areRecords: false) { slots[$0].recordName }
+        call.note?.items(grants, areRecords: false) { requests[$0].recordName }
         let links = try await call.assets.links()
         writer.object { writer in
             writer.name("tokens")
             writer.array { writer in
-                for (slot, grant) in zip(slots, grants) {
+                for (request, grant) in zip(requests, grants) {
                     writer.object { writer in
                         switch grant {
                         case .success(let grant):
@@ -33,8 +33,8 @@ struct AssetsUpload: Endpoint {
                             writer.member("fieldName", grant.fieldName)
                             writer.member("url", links.uploadURL(grant))
                         case .failure(let error):
-                            if let recordName = slot.recordName { writer.member("recordName", recordName) }
-                            writer.member("fieldName", slot.fieldName)
+                            if let recordName = request.recordName { writer.member("recordName", recordName) }
+                            writer.member("fieldName", request.fieldName)
                             writer.members(of: error)
                         }
                     }

@@ -41,7 +41,7 @@ import Testing
         async throws
     {
         let grant = try await database.require(.uploadAssets).grantUploads(
-            [AssetSlot(recordType: "Photo", fieldName: "file", recordName: name)], in: zone)[0].get()
+            [UploadRequest(recordType: "Photo", fieldName: "file", recordName: name)], in: zone)[0].get()
         let asset = try await store.receive(Parts(bytes: bytes), ticket: grant.ticket, fileName: nil, declaredSize: nil)
         try await database.save(name, in: zone, type: "Photo", ["file": .asset(asset), "text": .string("\(name)")])
     }

@@ -86,9 +86,10 @@ import Testing
         #expect(try await stage.plain.names(in: notes, of: ["old"]) == ["old"])
         #expect(try await stage.door.outcomes(mixed("old"), in: notes, atomic: false) == [.quotaExceeded, nil])
         #expect(try await stage.plain.names(in: notes, of: ["old", "a"]).isEmpty)
-        let slots = [AssetSlot(recordType: "Item", fieldName: "file", recordName: "a")]
+        let requests = [UploadRequest(recordType: "Item", fieldName: "file", recordName: "a")]
         guard
-            case .failure(let error)? = try await stage.door.require(.uploadAssets).grantUploads(slots, in: notes).first
+            case .failure(let error)? = try await stage.door.require(.uploadAssets).grantUploads(requests, in: notes)
+                .first
         else {
             Issue.record("an address for an upload")
             return

@@ -22,7 +22,7 @@ import Testing
     /// Saves a record with a file.
     private static func save(_ name: Name, in database: CloudKitDatabase) async throws {
         let grant = try await database.require(.uploadAssets).grantUploads(
-            [AssetSlot(recordType: "Photo", fieldName: "file", recordName: name)], in: notes)[0].get()
+            [UploadRequest(recordType: "Photo", fieldName: "file", recordName: name)], in: notes)[0].get()
         let asset = try await database.upload(size: Int64(bytes.count), with: grant) { parts() }
         let operation = RecordOperation(
             .create, recordName: grant.recordName, recordType: "Photo",

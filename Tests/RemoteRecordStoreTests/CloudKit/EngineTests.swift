@@ -269,7 +269,7 @@ import Testing
                 let save = await refusal { try await database.save("r") }
                 let upload = await refusal {
                     _ = try await database.require(.uploadAssets).grantUploads(
-                        [AssetSlot(recordType: "Item", fieldName: "file")], in: nil)
+                        [UploadRequest(recordType: "Item", fieldName: "file")], in: nil)
                 }
                 for refused in [zones, save, upload] {
                     #expect(
