@@ -170,13 +170,13 @@ extension Console {
     /// The fields of a form, and the file that it brings; `nil` if the user chose none.
     private func sharedFile(of request: Request) async throws -> (FormFields, MultipartForm.Part?) {
         let bytes = try await request.bodyBytes(limit: FormLimit.file.bytes)
-        guard let boundary = MultipartForm.boundary(in: request.headers[.contentType]) else {
-            return (FormFields(encoded: bytes), nil)
+        let contentType = request.headers[.contentType]
+        return try await WorkPool.prompt.run(on: bytes.count) {
+            guard let form = MultipartForm(bytes, contentType: contentType) else {
+                return (FormFields(encoded: bytes), nil)
+            }
+            return (form.fields, form.parts.first { $0.fileName != nil })
         }
-        let parts = try await WorkPool.prompt.run(on: bytes.count) { MultipartForm(bytes, boundary: boundary).parts }
-        let fields = FormFields(
-            parts.filter { $0.fileName == nil }.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) })
-        return (fields, parts.first { $0.fileName != nil })
     }
 }
 

@@ -176,12 +176,11 @@ extension Console {
     /// The fields of a URL-encoded or multipart form, and its file. The file is `nil` if the user chose none.
     private static func form(_ bytes: [UInt8], _ contentType: String?) -> (FormFields, (bytes: [UInt8], name: String)?)
     {
-        guard let boundary = MultipartForm.boundary(in: contentType) else { return (FormFields(encoded: bytes), nil) }
-        let parts = MultipartForm(bytes, boundary: boundary).parts
-        let fields = FormFields(
-            parts.filter { $0.fileName == nil }.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) })
-        let file = parts.first { $0.fileName.map { !$0.isEmpty } ?? false }
-        return (fields, file.map { ($0.bytes, $0.fileName ?? "") })
+        guard let form = MultipartForm(bytes, contentType: contentType) else {
+            return (FormFields(encoded: bytes), nil)
+        }
+        let file = form.parts.first { $0.fileName.map { !$0.isEmpty } ?? false }
+        return (form.fields, file.map { ($0.bytes, $0.fileName ?? "") })
     }
 }
 

@@ -78,6 +78,9 @@ struct RequestAssets: Sendable {
 /// The body is read only after the upload is authorized. A failed upload closes its connection, so that the rest of the
 /// body need not be read.
 struct AssetUploads: Sendable {
+    /// The maximum size in bytes of a form without its file.
+    static let envelopeLimit = 64 << 10
+
     let place: RequestAssets
 
     func response(to request: Request, ticket: String) async throws -> Response {
@@ -109,7 +112,7 @@ struct AssetUploads: Sendable {
                 body, ticket: ticket, fileName: fileName, declaredSize: Self.declaredSize(of: request))
         }
         // The declared length is that of the whole form. The store counts the bytes of the file itself.
-        let limit = store.sizeLimit.addingSaturated(Int64(MultipartParser.envelopeLimit))
+        let limit = store.sizeLimit.addingSaturated(Int64(Self.envelopeLimit))
         let file = MultipartFile(base: UploadBody(base: request.decodedBody(limit: limit)), boundary: boundary)
         return try await store.receive(file, ticket: ticket, fileName: fileName, declaredSize: nil)
     }

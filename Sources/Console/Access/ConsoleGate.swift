@@ -138,9 +138,9 @@ enum FormSecret {
     }
 
     private static func value(in bytes: [UInt8], _ contentType: String?) -> String? {
-        guard let boundary = MultipartForm.boundary(in: contentType) else { return FormFields.secret(encoded: bytes) }
-        return MultipartForm(bytes, boundary: boundary).parts.first { $0.name == fieldName }.map {
-            String(decoding: $0.bytes, as: UTF8.self)
+        guard let form = MultipartForm(bytes, contentType: contentType) else {
+            return FormFields.secret(encoded: bytes)
         }
+        return form.parts.first { $0.name == fieldName }?.text
     }
 }

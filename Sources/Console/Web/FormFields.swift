@@ -1,6 +1,7 @@
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
+internal import NIOCore
 internal import RecordStore
 internal import Records
 
@@ -124,116 +125,62 @@ extension Request {
 extension FormFields {
     /// Parses a URL-encoded or multipart form. Replaces invalid UTF-8.
     fileprivate init(_ bytes: [UInt8], contentType: String?) {
-        guard let boundary = MultipartForm.boundary(in: contentType) else {
+        guard let form = MultipartForm(bytes, contentType: contentType) else {
             self.init(encoded: bytes)
             return
         }
-        self.init(
-            MultipartForm(bytes, boundary: boundary).parts.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) })
+        self.init(form.parts.map { ($0.name, $0.text) })
     }
 }
 
 // MARK: - Multipart forms
 
-/// The parts of a `multipart/form-data` form (RFC 7578), the format in which browsers upload files.
+/// The parts of a `multipart/form-data` form, the format in which browsers upload files.
 package struct MultipartForm: Sendable {
     package struct Part: Sendable {
         package let name: String
         /// `nil` for a part that is not a file.
         package let fileName: String?
         package let bytes: [UInt8]
+
+        /// Replaces invalid UTF-8.
+        package var text: String { String(decoding: bytes, as: UTF8.self) }
     }
 
     /// The maximum number of parts. Further parts are ignored.
-    static let partLimit = 64
+    private static let partLimit = 64
+    /// The number of bytes that are parsed, and kept twice, at a time.
+    private static let pieceLength = 64 << 10
 
-    package let parts: [Part]
+    package private(set) var parts: [Part] = []
 
-    /// The boundary from the header Content-Type; `nil` for other kinds of forms.
-    package static func boundary(in contentType: String?) -> String? {
-        guard let contentType else { return nil }
-        let pieces = contentType.split(separator: ";").map { $0.trimmingSpaces }
-        guard pieces.first?.lowercased() == "multipart/form-data",
-            let piece = pieces.dropFirst().first(where: { $0.lowercased().hasPrefix("boundary=") })
-        else { return nil }
-        let value = piece.dropFirst("boundary=".count)
-        let boundary =
-            value.hasPrefix("\"") && value.hasSuffix("\"") && value.utf8.count > 1
-            ? value.dropFirst().dropLast() : value
-        // RFC 2046 limits boundaries to 70 bytes.
-        return (1...70).contains(boundary.utf8.count) ? String(boundary) : nil
-    }
+    /// The parts that are not files.
+    package var fields: FormFields { FormFields(parts.filter { $0.fileName == nil }.map { ($0.name, $0.text) }) }
 
     /// Parses the well-formed parts and ignores the rest.
-    package init(_ body: [UInt8], boundary: String) {
-        let mark = Array("--\(boundary)".utf8)
-        let lineEnd = Array("\r\n".utf8)
-        var parts: [Part] = []
-        var position = Self.index(of: mark, in: body, from: 0).map { $0 + mark.count }
-        while let start = position, parts.count < Self.partLimit {
-            // The last boundary ends with two hyphens.
-            guard body[start...].starts(with: lineEnd), let end = Self.index(of: lineEnd + mark, in: body, from: start)
-            else { break }
-            if let part = Part(body[(start + lineEnd.count)..<max(end, start + lineEnd.count)]) { parts.append(part) }
-            position = end + lineEnd.count + mark.count
-        }
-        self.parts = parts
+    /// - Returns: `nil` for other kinds of forms.
+    package init?(_ body: [UInt8], contentType: String?) {
+        guard let boundary = try? MultipartBoundary(contentType: contentType) else { return nil }
+        try? read(body, boundary)
     }
 
-    /// The first index of some bytes. Runs in linear time for any input (Knuth-Morris-Pratt algorithm).
-    private static func index(of mark: [UInt8], in body: [UInt8], from start: Int) -> Int? {
-        // The failure function: the length of the longest proper prefix that is also a suffix, for each prefix of the
-        // mark.
-        var shorter = [0]
-        var fitting = 0
-        for byte in mark.dropFirst() {
-            while fitting > 0, mark[fitting] != byte { fitting = shorter[fitting - 1] }
-            if mark[fitting] == byte { fitting += 1 }
-            shorter.append(fitting)
+    private mutating func read(_ body: [UInt8], _ boundary: MultipartBoundary) throws {
+        var parser = MultipartParser(boundary: boundary)
+        var rest = body[...]
+        var headers: MultipartHeaders?
+        var bytes: [UInt8] = []
+        while parts.count < Self.partLimit {
+            switch try parser.next() {
+            case .part(let next)?: (headers, bytes) = (next, [])
+            case .content(let piece)?: bytes += piece.readableBytesView
+            case .end?:
+                guard let headers, let name = headers.name else { continue }
+                parts.append(Part(name: name, fileName: headers.fileName, bytes: bytes))
+            case nil:
+                if rest.isEmpty { return }
+                parser.take(ByteBuffer(bytes: rest.prefix(Self.pieceLength)))
+                rest = rest.dropFirst(Self.pieceLength)
+            }
         }
-        fitting = 0
-        var position = start
-        while position < body.count {
-            let byte = body[position]
-            while fitting > 0, mark[fitting] != byte { fitting = shorter[fitting - 1] }
-            if mark[fitting] == byte { fitting += 1 }
-            position += 1
-            if fitting == mark.count { return position - fitting }
-        }
-        return nil
-    }
-}
-
-extension MultipartForm.Part {
-    /// - Parameter text: headers, an empty line, content.
-    fileprivate init?(_ text: ArraySlice<UInt8>) {
-        let bytes = Array(text)
-        var headers: [String] = []
-        var position = 0
-        while true {
-            guard let end = bytes[position...].firstIndex(of: UInt8(ascii: "\n")) else { return nil }
-            var line = bytes[position..<end]
-            if line.last == UInt8(ascii: "\r") { line.removeLast() }
-            position = end + 1
-            if line.isEmpty { break }
-            headers.append(String(decoding: line, as: UTF8.self))
-        }
-        guard let disposition = headers.first(where: { $0.lowercased().hasPrefix("content-disposition:") }),
-            let name = Self.parameter("name", of: disposition)
-        else { return nil }
-        self.name = name
-        fileName = Self.parameter("filename", of: disposition)
-        self.bytes = Array(bytes[position...])
-    }
-
-    /// A quoted parameter. Browsers encode quotation marks in it as `%22`.
-    private static func parameter(_ name: String, of header: String) -> String? {
-        let bytes = Array(header.utf8)
-        guard
-            let range = bytes.firstRange(of: Array("; \(name)=\"".utf8))
-                ?? bytes.firstRange(of: Array(";\(name)=\"".utf8)),
-            let end = bytes[range.upperBound...].firstIndex(of: UInt8(ascii: "\""))
-        else { return nil }
-        return String(decoding: bytes[range.upperBound..<end], as: UTF8.self).replacingBytes(of: "%22", with: "\"")
     }
 }

@@ -1,16 +1,18 @@
 internal import Foundation
-internal import HTTPTypes
-internal import NIOCore
+package import NIOCore
 internal import Records
 
-/// Extracts the only file from a `multipart/form-data` body (RFC 7578, on RFC 2046) as a stream.
+/// Takes a `multipart/form-data` body (RFC 7578, on RFC 2046) apart as it arrives.
 /// It buffers at most one piece, one possible boundary line, and the headers of one part.
-///
-/// The file is the part with a file name, or the part named `files`, the name that CloudKit's clients use. Other parts
-/// are skipped.
-struct MultipartParser {
-    /// The maximum total size in bytes of everything except the file.
-    static let envelopeLimit = 64 << 10
+package struct MultipartParser {
+    package enum Element {
+        case part(MultipartHeaders)
+        /// The next bytes of the part.
+        case content(ByteBuffer)
+        /// All bytes of the part have come.
+        case end
+    }
+
     /// The maximum size in bytes of the headers of one part.
     static let headerLimit = 8 << 10
     /// The maximum amount of white space after a boundary, in bytes.
@@ -18,7 +20,7 @@ struct MultipartParser {
     private static let lineEnd = Array("\r\n".utf8)
 
     private enum State: Equatable {
-        case preamble, headers, field, file, epilogue
+        case preamble, headers, content, epilogue
     }
 
     /// The delimiter that ends a part. The line break before a boundary belongs to the boundary (RFC 2046, 5.1.1).
@@ -28,20 +30,20 @@ struct MultipartParser {
     /// Bytes at the start of a part that are not content: the line break after the headers. It may also belong to the
     /// next boundary.
     private var leading = 0
-    private var envelope = 0
-    private var hasFile = false
+    /// The number of bytes so far that are not the content of a part.
+    package private(set) var overhead = 0
 
     /// The number of buffered bytes.
     var held: Int { buffer.readableBytes }
 
-    init(boundary: MultipartBoundary) {
+    package init(boundary: MultipartBoundary) {
         delimiter = Array("\r\n--".utf8) + boundary.bytes
         // The first boundary may be at the very start of the body, without a line break before it.
         buffer.writeBytes(Self.lineEnd)
     }
 
     /// Appends the next bytes of the body.
-    mutating func take(_ bytes: ByteBuffer) {
+    package mutating func take(_ bytes: ByteBuffer) {
         guard buffer.readableBytes > 0 else {
             buffer = bytes
             return
@@ -50,45 +52,38 @@ struct MultipartParser {
         buffer.writeImmutableBuffer(bytes)
     }
 
-    /// The next bytes of the file; `nil` if more input is needed.
-    /// - Throws: `RecordError` BAD_REQUEST for headers that are invalid or too long, for a second file, and for too
-    ///   many bytes beside the file.
-    mutating func next() throws -> ByteBuffer? {
+    /// The next element; `nil` if more input is needed.
+    /// - Throws: `RecordError` BAD_REQUEST for headers that are invalid or too long.
+    package mutating func next() throws -> Element? {
         while true {
             switch state {
             case .headers:
-                guard try readHeaders() else { return nil }
+                return try readHeaders().map { .part($0) }
             case .epilogue:
-                try pass(buffer.readableBytes)
+                pass(buffer.readableBytes)
                 return nil
-            case .preamble, .field, .file:
-                let (content, isEnd) = findEnd()
-                let isFile = state == .file
-                let dropped = min(leading, content)
-                leading -= dropped
-                try pass(dropped)
-                let piece = isFile ? buffer.readSlice(length: content - dropped) : nil
-                if !isFile { try pass(content - dropped) }
-                if let isLast = isEnd { try endPart(isLast: isLast) }
-                if let piece, piece.readableBytes > 0 { return piece }
-                if isEnd == nil { return nil }
+            case .preamble, .content:
+                let (content, isLast) = findEnd()
+                let isPart = state == .content
+                let skipped = isPart ? min(leading, content) : content
+                pass(skipped)
+                if isPart { leading -= skipped }
+                if content > skipped, let bytes = buffer.readSlice(length: content - skipped) { return .content(bytes) }
+                guard let isLast else { return nil }
+                passBoundary(isLast: isLast)
+                if isPart { return .end }
             }
         }
     }
 
     /// Marks the end of the body.
-    /// - Throws: `RecordError` BAD_REQUEST if the body is incomplete or has no file.
-    func finish() throws {
+    /// - Throws: `RecordError` BAD_REQUEST if the body is incomplete.
+    package func finish() throws {
         guard state == .epilogue else {
             throw RecordError(
                 .badRequest,
                 "The multipart/form-data body has no end: the closing line --boundary-- is missing. Send the file again, or send it without multipart"
             )
-        }
-        guard hasFile else {
-            throw RecordError(
-                .badRequest,
-                "The multipart/form-data body has no file: expected a part with a file name, or with the name 'files'")
         }
     }
 
@@ -149,91 +144,47 @@ struct MultipartParser {
         }
     }
 
-    private mutating func endPart(isLast: Bool) throws {
+    private mutating func passBoundary(isLast: Bool) {
         if isLast {
             state = .epilogue
             return
         }
-        try pass(delimiter.count)
+        pass(delimiter.count)
         let padding = buffer.readableBytesView.prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.count
         // Keeps the line break. In a part without headers, the empty line that ends the headers follows it directly.
-        try pass(padding)
-        leading = 0
+        pass(padding)
         state = .headers
     }
 
     // MARK: Headers
 
-    /// Reads the headers of a part once they have arrived completely.
-    private mutating func readHeaders() throws -> Bool {
+    /// The headers of a part; `nil` until they have arrived completely.
+    private mutating func readHeaders() throws -> MultipartHeaders? {
         let end = buffer.withUnsafeReadableBytes { Self.find(Self.lineEnd + Self.lineEnd, in: $0, from: 0) }
         guard (end ?? buffer.readableBytes) <= Self.headerLimit else {
             throw RecordError(
                 .badRequest,
                 "The headers of a part of the multipart/form-data body are longer than \(Self.headerLimit) bytes")
         }
-        guard let end, let bytes = buffer.getBytes(at: buffer.readerIndex, length: end) else { return false }
+        guard let end, let bytes = buffer.getBytes(at: buffer.readerIndex, length: end) else { return nil }
         let headers = try MultipartHeaders(bytes.dropFirst(2))
-        try pass(end + 2)
+        pass(end + 2)
         leading = 2
-        guard headers.isFile else {
-            state = .field
-            return true
-        }
-        if hasFile {
-            throw RecordError(
-                .badRequest, "The multipart/form-data body has more than one file; send each file to its own address")
-        }
-        hasFile = true
-        state = .file
-        return true
+        state = .content
+        return headers
     }
 
-    /// Skips bytes that do not belong to the file, and counts them.
-    private mutating func pass(_ count: Int) throws {
+    /// Skips bytes that are not the content of a part, and counts them.
+    private mutating func pass(_ count: Int) {
         buffer.moveReaderIndex(forwardBy: count)
-        envelope += count
-        guard envelope <= Self.envelopeLimit else {
-            throw RecordError(
-                .badRequest,
-                "The multipart/form-data body has more than \(Self.envelopeLimit) bytes besides the file; send only the file"
-            )
-        }
-    }
-}
-
-// MARK: - Stream of the file
-
-/// Streams the bytes of the only file in a `multipart/form-data` body as they arrive.
-struct MultipartFile<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable where Base.Element == ByteBuffer {
-    let base: Base
-    let boundary: MultipartBoundary
-
-    struct AsyncIterator: AsyncIteratorProtocol {
-        var base: Base.AsyncIterator
-        var parser: MultipartParser
-
-        mutating func next() async throws -> ByteBuffer? {
-            while true {
-                if let piece = try parser.next() { return piece }
-                guard let bytes = try await base.next() else {
-                    try parser.finish()
-                    return nil
-                }
-                parser.take(bytes)
-            }
-        }
-    }
-
-    func makeAsyncIterator() -> AsyncIterator {
-        AsyncIterator(base: base.makeAsyncIterator(), parser: MultipartParser(boundary: boundary))
+        overhead += count
     }
 }
 
 // MARK: - Boundary and headers
 
 /// The boundary between the parts of a body, from its Content-Type header.
-struct MultipartBoundary: Equatable {
+package struct MultipartBoundary {
     /// The maximum length in bytes. RFC 2046 allows 1 to 70.
     private static let limit = 70
 
@@ -241,7 +192,7 @@ struct MultipartBoundary: Equatable {
 
     /// - Returns: `nil` if the body is not `multipart/form-data`.
     /// - Throws: `RecordError` BAD_REQUEST if the boundary is missing or invalid.
-    init?(contentType: String?) throws {
+    package init?(contentType: String?) throws {
         guard let contentType, let header = ParameterizedHeader(contentType),
             header.value.lowercased() == "multipart/form-data"
         else { return nil }
@@ -266,15 +217,19 @@ struct MultipartBoundary: Equatable {
 }
 
 /// The headers of one part.
-struct MultipartHeaders {
-    /// The part name that CloudKit's clients use for the file.
-    private static let fileName = "files"
+package struct MultipartHeaders {
+    /// The parameters of Content-Disposition, with lower-case names.
+    package let disposition: [String: String]
+    /// The Content-Transfer-Encoding in lower case; empty if there is none.
+    package let transferEncoding: String
 
-    let isFile: Bool
+    package var name: String? { text("name") }
+    /// `nil` for a part that is not a file.
+    package var fileName: String? { text("filename") }
 
     /// - Parameter bytes: the header lines, each with its line break except the last.
-    /// - Throws: `RecordError` BAD_REQUEST for a malformed header line, and for a file with a transfer encoding.
-    init(_ bytes: ArraySlice<UInt8>) throws {
+    /// - Throws: `RecordError` BAD_REQUEST for a malformed header line.
+    fileprivate init(_ bytes: ArraySlice<UInt8>) throws {
         var disposition: ParameterizedHeader?
         var encoding = ""
         for line in Self.lines(bytes) {
@@ -290,14 +245,13 @@ struct MultipartHeaders {
             default: continue
             }
         }
-        let parameters = disposition?.parameters ?? [:]
-        isFile = parameters["filename"] != nil || parameters["filename*"] != nil || parameters["name"] == Self.fileName
-        if isFile, !["", "binary", "8bit", "7bit"].contains(encoding) {
-            throw RecordError(
-                .badRequest,
-                "The file of the multipart/form-data body is in the transfer encoding '\(encoding.prefix(80))'; send its bytes unencoded"
-            )
-        }
+        self.disposition = disposition?.parameters ?? [:]
+        transferEncoding = encoding
+    }
+
+    /// Browsers encode quotation marks as `%22`.
+    private func text(_ parameter: String) -> String? {
+        disposition[parameter]?.replacingBytes(of: "%22", with: "\"")
     }
 }
 
@@ -316,19 +270,23 @@ extension MultipartHeaders {
 }
 
 /// A header such as `form-data; name="files"; filename="a b.txt"`: a value, and parameters whose values may be quoted.
-struct ParameterizedHeader {
+private struct ParameterizedHeader {
+    private typealias Text = [(scalar: Unicode.Scalar, isQuoted: Bool)]
+
     let value: String
     /// The parameters, with lower-case names. If a name occurs twice, the first value counts.
     let parameters: [String: String]
 
     /// - Returns: `nil` if the header is empty or a quotation mark is not closed.
     init?(_ text: String) {
-        var parts: [[Unicode.Scalar]] = [[]]
+        var parts: [Text] = [[]]
         var isQuoted = false
         var isEscaped = false
         for scalar in text.unicodeScalars {
             if isEscaped {
                 isEscaped = false
+                // Browsers do not escape a backslash.
+                if scalar != "\"", scalar != "\\" { parts[parts.count - 1].append(("\\", true)) }
             } else if isQuoted, scalar == "\\" {
                 isEscaped = true
                 continue
@@ -339,23 +297,24 @@ struct ParameterizedHeader {
                 parts.append([])
                 continue
             }
-            parts[parts.count - 1].append(scalar)
+            parts[parts.count - 1].append((scalar, isQuoted))
         }
         guard !isQuoted else { return nil }
-        func trimmed(_ scalars: some BidirectionalCollection<Unicode.Scalar>) -> String {
-            let isSpace = { (scalar: Unicode.Scalar) in scalar == " " || scalar == "\t" }
-            let start = scalars.drop(while: isSpace)
-            let end = start.lastIndex { !isSpace($0) }.map { start.index(after: $0) } ?? start.startIndex
-            var text = String.UnicodeScalarView()
-            text.append(contentsOf: start[..<end])
-            return String(text)
-        }
-        value = trimmed(parts[0])
+        value = Self.trimmed(parts[0][...])
         let named = parts.dropFirst().compactMap { part -> (String, String)? in
-            guard let sign = part.firstIndex(of: "=") else { return nil }
-            return (trimmed(part[..<sign]).lowercased(), trimmed(part[(sign + 1)...]))
+            guard let sign = part.firstIndex(where: { $0.scalar == "=" }) else { return nil }
+            return (Self.trimmed(part[..<sign]).lowercased(), Self.trimmed(part[(sign + 1)...]))
         }
         parameters = Dictionary(named, uniquingKeysWith: { first, _ in first })
         if value.isEmpty { return nil }
+    }
+
+    /// Without the white space around it that is not quoted.
+    private static func trimmed(_ text: Text.SubSequence) -> String {
+        let isText = { (element: Text.Element) in element.isQuoted || element.scalar != " " && element.scalar != "\t" }
+        guard let start = text.firstIndex(where: isText), let end = text.lastIndex(where: isText) else { return "" }
+        var view = String.UnicodeScalarView()
+        view.append(contentsOf: text[start...end].lazy.map(\.scalar))
+        return String(view)
     }
 }
