@@ -7,7 +7,7 @@ import Testing
 
 /// The authentication details on the pages of requests.
 @Suite struct AuthenticationViewTests {
-    private func problem(_ parts: [Authentication.Part], isCertain: Bool = true) -> Authentication.Problem {
+    private func problem(_ parts: [SignedPart], isCertain: Bool = true) -> Authentication.Problem {
         Authentication.Problem(
             kind: "signedDate", sentence: "The <target> differs.", remedy: "Sign the query, too.", expected: "a",
             received: "b", isCertain: isCertain, parts: parts)
@@ -19,7 +19,7 @@ import Testing
             request.status = 401
             request.error = ServedRequest.ItemError(
                 name: nil, code: .authenticationFailed, reason: "no auth method found")
-            let parts: [Authentication.Part] = [
+            let parts: [SignedPart] = [
                 .init(
                     name: "date", expected: "2026-11-22T06:00:00Z", received: "2026-11-22T06:00:00Z", state: .matches),
                 .init(name: "body hash", expected: "47DEQpj8", received: nil, state: .unknown),

@@ -57,9 +57,9 @@ struct SignatureDiagnosis {
     var problemOfDateAlone: SignatureProblem? {
         guard let problem = problemOfDate?.adding("The signature itself is correct.") else { return nil }
         let others = [("body hash", right.bodyHash), ("target", right.target)].map { name, text in
-            SignatureProblem.Part(name: name, expected: text, received: text, state: .matches)
+            SignedPart(name: name, expected: text, received: text, state: .matches)
         }
-        let date = SignatureProblem.Part(
+        let date = SignedPart(
             name: "date", expected: problem.expected, received: request.date, state: .differs)
         return problem.with(parts: [date] + others)
     }
@@ -203,9 +203,9 @@ struct SignatureDiagnosis {
         texts.enumerated().filter { index, text in !texts[..<index].contains(text) }.map(\.element)
     }
 
-    private func parts(_ found: SignatureTrials.Found, _ otherKeys: [OtherKey]) -> [SignatureProblem.Part] {
-        func part(_ name: String, _ expected: String, _ received: String) -> SignatureProblem.Part {
-            SignatureProblem.Part(
+    private func parts(_ found: SignatureTrials.Found, _ otherKeys: [OtherKey]) -> [SignedPart] {
+        func part(_ name: String, _ expected: String, _ received: String) -> SignedPart {
+            SignedPart(
                 name: name, expected: expected, received: received, state: expected == received ? .matches : .differs)
         }
         var parts = [
@@ -260,7 +260,7 @@ struct SignatureDiagnosis {
                 "Hash the final bytes of the body: their hash is \(right.bodyHash). Does "
                 + "'openssl ec -in eckey.pem -pubout' print the "
         }
-        let state: (SignatureProblem.Kind) -> SignatureProblem.Part.State = { $0 == kind ? .differs : .unknown }
+        let state: (SignatureProblem.Kind) -> SignedPart.State = { $0 == kind ? .differs : .unknown }
         return SignatureProblem(
             kind, sentence, expected: right.message, received: "a signature that is not of this message",
             remedy: "\(remedy)registered key? Then sign the expected message by hand to see: \(command)",
@@ -274,7 +274,7 @@ struct SignatureDiagnosis {
 }
 
 extension SignatureProblem {
-    fileprivate func with(parts: [Part]) -> SignatureProblem {
+    fileprivate func with(parts: [SignedPart]) -> SignatureProblem {
         SignatureProblem(
             kind, sentence, expected: expected, received: received, remedy: remedy, isCertain: isCertain, parts: parts)
     }

@@ -1,4 +1,4 @@
-internal import Records
+package import Records
 
 /// Explains to the developer of a client why a signature was rejected. CloudKit gives no such explanation.
 public struct SignatureProblem: Sendable, Hashable {
@@ -33,26 +33,6 @@ public struct SignatureProblem: Sendable, Hashable {
         case undetermined
     }
 
-    /// A part of the signed message: the expected value and, if known, the signed one.
-    public struct Part: Sendable, Hashable {
-        public enum State: String, Sendable, Hashable {
-            case matches, differs, unknown
-        }
-
-        /// `date`, `body hash`, `target`, or `message`, `signature`, `key`.
-        public let name: String
-        public let expected: String
-        public let received: String?
-        public let state: State
-
-        public init(name: String, expected: String, received: String?, state: State) {
-            self.name = name
-            self.expected = expected
-            self.received = received
-            self.state = state
-        }
-    }
-
     public let kind: Kind
     /// The problem in one or two sentences.
     public let sentence: String
@@ -66,11 +46,11 @@ public struct SignatureProblem: Sendable, Hashable {
     /// True if the cause is proved, false if it is a guess.
     public let isCertain: Bool
     /// The parts of the message; empty if the check ended earlier.
-    public let parts: [Part]
+    package let parts: [SignedPart]
 
-    public init(
+    package init(
         _ kind: Kind, _ sentence: String, expected: String, received: String, remedy: String, isCertain: Bool = true,
-        parts: [Part] = []
+        parts: [SignedPart] = []
     ) {
         self.kind = kind
         self.sentence = sentence

@@ -1,4 +1,5 @@
 package import Accounts
+internal import Records
 package import RequestLog
 
 /// The reason why credentials were refused, with the expected and the received parts side by side.
@@ -35,24 +36,18 @@ package struct Diagnosis: ViewModel {
         sentence = problem.sentence
         remedy = problem.remedy
         isCertain = problem.isCertain
-        let parts = problem.parts.map {
-            Part($0.name, $0.expected, $0.state == .unknown ? nil : $0.received, isSame: $0.state == .matches)
-        }
-        self.parts = parts.isEmpty ? Part.only(problem.kind, problem.expected, problem.received) : parts
-        certainty = isSignature && !parts.isEmpty ? Self.certainty(problem.isCertain) : nil
-        message = isSignature ? Self.message(problem.parts.map { ($0.name, $0.expected) }) : nil
+        parts = Part.all(problem.parts, or: problem.kind, problem.expected, problem.received)
+        certainty = isSignature && !problem.parts.isEmpty ? Self.certainty(problem.isCertain) : nil
+        message = isSignature ? Self.message(problem.parts) : nil
     }
 
     package init(_ problem: SignatureProblem) {
         sentence = problem.sentence
         remedy = problem.remedy.isEmpty ? nil : problem.remedy
         isCertain = problem.isCertain
-        let parts = problem.parts.map {
-            Part($0.name, $0.expected, $0.state == .unknown ? nil : $0.received, isSame: $0.state == .matches)
-        }
-        self.parts = parts.isEmpty ? Part.only(problem.kind.rawValue, problem.expected, problem.received) : parts
-        certainty = parts.isEmpty ? nil : Self.certainty(problem.isCertain)
-        message = Self.message(problem.parts.map { ($0.name, $0.expected) })
+        parts = Part.all(problem.parts, or: problem.kind.rawValue, problem.expected, problem.received)
+        certainty = problem.parts.isEmpty ? nil : Self.certainty(problem.isCertain)
+        message = Self.message(problem.parts)
     }
 
     private static func certainty(_ isCertain: Bool) -> String {
@@ -61,7 +56,7 @@ package struct Diagnosis: ViewModel {
             : "the likeliest explanation: every other one was ruled out"
     }
 
-    private static func message(_ parts: [(name: String, expected: String)]) -> String? {
+    private static func message(_ parts: [SignedPart]) -> String? {
         let names = ["date", "body hash", "target"]
         let found = names.compactMap { name in parts.first { $0.name.utf8.elementsEqual(name.utf8) }?.expected }
         return found.count == names.count ? found.joined(separator: ":") : nil
@@ -78,11 +73,11 @@ extension String {
 }
 
 extension Diagnosis.Part {
-    init(_ name: String, _ expected: String, _ received: String?, isSame: Bool) {
-        self.name = name
-        self.expected = expected
-        self.received = received
-        self.isSame = isSame
+    private init(_ part: SignedPart) {
+        name = part.name
+        expected = part.expected
+        received = part.state == .unknown ? nil : part.received
+        isSame = part.state == .matches
         if isSame {
             (verdict, tone, marked) = ("same", "same", nil)
         } else if let received {
@@ -93,10 +88,17 @@ extension Diagnosis.Part {
         }
     }
 
-    /// A single differing part, if no message is compared: the key ID, or the date format.
-    static func only(_ kind: String, _ expected: String?, _ received: String?) -> [Diagnosis.Part] {
+    /// The parts of the message, or a single one that differs if no message is compared: the key ID, or the date format.
+    fileprivate static func all(
+        _ parts: [SignedPart], or kind: String, _ expected: String?, _ received: String?
+    ) -> [Diagnosis.Part] {
+        guard parts.isEmpty else { return parts.map { Diagnosis.Part($0) } }
         guard let expected, !expected.isEmpty else { return [] }
-        return [Diagnosis.Part(kind.uncapped, expected, received.flatMap { $0.isEmpty ? nil : $0 }, isSame: false)]
+        let received = received.flatMap { $0.isEmpty ? nil : $0 }
+        return [
+            Diagnosis.Part(
+                SignedPart(name: kind.uncapped, expected: expected, received: received, state: .differs))
+        ]
     }
 }
 

@@ -74,7 +74,7 @@ extension Authentication {
             problem.expected = problem.expected?.cut(to: 4096)
             problem.received = problem.received?.cut(to: 4096)
             problem.parts = problem.parts.prefix(8).map { part in
-                Part(
+                SignedPart(
                     name: part.name.cut(to: 64), expected: part.expected.cut(to: 4096),
                     received: part.received?.cut(to: 4096), state: part.state)
             }

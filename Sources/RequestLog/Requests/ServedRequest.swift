@@ -258,26 +258,6 @@ public struct Authentication: Sendable, Hashable {
         case owner
     }
 
-    /// A part of a signed message: the expected value and, if known, the value that the client signed.
-    public struct Part: Sendable, Hashable {
-        public enum State: String, Sendable, Hashable {
-            case matches, differs, unknown
-        }
-
-        /// The name of the part, such as `date`, `body hash` or `target`.
-        public var name: String
-        public var expected: String
-        public var received: String?
-        public var state: State
-
-        public init(name: String, expected: String, received: String?, state: State) {
-            self.name = name
-            self.expected = expected
-            self.received = received
-            self.state = state
-        }
-    }
-
     /// The reason why credentials were refused. It has more detail than the answer to the client.
     public struct Problem: Sendable, Hashable {
         /// The kind of problem, such as `body` or `expiredSession`.
@@ -293,12 +273,12 @@ public struct Authentication: Sendable, Hashable {
         /// True if the cause is proved, false if it is inferred by excluding other causes.
         public var isCertain: Bool
         /// The parts of a signed message; empty if the message was not checked.
-        public var parts: [Part]
+        package var parts: [SignedPart]
 
-        public init(
+        package init(
             kind: String, sentence: String, remedy: String? = nil, expected: String? = nil, received: String? = nil,
             isCertain: Bool = true,
-            parts: [Part] = []
+            parts: [SignedPart] = []
         ) {
             self.kind = kind
             self.sentence = sentence

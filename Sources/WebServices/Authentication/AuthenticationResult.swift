@@ -214,9 +214,9 @@ extension Authentication.Problem {
             expected: shown(problem.expected),
             received: shown(problem.received), isCertain: problem.isCertain,
             parts: problem.parts.map { part in
-                Authentication.Part(
+                SignedPart(
                     name: part.name, expected: shown(part.expected), received: part.received.map(shown),
-                    state: Authentication.Part.State(rawValue: part.state.rawValue) ?? .unknown)
+                    state: part.state)
             })
     }
 }
