@@ -147,7 +147,7 @@ struct DatabaseView: Sendable {
         ).map { row in
             let values = row.values(of: "hierarchyGuests")
             guard let permission = SharePermission(rawValue: try values("permission")) else {
-                throw DamagedRow(in: "hierarchyGuests", "has a permission that there is not")
+                throw DamagedRow(in: "hierarchyGuests", "has an unknown value in its column 'permission'")
             }
             return (try values("hierarchy") as Int64, permission)
         }

@@ -30,12 +30,12 @@ struct StoreFacts: Sendable {
             return Epoch(number: try values("number"), after: try values("after"), through: try values("through"))
         }
         catalog = try SchemaCatalog(db)
-        if catalog.version == 0 { throw DamagedRow(in: "facts", "has no version of the schema") }
+        if catalog.version == 0 { throw DamagedRow(in: "facts", "lacks the version of the schema") }
         var users: [Name: Int64] = [:]
         for row in try SQLRow.fetchAll(db, sql: "SELECT name, number FROM users") {
             let number: Int64 = try row.value("number", in: "users")
             // The number 0 is reserved for the owner of the public database.
-            if number <= 0 { throw DamagedRow(in: "users", "has a user of the number \(number)") }
+            if number <= 0 { throw DamagedRow(in: "users", "has a user with the invalid number \(number)") }
             users[Name(try row.value("name", in: "users") as String)] = number
         }
         self.users = users
@@ -61,8 +61,10 @@ struct StoreFacts: Sendable {
     }
 
     private static func key(named name: String, _ db: SQLConnection) throws -> [UInt8] {
-        guard let key = try FactRows.bytes(name, db) else { throw DamagedRow(in: "facts", "lacks the \(name)") }
-        guard key.count == 32 else { throw DamagedRow(in: "facts", "has a \(name) of \(key.count) bytes") }
+        guard let key = try FactRows.bytes(name, db) else { throw DamagedRow(in: "facts", "has no row '\(name)'") }
+        guard key.count == 32 else {
+            throw DamagedRow(in: "facts", "has \(key.count) bytes instead of 32 in its row '\(name)'")
+        }
         return key
     }
 
@@ -119,7 +121,7 @@ enum FactRows {
         switch try value(name, db) {
         case nil: nil
         case .integer(let number): number
-        default: throw DamagedRow(in: "facts", "holds no number for \(name)")
+        default: throw DamagedRow(in: "facts", "has a value for '\(name)' that is not a whole number")
         }
     }
 
@@ -128,7 +130,7 @@ enum FactRows {
         switch try value(name, db) {
         case nil: nil
         case .bytes(let bytes): bytes
-        default: throw DamagedRow(in: "facts", "holds no bytes for \(name)")
+        default: throw DamagedRow(in: "facts", "has a value for '\(name)' that is not bytes")
         }
     }
 

@@ -136,7 +136,7 @@ struct DamagedRow: Error, CustomStringConvertible {
             case .bytes, .textOrBytes: "bytes"
             default: "a number of another kind"
             }
-        self.init(in: table, "holds \(kind) in its column '\(column)', which has the wrong type")
+        self.init(in: table, "has \(kind) in its column '\(column)', which is the wrong type")
     }
 }
 

@@ -143,7 +143,7 @@ import Testing
         .sql("a zone has no name", .either, "UPDATE zones SET name = NULL"),
         .sql("a zone has text for its position", .refused("'zones'"), "UPDATE zones SET position = 'there'"),
         .sql("the zones are missing", .refused("zones"), "DROP TABLE zones"),
-        .sql("a record has a type that there is not", .refused("'types'"), "UPDATE records SET type = 77"),
+        .sql("a record has an unknown type", .refused("'types'"), "UPDATE records SET type = 77"),
         .sql("a record has no name", .either, "UPDATE records SET name = NULL"),
         .sql("the fields of a record are no JSON", .either, "UPDATE records SET fields = x'00FF'"),
         Damage("a file of somebody's lies there", .served) {

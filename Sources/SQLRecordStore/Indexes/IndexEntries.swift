@@ -337,7 +337,7 @@ enum LinkRows {
         ).map { row in
             let values = row.values(of: "links")
             guard let action = Reference.Action(rawValue: try values("action")) else {
-                throw DamagedRow(in: "links", "has an action that there is not")
+                throw DamagedRow(in: "links", "has an unknown value in its column 'action'")
             }
             return Referrer(
                 recordName: Name(try values("source") as String), recordType: try catalog.typeName(of: values("type")),

@@ -189,7 +189,7 @@ enum RetiredIndexRows {
             try row.value("kind", in: "retiredIndexes"), try row.value("number", in: "retiredIndexes")
         )
         guard let table = IndexTable(rawValue: kind) else {
-            throw DamagedRow(in: "retiredIndexes", "has an index of the kind \(kind), which there is not")
+            throw DamagedRow(in: "retiredIndexes", "has the unknown value \(kind) in its column 'kind'")
         }
         let removed = try table.removeRows(where: [number], limit: rowsInStep, db)
         state.logEstimate += 64 * removed

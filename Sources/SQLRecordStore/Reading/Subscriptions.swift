@@ -62,7 +62,7 @@ enum SubscriptionRows {
         do {
             return try Subscription(RequestObject(content))
         } catch {
-            throw DamagedRow(in: "subscriptions", "has one that can't be read")
+            throw DamagedRow(in: "subscriptions", "has a subscription that can't be read")
         }
     }
 
@@ -166,7 +166,7 @@ enum SubscriptionRows {
             var all = LatestSubscriptionIndex.Content()
             while try row.next() {
                 guard let scope = DatabaseScope(rawValue: try row.value(1, in: "subscriptions")) else {
-                    throw DamagedRow(in: "subscriptions", "has a database that there is not")
+                    throw DamagedRow(in: "subscriptions", "has an unknown value in its column 'scope'")
                 }
                 let content = Array(try row.value(0, in: "subscriptions") as Data)
                 // A subscription that can't be decoded must not prevent notifications of others.

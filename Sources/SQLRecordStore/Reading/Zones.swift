@@ -138,14 +138,14 @@ struct ZoneRow {
         let ownerName = Name(try row.value(7, in: "users") as String)
         // A zone with an unknown owner must not be taken for a public one.
         if ownerName.isEmpty != (owner == 0) {
-            throw DamagedRow(in: "users", "has no user of the number \(owner), who owns a zone")
+            throw DamagedRow(in: "users", "has no row for user \(owner), which the table 'zones' refers to")
         }
         zoneID = ZoneID(
             zoneName: Name(try row.value(2, in: "zones") as String),
             ownerRecordName: ownerName.isEmpty ? ZoneID.publicOwner : ownerName)
         (position, floor) = (try row.value(3, in: "zones"), try row.value(5, in: "zones"))
-        if let place = Self.impossible(position) ?? Self.impossible(floor) {
-            throw DamagedRow(in: "zones", "has a zone at position \(place), which there is not")
+        if let invalid = Self.invalid(position) ?? Self.invalid(floor) {
+            throw DamagedRow(in: "zones", "has a zone with the invalid position \(invalid)")
         }
         moment = Timestamp(milliseconds: try row.value(4, in: "zones"))
         kind = try Self.kind(ofState: try row.value(6, in: "zones"))
@@ -154,7 +154,7 @@ struct ZoneRow {
         base = shown == 0 ? nil : shown
     }
 
-    private static func impossible(_ position: Int64) -> Int64? {
+    private static func invalid(_ position: Int64) -> Int64? {
         0...StoredRow.lastPosition ~= position ? nil : position
     }
 
@@ -163,7 +163,7 @@ struct ZoneRow {
         case 0: .changed
         case 1: .deleted
         case 2: .purged
-        default: throw DamagedRow(in: "zones", "has a zone in the state \(state), which there is not")
+        default: throw DamagedRow(in: "zones", "has the unknown value \(state) in its column 'state'")
         }
     }
 

@@ -117,7 +117,9 @@ struct JournalReader {
         let (fields, parent, tag): (Data?, String?, String?) = (
             try values("fields"), try values("parent"), try values("tag")
         )
-        if fields == nil, !isDeleted { throw DamagedRow(in: "journal", "lacks the fields of a record") }
+        if fields == nil, !isDeleted {
+            throw DamagedRow(in: "journal", "has a record without fields that is not marked as deleted")
+        }
         return RecordJournalEntry(
             act: Self.act(isDeleted: isDeleted, isBorn: born == own), position: own,
             recordChangeTag: tag ?? StoredRow.changeTag(of: own),

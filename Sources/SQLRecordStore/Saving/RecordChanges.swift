@@ -90,7 +90,7 @@ class RecordChanges: CascadeTransaction {
     final func zoneID(of zone: Int64) throws -> ZoneID {
         if let known = zoneIDs[zone] { return known }
         guard let row = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.number = ?"), [zone]) else {
-            throw DamagedRow(in: "zones", "has no zone of the number \(zone)")
+            throw DamagedRow(in: "zones", "has no row for zone \(zone), which other tables refer to")
         }
         note(row)
         return row.zoneID
@@ -123,7 +123,7 @@ class RecordChanges: CascadeTransaction {
                 let versionBefore = try Int64.fetchOne(
                     db, sql: "DELETE FROM records WHERE id = ? RETURNING version", [before.id])
             else {
-                throw DamagedRow(in: "records", "has lost a row that its index has")
+                throw DamagedRow(in: "records", "lacks a row that was read before in the same transaction")
             }
             version = version.addingSaturated(versionBefore)
             try trimJournal(after: version, at: position, in: zone)
@@ -188,7 +188,7 @@ class RecordChanges: CascadeTransaction {
                     signature.userRecordName.string,
                     signature.deviceID, request, before.id,
                 ])
-        else { throw DamagedRow(in: "records", "has lost a row that its index has") }
+        else { throw DamagedRow(in: "records", "lacks a row that was read before in the same transaction") }
         try trimJournal(after: version, at: position, in: zone)
         let fields = Dictionary(
             try before.record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })

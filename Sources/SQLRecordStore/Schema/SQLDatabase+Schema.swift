@@ -117,7 +117,7 @@ enum SchemaHistoryRows {
             let values = row.values(of: "schemaHistory")
             let changes: String = try values("changes")
             guard let reason = SchemaHistoryEntry.Reason(rawValue: try values("reason")) else {
-                throw DamagedRow(in: "schemaHistory", "has a reason that there is not")
+                throw DamagedRow(in: "schemaHistory", "has an unknown value in its column 'reason'")
             }
             return SchemaHistoryEntry(
                 number: try values("number"), timestamp: Timestamp(milliseconds: try values("moment")),

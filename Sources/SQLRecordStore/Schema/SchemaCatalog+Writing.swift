@@ -89,7 +89,7 @@ extension SchemaCatalog {
                 INSERT INTO types (name, grants) VALUES (?, ?)
                 ON CONFLICT (name) DO UPDATE SET grants = excluded.grants, removed = 0 RETURNING number
                 """, [type.name.string, Self.text(type.grants)])
-        guard let number = entered else { throw DamagedRow(in: "types", "takes no type") }
+        guard let number = entered else { throw DamagedRow(in: "types", "returned no number for a new row") }
         typeNumbers[type.name] = number
         typeNames[number] = type.name
         // Every type has this entry, whatever its indexes. It lists the type's records.
@@ -180,7 +180,7 @@ extension SchemaCatalog {
     /// Number of the field whose entries list the records of a type.
     func members(of type: Name) throws -> Int64 {
         guard let number = fieldNumber(.system(.recordID), of: type) else {
-            throw DamagedRow(in: "fields", "lacks the list of the records of '\(type)'")
+            throw DamagedRow(in: "fields", "has no row for the record names of type '\(type)'")
         }
         return number
     }

@@ -46,7 +46,7 @@ struct SchemaCatalog: Sendable {
 
     static func typeName(of number: Int64, in typeNames: [Int64: Name]) throws -> Name {
         guard let name = typeNames[number] else {
-            throw DamagedRow(in: "types", "has no type of the number \(number), which records have")
+            throw DamagedRow(in: "types", "has no row for type \(number), which the table 'records' refers to")
         }
         return name
     }

@@ -168,7 +168,7 @@ extension SchemaEditor {
             try row.value("name", in: "records")
         )
         guard let found = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.number = ?"), [zone]) else {
-            throw DamagedRow(in: "zones", "has no zone of the number \(zone)")
+            throw DamagedRow(in: "zones", "has no row for zone \(zone), which the table 'hierarchies' refers to")
         }
         return SchemaRules.needed(RecordID(recordName: Name(name), zoneID: found.zoneID), of: type, by: Name(share))
     }
@@ -332,7 +332,9 @@ extension SchemaEditor {
         let start = zone.number == place.zone ? place : IndexChunk.Place(zone: zone.number)
         let rows = try rows(of: type, after: start, .default, catalog, db)
         // Without an error, callers would try the same place forever.
-        if rows.isEmpty { throw DamagedRow(in: "entries", "lists records of '\(type)' that are not there") }
+        if rows.isEmpty {
+            throw DamagedRow(in: "entries", "lists records of type '\(type)' that the table 'records' lacks")
+        }
         return (start, rows)
     }
 

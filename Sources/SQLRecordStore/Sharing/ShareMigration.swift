@@ -65,7 +65,7 @@ enum ShareMigration {
         try SQLRow.forEach(db, sql: all) { row in
             let values = row.values(of: "shares")
             guard let permission = ZoneParticipant.Permission(rawValue: try values("permission")) else {
-                throw DamagedRow(in: "shares", "has a permission that there is not")
+                throw DamagedRow(in: "shares", "has an unknown value in its column 'permission'")
             }
             let (zone, owner, user): (Int64, String, String) = (
                 try values("zone"), try values("owner"), try values("user")
