@@ -292,7 +292,7 @@ struct UserNumbers: Sendable {
     func knows(_ name: Name) -> Bool { numbers[name] != nil || visitors[number(of: name)] == name }
 
     /// Remembers a user in memory only.
-    mutating func greet(_ name: Name) {
+    mutating func rememberVisitor(_ name: Name) {
         if numbers[name] == nil, visitors.count < Self.visitorLimit { visitors[number(of: name)] = name }
     }
 

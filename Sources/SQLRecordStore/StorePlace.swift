@@ -319,14 +319,14 @@ extension StorePlace {
             if !isNew { break }
         }
         state.withLock { state in
-            if !state.users.knows(name) { state.users.greet(name) }
+            if !state.users.knows(name) { state.users.rememberVisitor(name) }
         }
     }
 
     /// True if other processes may have the store open, too.
     private var isShared: Bool { openStore?.connections.epoch != nil }
 
-    /// True if the user is in the file or was remembered by ``greet(_:)``.
+    /// True if the user is in the file or was remembered by ``rememberVisitor(_:)``.
     func knows(_ name: Name) -> Bool { state.withLock { $0.users.knows(name) } }
     /// The number of a user with a row in `users`.
     func knownNumber(of name: Name) -> Int64? { state.withLock { $0.users.knownNumber(of: name) } }
