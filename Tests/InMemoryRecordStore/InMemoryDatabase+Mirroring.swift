@@ -28,13 +28,13 @@ extension InMemoryDatabase {
         try store.read { $0.marks[view.markOwner] ?? [:] }
     }
 
-    func unsighted(in zoneID: ZoneID, recordType: Name?, after: Name?, limit: Int) async throws -> [Name] {
+    func namesMissingInOrigin(in zoneID: ZoneID, recordType: Name?, after: Name?, limit: Int) async throws -> [Name] {
         try store.read { state in
             guard let zone = try zoneUnlessDefault(zoneID, in: state) else { return [] }
             let rows = zone.rows.filter { name, row in
                 !row.isDeleted && row.edit == nil && recordType.map { row.record.recordType == $0 } ?? true
                     && after.map { $0 < name } ?? true
-                    && !zone.sighted.contains(name)
+                    && !zone.originNames.contains(name)
             }
             return Array(rows.keys.sorted().prefix(limit))
         }
@@ -95,11 +95,11 @@ extension InMemoryTransaction {
         state.zones[zone]?.rows[name]?.edit = edit
     }
 
-    func sight(_ names: [Name], in zone: Int64) {
-        state.zones[zone]?.sighted.formUnion(names)
+    func addOriginNames(_ names: [Name], in zone: Int64) {
+        state.zones[zone]?.originNames.formUnion(names)
     }
 
-    func forgetSightings(in zone: Int64) {
-        state.zones[zone]?.sighted = []
+    func clearOriginNames(in zone: Int64) {
+        state.zones[zone]?.originNames = []
     }
 }

@@ -108,7 +108,7 @@ struct InMemoryState: Sendable {
         /// True if the zone mirrors one of another container.
         var isMirror = false
         /// Names that the origin still has.
-        var sighted: Set<Name> = []
+        var originNames: Set<Name> = []
     }
 
     struct ShareRow: Sendable {

@@ -116,7 +116,7 @@ public enum CapabilityScenarios {
             Call(database, .mirrorRecords) { _ = try await $0.mirror(MirrorBatch()) },
             Call(database, .mirrorRecords) { _ = try await $0.mirrorMarks() },
             Call(database, .mirrorRecords) {
-                _ = try await $0.unsighted(in: notes, recordType: nil, after: nil, limit: 1)
+                _ = try await $0.namesMissingInOrigin(in: notes, recordType: nil, after: nil, limit: 1)
             },
             Call(database, .mirrorRecords) { _ = try await $0.unsentEdits(since: nil, limit: 1) },
             Call(database, .mirrorRecords) { try await $0.settle(recordID, keeping: .mine) },

@@ -209,26 +209,31 @@ enum MirrorScenarios {
                 left.map(\.recordID.recordName) == ["b", "new"] && left.map { $0.base?.recordChangeTag } == ["4", "5"])
             #expect(left.map { $0.mine == nil } == [false, true] && left.allSatisfy { $0.sent == nil })
         },
-        .init("records that the origin no longer has are those that were not sighted") { engine, _ in
+        .init("records that the origin no longer has are those whose names were not given") { engine, _ in
             let mirror = try await engine.withZone()
             let changes = ["a", "b", "c", "d"].map {
                 MirrorBatch.Change(.saved(version(Name($0), $0, type: $0 == "d" ? "Other" : "Item")))
             }
-            _ = try await mirror.require(.mirrorRecords).mirror(MirrorBatch(notes, changes: changes, sighted: ["b"]))
+            _ = try await mirror.require(.mirrorRecords).mirror(
+                MirrorBatch(notes, changes: changes, originNames: ["b"]))
             try await mirror.save("c", in: notes, ["text": .string("mine")])
             #expect(
-                try await mirror.require(.mirrorRecords).unsighted(in: notes, recordType: nil, after: nil, limit: 10)
+                try await mirror.require(.mirrorRecords).namesMissingInOrigin(
+                    in: notes, recordType: nil, after: nil, limit: 10)
                     == ["a", "d"])
             #expect(
-                try await mirror.require(.mirrorRecords).unsighted(in: notes, recordType: "Item", after: nil, limit: 10)
+                try await mirror.require(.mirrorRecords).namesMissingInOrigin(
+                    in: notes, recordType: "Item", after: nil, limit: 10)
                     == ["a"])
             #expect(
-                try await mirror.require(.mirrorRecords).unsighted(in: notes, recordType: nil, after: "a", limit: 10)
+                try await mirror.require(.mirrorRecords).namesMissingInOrigin(
+                    in: notes, recordType: nil, after: "a", limit: 10)
                     == ["d"])
             _ = try await mirror.require(.mirrorRecords).mirror(
-                MirrorBatch(notes, sighted: ["a"], forgetsSightings: true))
+                MirrorBatch(notes, originNames: ["a"], clearsOriginNames: true))
             #expect(
-                try await mirror.require(.mirrorRecords).unsighted(in: notes, recordType: nil, after: nil, limit: 10)
+                try await mirror.require(.mirrorRecords).namesMissingInOrigin(
+                    in: notes, recordType: nil, after: nil, limit: 10)
                     == ["b", "d"])
         },
         .init("deletions by a cascade in a mirror are edits too") { engine, _ in

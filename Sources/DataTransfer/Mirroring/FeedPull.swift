@@ -131,7 +131,7 @@ struct FeedPull {
         } catch let error as ServerError where Marks.token(marks[tokenMark]) != nil && error.code == .badRequest {
             // The token has expired. A comparison finds the records that the zone no longer has.
             _ = try await local.require(.mirrorRecords).mirror(
-                MirrorBatch(localZone, marks: [tokenMark: Marks.noToken, comparisonMark: "1"], forgetsSightings: true))
+                MirrorBatch(localZone, marks: [tokenMark: Marks.noToken, comparisonMark: "1"], clearsOriginNames: true))
             (marks[tokenMark], marks[comparisonMark]) = (Marks.noToken, "1")
             try await pullPages(of: zone.zoneID, as: zoneID, into: localZone)
         }
@@ -168,7 +168,7 @@ struct FeedPull {
         if let files {
             try await files.bringFiles(of: &batch, reading.received, in: replica, problems: &report.problems)
         }
-        if marks[Marks.comparison(of: zoneID, scope)] != nil { batch.sighted = reading.savedNames }
+        if marks[Marks.comparison(of: zoneID, scope)] != nil { batch.originNames = reading.savedNames }
         report.add(try await local.require(.mirrorRecords).mirror(batch))
         report.problems += reading.problems.filter { !report.problems.contains($0) }
         meter.change { $0.records += page.changes.count }
@@ -204,7 +204,7 @@ struct FeedPull {
         meter.change { $0.stage = .comparingNames }
         var after: Name?
         repeat {
-            let names = try await local.require(.mirrorRecords).unsighted(
+            let names = try await local.require(.mirrorRecords).namesMissingInOrigin(
                 in: localZone, recordType: nil, after: after, limit: DatabaseClient.itemLimit)
             let changes = names.map { MirrorBatch.Change(.deleted(RecordID(recordName: $0, zoneID: localZone))) }
             if !changes.isEmpty {
@@ -214,7 +214,7 @@ struct FeedPull {
         } while after != nil
         let mark = Marks.comparison(of: zoneID, scope)
         _ = try await local.require(.mirrorRecords).mirror(
-            MirrorBatch(localZone, marks: [mark: nil], forgetsSightings: true))
+            MirrorBatch(localZone, marks: [mark: nil], clearsOriginNames: true))
         marks[mark] = nil
     }
 }

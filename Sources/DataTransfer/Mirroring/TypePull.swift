@@ -117,7 +117,7 @@ struct TypePull {
     /// Deletes the records that the origin no longer has. Names that the query did not return are looked up first,
     /// because indexes lag.
     private mutating func sweep(at now: Timestamp) async throws {
-        _ = try await local.require(.mirrorRecords).mirror(MirrorBatch(.default, forgetsSightings: true))
+        _ = try await local.require(.mirrorRecords).mirror(MirrorBatch(.default, clearsOriginNames: true))
         try await eachPage(of: Query(recordType: type), desiredKeys: []) { page in
             let names = page.records.compactMap { result -> Name? in
                 switch result {
@@ -125,11 +125,11 @@ struct TypePull {
                 case .failure(let error): error.recordName
                 }
             }
-            _ = try await local.require(.mirrorRecords).mirror(MirrorBatch(.default, sighted: names))
+            _ = try await local.require(.mirrorRecords).mirror(MirrorBatch(.default, originNames: names))
         }
         var after: Name?
         repeat {
-            let names = try await local.require(.mirrorRecords).unsighted(
+            let names = try await local.require(.mirrorRecords).namesMissingInOrigin(
                 in: .default, recordType: type, after: after, limit: DatabaseClient.itemLimit)
             if !names.isEmpty {
                 let gone = zip(names, try await remote.lookup(names, desiredKeys: [])).compactMap {
@@ -142,7 +142,7 @@ struct TypePull {
             after = names.last
         } while after != nil
         _ = try await local.require(.mirrorRecords).mirror(
-            MirrorBatch(.default, marks: [Marks.sweep(of: type): String(now.milliseconds)], forgetsSightings: true))
+            MirrorBatch(.default, marks: [Marks.sweep(of: type): String(now.milliseconds)], clearsOriginNames: true))
     }
 }
 

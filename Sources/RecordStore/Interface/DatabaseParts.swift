@@ -390,12 +390,12 @@ public protocol RecordMirroring: Sendable {
     /// The marks of all batches.
     func mirrorMarks() async throws -> [Name: String]
 
-    /// Names of records that were neither among ``MirrorBatch/sighted`` nor edited here, in order.
+    /// Names of records that were neither among ``MirrorBatch/originNames`` nor edited here, in order.
     /// - Parameters:
     /// - recordType: `nil` for all types.
     /// - after: the last name of the previous page.
     /// - limit: maximum number of names.
-    func unsighted(in zoneID: ZoneID, recordType: Name?, after: Name?, limit: Int) async throws -> [Name]
+    func namesMissingInOrigin(in zoneID: ZoneID, recordType: Name?, after: Name?, limit: Int) async throws -> [Name]
 
     /// Edits that the origin does not have yet, ordered by ``UnsentEdit/since``.
     /// - Parameter since: ``UnsentEdit/since`` of the last edit on the previous page.

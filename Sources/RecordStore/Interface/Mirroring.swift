@@ -46,10 +46,10 @@ public struct MirrorBatch: Sendable {
     /// Marks to set or (`nil`) remove. The mirroring code stores its own data in marks, such as change tokens.
     public var marks: [Name: String?]
     /// Names of records that still exist in the origin. They are stored in order to find the records that no longer
-    /// exist there, see ``RecordDatabase/unsighted(in:recordType:limit:)``.
-    public var sighted: [Name]
+    /// exist there, see ``RecordMirroring/namesMissingInOrigin(in:recordType:after:limit:)``.
+    public var originNames: [Name]
     /// True to delete all stored names of this kind for the zone before those of this batch are stored.
-    public var forgetsSightings: Bool
+    public var clearsOriginNames: Bool
     /// Versions of edits that are about to be sent: ``UnsentEdit/version``.
     public var sending: [OriginVersion]
     /// The origin's user, if the zone belongs to another user who shares it with that user. The zone then appears in
@@ -58,15 +58,15 @@ public struct MirrorBatch: Sendable {
 
     public init(
         _ zoneID: ZoneID? = nil, changes: [Change] = [], types: [RecordType] = [], marks: [Name: String?] = [:],
-        sighted: [Name] = [],
-        forgetsSightings: Bool = false, sending: [OriginVersion] = [], guest: Name? = nil
+        originNames: [Name] = [],
+        clearsOriginNames: Bool = false, sending: [OriginVersion] = [], guest: Name? = nil
     ) {
         self.zoneID = zoneID
         self.changes = changes
         self.types = types
         self.marks = marks
-        self.sighted = sighted
-        self.forgetsSightings = forgetsSightings
+        self.originNames = originNames
+        self.clearsOriginNames = clearsOriginNames
         self.sending = sending
         self.guest = guest
     }

@@ -33,8 +33,8 @@ public struct MirrorModifier {
             edit.sent = version
             try transaction.keep(edit, of: name, in: zone.key)
         }
-        if batch.forgetsSightings { try transaction.forgetSightings(in: zone.key) }
-        if !batch.sighted.isEmpty { try transaction.sight(batch.sighted, in: zone.key) }
+        if batch.clearsOriginNames { try transaction.clearOriginNames(in: zone.key) }
+        if !batch.originNames.isEmpty { try transaction.addOriginNames(batch.originNames, in: zone.key) }
         return outcome
     }
 

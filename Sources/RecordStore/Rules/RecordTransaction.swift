@@ -135,7 +135,7 @@ public protocol MirrorTransaction: RecordTransaction {
     func keep(_ edit: UnsentEdit?, of name: Name, in zone: Int64) throws
 
     /// Stores names of records that still exist in the origin.
-    func sight(_ names: [Name], in zone: Int64) throws
+    func addOriginNames(_ names: [Name], in zone: Int64) throws
 
-    func forgetSightings(in zone: Int64) throws
+    func clearOriginNames(in zone: Int64) throws
 }

@@ -29,12 +29,12 @@ extension SQLDatabase {
         try await store.read { [view] db, _ in try MirrorRows.marks(of: view.ownerNumber, db) }
     }
 
-    func unsighted(in zoneID: ZoneID, recordType: Name?, after: Name?, limit: Int) async throws -> [Name] {
+    func namesMissingInOrigin(in zoneID: ZoneID, recordType: Name?, after: Name?, limit: Int) async throws -> [Name] {
         try await store.read { [view] db, catalog in
             guard let zone = try view.zoneUnlessDefault(zoneID, db) else { return [] }
             let type = try recordType.flatMap { catalog.schema.types[$0] == nil ? nil : try catalog.typeNumber(of: $0) }
             if recordType != nil, type == nil { return [] }
-            return try MirrorRows.unsighted(in: zone.number, type: type, after: after, limit: limit, db)
+            return try MirrorRows.namesMissingInOrigin(in: zone.number, type: type, after: after, limit: limit, db)
         }
     }
 
@@ -81,12 +81,12 @@ final class SQLiteMirrorTransaction: SQLTransaction, MirrorTransaction {
         try MirrorRows.keep(edit, of: name, in: zone, db)
     }
 
-    func sight(_ names: [Name], in zone: Int64) throws {
-        try MirrorRows.sight(names, in: zone, db)
+    func addOriginNames(_ names: [Name], in zone: Int64) throws {
+        try MirrorRows.addOriginNames(names, in: zone, db)
     }
 
-    func forgetSightings(in zone: Int64) throws {
-        try MirrorRows.forgetSightings(in: zone, db)
+    func clearOriginNames(in zone: Int64) throws {
+        try MirrorRows.clearOriginNames(in: zone, db)
     }
 }
 
@@ -204,18 +204,19 @@ enum MirrorRows {
 
     // MARK: Names in the origin
 
-    static func sight(_ names: [Name], in zone: Int64, _ db: SQLConnection) throws {
+    static func addOriginNames(_ names: [Name], in zone: Int64, _ db: SQLConnection) throws {
         for name in names {
             try db.run("INSERT INTO sightings (zone, name) VALUES (?, ?) ON CONFLICT DO NOTHING", [zone, name.string])
         }
     }
 
-    static func forgetSightings(in zone: Int64, _ db: SQLConnection) throws {
+    static func clearOriginNames(in zone: Int64, _ db: SQLConnection) throws {
         try db.run("DELETE FROM sightings WHERE zone = ?", [zone])
     }
 
     /// - Parameter type: number of the record type; `nil` for all types.
-    static func unsighted(in zone: Int64, type: Int64?, after: Name?, limit: Int, _ db: SQLConnection) throws -> [Name]
+    static func namesMissingInOrigin(in zone: Int64, type: Int64?, after: Name?, limit: Int, _ db: SQLConnection) throws
+        -> [Name]
     {
         try String.fetchAll(
             db,
