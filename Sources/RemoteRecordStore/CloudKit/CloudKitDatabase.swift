@@ -10,17 +10,17 @@ public import Records
 /// not apply.
 public struct CloudKitDatabase: RecordDatabase, AssetUploading, ShareLinks, SubscriptionKeeping {
     /// The permission to change the container, in addition to the permission of its connection.
-    public enum Leave: Sendable, Hashable {
-        case given
+    public enum WritePermission: Sendable, Hashable {
+        case granted
         /// The user has not confirmed changes yet. Changes throw ``UnconfirmedChange``.
-        case unasked
+        case unconfirmed
         /// Requests of programs, which may only read.
-        case refused
+        case denied
     }
 
     let engine: CloudKitRecordEngine
     public let address: DatabaseAddress
-    var leave = Leave.given
+    var writePermission = WritePermission.granted
 
     var connection: ContainerConnection { engine.connection }
 
@@ -53,9 +53,9 @@ public struct CloudKitDatabase: RecordDatabase, AssetUploading, ShareLinks, Subs
     /// - Throws: `RecordError` ACCESS_DENIED if this container must not be changed; ``UnconfirmedChange`` if the user
     ///   must confirm changes first.
     public func checkWritable() throws {
-        if leave == .refused { throw RecordError.savesElsewhere(connection) }
+        if writePermission == .denied { throw RecordError.savesElsewhere(connection) }
         if connection.isReadOnly { throw RecordError.readOnly(connection) }
-        if leave == .unasked { throw UnconfirmedChange(connection: connection) }
+        if writePermission == .unconfirmed { throw UnconfirmedChange(connection: connection) }
     }
 
     // MARK: Records

@@ -190,7 +190,7 @@ public struct ReadOnlyConnections: ForwardingEngine {
             )
         }
         var database = try engine.database(address)
-        database.leave = .refused
+        database.writePermission = .denied
         return database
     }
 }
@@ -221,7 +221,7 @@ public struct ConfirmingConnections: ForwardingEngine {
     public func connected(_ address: DatabaseAddress) throws -> CloudKitDatabase? {
         guard let engine = try containers.connected(address.container, address.environment) else { return nil }
         var database = try engine.database(address)
-        database.leave = confirmed == engine.connection.id ? .given : .unasked
+        database.writePermission = confirmed == engine.connection.id ? .granted : .unconfirmed
         return database
     }
 

@@ -128,7 +128,7 @@ import Testing
                     #expect(try await owner.database(.private).resolve([link], by: LookupInfo())[0].get().isOwner)
                     // Joining is a change.
                     var asking = links
-                    asking.leave = .unasked
+                    asking.writePermission = .unconfirmed
                     await #expect(throws: UnconfirmedChange.self) {
                         _ = try await asking.accept([link], by: LookupInfo())
                     }
