@@ -54,7 +54,7 @@ struct FetchView: Page {
         let all: String
     }
 
-    struct Foot: ViewModel {
+    struct Footer: ViewModel {
         let found: String
         let missing: String?
         /// The number of files and their total size.
@@ -93,7 +93,7 @@ struct FetchView: Page {
     let noZones: Bool
     /// The fetch as client code; `nil` if nothing is fetched.
     let code: CodePanel?
-    let foot: Foot?
+    let footer: Footer?
 }
 
 extension FetchView {
@@ -180,9 +180,9 @@ extension FetchView {
                 : (zoneID ?? onlyZone(of: results)).map {
                     CodePanel(fetching: names.map { Name($0) }, keys: systemOnly ? [] : nil, zoneID: $0, visit: visit)
                 },
-            foot: results.isEmpty
+            footer: results.isEmpty
                 ? nil
-                : Foot(
+                : Footer(
                     found: Digits.count(foundCount, "record"),
                     missing: missing(found: foundCount, of: results),
                     files: assets.flatMap {
@@ -218,7 +218,7 @@ extension FetchView {
             default: "\(names[0]), \(names[1]) and \(names.count - 2) more"
             }
         let zone = asked.zoneID.map(visit.zoneName) ?? "all zones"
-        // As in the foot: records, of which a name may have several in all zones.
+        // As in the footer: records, of which a name may have several in all zones.
         let found = results.count { (try? $0.get()) != nil }
         return FoldedForm(
             "\(what) from \(zone)\(systemOnly ? ", system fields only" : "")\(withAssets ? ", with assets" : "")",

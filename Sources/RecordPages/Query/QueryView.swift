@@ -9,7 +9,7 @@ struct QueryView: Page {
     static let tab = Tab.query
 
     /// The footer of the page.
-    struct Foot: ViewModel {
+    struct Footer: ViewModel {
         /// `50 records`, or `Not run`.
         let count: String
         /// `50 of 1,940`, for the line of the folded form.
@@ -47,7 +47,7 @@ struct QueryView: Page {
     /// The query as client code; `nil` if the query is invalid.
     let code: CodePanel?
     let picking: PickingBar?
-    let foot: Foot?
+    let footer: Footer?
 
     struct TypeQuestion: ViewModel {
         let action: String
@@ -97,20 +97,21 @@ extension QueryView {
         func page(
             refusal: QueryRefusal? = nil, complaint: PageError? = nil, remark: String? = nil, facet: FacetPanel? = nil,
             map: LocationMap? = nil, table: ResultTable? = nil,
-            noMatch: NoMatch? = nil, foot: Foot? = nil, canSave: Bool = false
+            noMatch: NoMatch? = nil, footer: Footer? = nil, canSave: Bool = false
         ) -> QueryView {
-            let foot = foot ?? notRun(visit)
+            let footer = footer ?? notRun(visit)
             return QueryView(
                 title: "Query · \(typeName)",
                 folded: form.folded(
-                    plan, type: known, outcome: foot.outcome, isAnswered: table != nil || noMatch != nil, visit: visit,
+                    plan, type: known, outcome: footer.outcome, isAnswered: table != nil || noMatch != nil,
+                    visit: visit,
                     title: title),
                 editor: editor, refusal: refusal, complaint: complaint, remark: remark,
                 notice: AddedIndexes.text(visit.fields["notice"], type: known, in: visit.place.address.environment)
                     ?? Notice.text(visit.fields["notice"]), facet: facet, map: map, table: table, noMatch: noMatch,
                 firstSteps: nil, typeQuestion: nil,
                 code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,
-                picking: table == nil ? nil : PickingBar(back: form, canSave: canSave, visit: visit), foot: foot)
+                picking: table == nil ? nil : PickingBar(back: form, canSave: canSave, visit: visit), footer: footer)
         }
         if visit.fields["draft"] != nil || found != nil { return page(remark: "Not run yet.") }
         if editor.written.problem != nil { return page(remark: "Not run: the text can't be read.") }
@@ -145,11 +146,11 @@ extension QueryView {
                 plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit),
                 continuationMarker: form.markers.last, desiredKeys: keys)
             let answer = try await visit.measure { try await visit.database.query(request) }
-            let foot = try await Foot(answer, to: request, form: form, plan: plan, counts: counts, visit: visit)
+            let footer = try await Footer(answer, to: request, form: form, plan: plan, counts: counts, visit: visit)
             if answer.records.isEmpty {
                 return page(
                     noMatch: try await NoMatch(
-                        form, plan: plan, counts: asked.type == nil ? counts : nil, visit: visit), foot: foot)
+                        form, plan: plan, counts: asked.type == nil ? counts : nil, visit: visit), footer: footer)
             }
             let links = try await visit.links(toAssetsOf: answer.records)
             let table = try await ResultTable(
@@ -160,7 +161,7 @@ extension QueryView {
             }
             let map = try drawn.flatMap { try LocationMap(answer.records, $0, form: form, visit: visit) }
             return page(
-                facet: facet, map: map, table: table, foot: foot,
+                facet: facet, map: map, table: table, footer: footer,
                 canSave: try await visit.canSave(in: visit.place.zoneID))
         } catch let error as RecordError {
             // The refusal tells about an index.
@@ -185,11 +186,11 @@ extension QueryView {
             title: "Query", folded: nil, editor: nil, refusal: nil, complaint: nil, remark: nil, notice: nil,
             facet: nil, map: nil, table: nil, noMatch: nil,
             firstSteps: question == nil ? FirstSteps(visit) : nil, typeQuestion: question, code: nil, picking: nil,
-            foot: nil)
+            footer: nil)
     }
 
-    private static func notRun(_ visit: Visit) -> Foot {
-        Foot(
+    private static func notRun(_ visit: Visit) -> Footer {
+        Footer(
             count: "Not run", outcome: "not run", total: nil, countAll: nil, page: nil,
             milliseconds: visit.stopwatch.elapsed.millisecondsText, first: nil, previous: nil,
             next: nil, exports: nil)
@@ -259,7 +260,7 @@ extension QueryForm {
     }
 }
 
-extension QueryView.Foot {
+extension QueryView.Footer {
     /// - Parameter counts: the ``Visit/recordCounts()``, if they are known.
     fileprivate init(
         _ answer: QueryPage, to request: QueryRequest, form: QueryForm, plan: CheckedQuery, counts: [Name: Int]?,

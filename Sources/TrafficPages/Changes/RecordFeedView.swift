@@ -49,7 +49,7 @@ struct RecordFeedView: Page {
         }
     }
 
-    struct Foot: ViewModel {
+    struct Footer: ViewModel {
         let count: String
         let left: String?
         let milliseconds: String
@@ -98,7 +98,7 @@ struct RecordFeedView: Page {
     let feed: FeedPanel?
     /// The pull as client code; `nil` if there is no feed.
     let code: CodePanel?
-    let foot: Foot?
+    let footer: Footer?
 }
 
 extension RecordFeedView {
@@ -179,7 +179,7 @@ extension RecordFeedView {
                 },
             // The API has no requests with an end token.
             code: hasFeed && !isBetween ? CodePanel(changesOf: zoneID, form: form, visit: visit) : nil,
-            foot: page.map { Foot($0, form: form, visit: visit) })
+            footer: page.map { Footer($0, form: form, visit: visit) })
     }
 
     /// - Parameter isChecked: true if the page answers without a list of its own.
@@ -294,7 +294,7 @@ extension RecordFeedView {
     }
 }
 
-extension RecordFeedView.Foot {
+extension RecordFeedView.Footer {
     fileprivate init(_ page: ZoneChangesPage, form: RecordFeedForm, visit: Visit) {
         let isEnd = form.upto != nil && !page.moreComing
         self.init(

@@ -22,7 +22,7 @@ struct ZoneFeedView: Page {
         let note: String?
     }
 
-    struct Foot: ViewModel {
+    struct Footer: ViewModel {
         let count: String
         let milliseconds: String
         let next: String?
@@ -48,7 +48,7 @@ struct ZoneFeedView: Page {
     let gone: Frame.Link?
     /// The pull as client code; `nil` if there is no feed.
     let code: CodePanel?
-    let foot: Foot?
+    let footer: Footer?
 }
 
 extension ZoneFeedView {
@@ -99,8 +99,8 @@ extension ZoneFeedView {
             code: place.hasFeed
                 ? CodePanel(zoneChangesSince: isSince && !text.isEmpty ? ChangeToken(text: text) : nil, visit: visit)
                 : nil,
-            foot: page.map { page in
-                Foot(
+            footer: page.map { page in
+                Footer(
                     count: Digits.count(rows.count, "zone"), milliseconds: visit.stopwatch.elapsed.millisecondsText,
                     next: page.moreComing ? output(page.syncToken).again : nil)
             })
