@@ -7,7 +7,7 @@ internal import Records
 /// A dry run that determines the effects of copying records to another place.
 struct RecordCopyPlan: Sendable {
     /// The outcome for a record.
-    enum Fate: Sendable {
+    enum Outcome: Sendable {
         case copied, replaced
         /// The target has a record of the same name, and keeps it.
         case left
@@ -23,13 +23,13 @@ struct RecordCopyPlan: Sendable {
         /// The fields of the copy.
         let fields: [Field]
         let files: Int
-        fileprivate(set) var fate: Fate
+        fileprivate(set) var outcome: Outcome
 
         var name: Name { record.recordID.recordName }
 
         /// True if the copy saves the record.
         var arrives: Bool {
-            switch fate {
+            switch outcome {
             case .copied, .replaced: true
             case .left, .unfit, .refused: false
             }
@@ -37,7 +37,7 @@ struct RecordCopyPlan: Sendable {
 
         /// The reason why the record can't be copied.
         var problem: RecordError? {
-            switch fate {
+            switch outcome {
             case .unfit(let error), .refused(let error): error
             case .copied, .replaced, .left: nil
             }
@@ -106,10 +106,10 @@ struct RecordCopyPlan: Sendable {
             let there = taken[record.recordID.recordName]
             return Item(
                 record: record, existing: there, fields: fields, files: try record.fields.assets().count,
-                fate: RecordCopier.refusal(
+                outcome: RecordCopier.refusal(
                     of: record, from: visit.place.address.scope, to: other.place.address.scope, other.zoneID
                 ).map { .refused($0) }
-                    ?? Self.fate(record, fields, over: there, existing, &schema))
+                    ?? Self.outcome(record, fields, over: there, existing, &schema))
         }
         let followed = Self.followed(items, other)
         let missing = try await Self.missing(followed.references, there)
@@ -158,10 +158,10 @@ struct RecordCopyPlan: Sendable {
     }
 
     /// The outcome for a record, without regard to references.
-    private static func fate(
+    private static func outcome(
         _ record: StoredRecord, _ fields: [Field], over there: StoredRecord?, _ existing: RecordCopier.Existing,
         _ schema: inout JustInTimeSchema
-    ) -> Fate {
+    ) -> Outcome {
         if let there {
             if existing != .replace { return .left }
             if there.recordType != record.recordType {
@@ -252,7 +252,7 @@ struct RecordCopyPlan: Sendable {
                 guard items[reference.source].arrives, dangles(reference, items, missing) else { continue }
                 let reason =
                     "The reference '\(reference.field)' has action VALIDATE, and its target '\(reference.target.recordName)' is not copied and not there; copy the target too"
-                items[reference.source].fate = .refused(RecordError(.validatingReferenceError, reason))
+                items[reference.source].outcome = .refused(RecordError(.validatingReferenceError, reason))
                 hasChanged = true
             }
             if hasChanged || !isDefaultZone { continue }
@@ -260,7 +260,7 @@ struct RecordCopyPlan: Sendable {
             let there = Set(items.filter { $0.existing != nil }.map(\.name))
             let order = CopyOrder(arriving.map { (items[$0].name, move.validated(by: items[$0].fields)) }, there: there)
             for group in order.groups where group.count > 1 {
-                for place in group { items[arriving[place]].fate = .refused(RecordCopier.isInCircle) }
+                for place in group { items[arriving[place]].outcome = .refused(RecordCopier.isInCircle) }
                 hasChanged = true
             }
         }
@@ -324,7 +324,7 @@ struct RecordCopyPreview: ViewModel {
         makesZone = canCopy && plan.zone == nil && !other.zoneID.isDefault
         additions =
             plan.additions.isEmpty ? nil : plan.additions.prefix(RecordCopyView.shownLimit).joined(separator: ", ")
-        let lacksSchema = plan.items.contains { if case .unfit = $0.fate { true } else { false } }
+        let lacksSchema = plan.items.contains { if case .unfit = $0.outcome { true } else { false } }
         deploy =
             lacksSchema && isProduction
             ? visit.place.with { $0.address.environment = .development }.link(Tab.deploy.rawValue) : nil
