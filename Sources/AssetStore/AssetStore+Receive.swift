@@ -195,7 +195,7 @@ final class IncomingFile: Sendable {
         var path = ""
         var hash = SHA256()
         var size: Int64 = 0
-        /// The offset up to which the disk has been told to start writing.
+        /// The offset up to which the disk was asked to start writing.
         var syncing: Int64 = 0
         var beginning: [UInt8] = []
     }

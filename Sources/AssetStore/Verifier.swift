@@ -89,7 +89,7 @@ struct Verifier {
 
     let store: AssetStore
     var result = AssetVerification()
-    private var told = ContinuousClock.now
+    private var reported = ContinuousClock.now
     /// The number of counted uses per file, by the first eight bytes of the checksum. A million files need about 30 MB.
     var counted: [UInt64: Int] = [:]
 
@@ -99,11 +99,11 @@ struct Verifier {
         self.store = store
     }
 
-    mutating func tell(_ progress: Progress) async throws {
+    mutating func reportProgress(to progress: Progress) async throws {
         try Task.checkCancellation()
         let now = ContinuousClock.now
-        guard now - told >= .milliseconds(100) else { return }
-        told = now
+        guard now - reported >= .milliseconds(100) else { return }
+        reported = now
         await progress(result)
     }
 
@@ -125,7 +125,7 @@ struct Verifier {
             last = end.checksum
             result.filesTotal += page.count
             result.bytesTotal += page.reduce(0) { $0 + $1.size }
-            try await tell(progress)
+            try await reportProgress(to: progress)
         }
     }
 
@@ -153,7 +153,7 @@ struct Verifier {
                 try await check(entry, progress)
             }
             for stray in strays.values { try await count(stray) }
-            try await tell(progress)
+            try await reportProgress(to: progress)
         }
     }
 
@@ -198,7 +198,7 @@ struct Verifier {
         // The entry may have been made after the count.
         result.filesTotal = max(result.filesTotal, result.filesDone)
         result.bytesTotal = max(result.bytesTotal, result.bytesDone)
-        try await tell(progress)
+        try await reportProgress(to: progress)
     }
 
     /// - Returns: true if the file is intact.
@@ -228,7 +228,7 @@ struct Verifier {
         let before = result.bytesDone
         while try await store.threads.run(.background, { try hashing.step() }) {
             result.bytesDone = before + min(hashing.size, entry.size)
-            try await tell(progress)
+            try await reportProgress(to: progress)
         }
         if hashing.checksum == checksum { return true }
         report(.changed, checksum.description, "The file's bytes were changed. \(remedy)")
@@ -241,7 +241,9 @@ struct Verifier {
             try FileUnpacking(of: checksum, size: entry.size, in: folder)
         }
         guard let unpacking else { return }
-        while try await store.threads.run(.background, { try unpacking.step() }) { try await tell(progress) }
+        while try await store.threads.run(.background, { try unpacking.step() }) {
+            try await reportProgress(to: progress)
+        }
         if unpacking.isRight { return }
         report(
             .compressedFormChanged, checksum.description,
@@ -269,7 +271,7 @@ extension Verifier {
             }
             for key in Self.uses(assets) { verifier.counted[key, default: 0] += 1 }
             verifier.result.referencesDone += assets.count
-            try await verifier.tell(progress)
+            try await verifier.reportProgress(to: progress)
         }
         try await checkCounts(progress)
     }
@@ -360,7 +362,7 @@ extension Verifier {
             guard let end = page.last else { return found }
             last = end.checksum
             found += page.filter { $0.useCount != counted[Self.key(of: $0.checksum)] ?? 0 }
-            try await tell(progress)
+            try await reportProgress(to: progress)
         }
     }
 
@@ -369,7 +371,7 @@ extension Verifier {
         for key in keys { counted[key] = 0 }
         try await forEachAsset { verifier, assets in
             for key in Self.uses(assets) where keys.contains(key) { verifier.counted[key, default: 0] += 1 }
-            try await verifier.tell(progress)
+            try await verifier.reportProgress(to: progress)
         }
     }
 }

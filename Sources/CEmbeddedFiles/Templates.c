@@ -213,6 +213,12 @@ static const char meter_mustache[] = {
 static const char mirror_mustache[] = {
 #embed "../../Templates/mirror.mustache" suffix(, 0)
 };
+static const char mirror_offer_mustache[] = {
+#embed "../../Templates/mirror_offer.mustache" suffix(, 0)
+};
+static const char mirror_offer_page_mustache[] = {
+#embed "../../Templates/mirror_offer_page.mustache" suffix(, 0)
+};
 static const char no_feed_mustache[] = {
 #embed "../../Templates/no_feed.mustache" suffix(, 0)
 };
@@ -465,12 +471,6 @@ static const char types_mustache[] = {
 static const char unsent_mustache[] = {
 #embed "../../Templates/unsent.mustache" suffix(, 0)
 };
-static const char untold_mustache[] = {
-#embed "../../Templates/untold.mustache" suffix(, 0)
-};
-static const char untold_offer_mustache[] = {
-#embed "../../Templates/untold_offer.mustache" suffix(, 0)
-};
 static const char user_mustache[] = {
 #embed "../../Templates/user.mustache" suffix(, 0)
 };
@@ -606,6 +606,8 @@ static const struct embedded_file files[] = {
     {"location_map.mustache", location_map_mustache},
     {"meter.mustache", meter_mustache},
     {"mirror.mustache", mirror_mustache},
+    {"mirror_offer.mustache", mirror_offer_mustache},
+    {"mirror_offer_page.mustache", mirror_offer_page_mustache},
     {"no_feed.mustache", no_feed_mustache},
     {"notification.mustache", notification_mustache},
     {"notification_rows.mustache", notification_rows_mustache},
@@ -690,8 +692,6 @@ static const struct embedded_file files[] = {
     {"type.mustache", type_mustache},
     {"types.mustache", types_mustache},
     {"unsent.mustache", unsent_mustache},
-    {"untold.mustache", untold_mustache},
-    {"untold_offer.mustache", untold_offer_mustache},
     {"user.mustache", user_mustache},
     {"user_data.mustache", user_data_mustache},
     {"user_field.mustache", user_field_mustache},

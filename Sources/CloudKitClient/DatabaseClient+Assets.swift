@@ -74,7 +74,7 @@ extension DatabaseClient {
     /// configuration.
     /// - Parameters:
     ///   - size: bytes of the file.
-    ///   - progress: is told what the connection took. It must be quick.
+    ///   - progress: receives the number of bytes that the connection took. It must be quick.
     ///   - file: opens the file from its start, for each attempt.
     /// - Returns: the asset with its receipt, to save in the record and the field of the slot.
     /// - Throws: ``CloudKitFailure``; an error of the file.
@@ -125,7 +125,7 @@ extension DatabaseClient {
     /// - Parameters:
     ///   - fileName: replaces the placeholder in the address. Any name will do.
     ///   - offset: the bytes that the caller has already.
-    ///   - progress: is told all bytes so far, with those that were there already. It must be quick.
+    ///   - progress: receives the number of all bytes so far, including those that were there before. It must be quick.
     /// - Throws: ``CloudKitFailure`` of kind `invalidRequest` if the asset has no address that can be used, or has no
     ///   such offset. Reading the stream throws ``CloudKitFailure`` and `CancellationError`.
     public func download(

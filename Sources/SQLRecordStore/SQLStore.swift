@@ -226,10 +226,10 @@ final class SQLStore: Sendable {
     func waitForIndexes(_ works: Set<Int64>) async throws {
         var signals = indexing.signals.listen().makeAsyncIterator()
         let before = indexing.failures.mapValues(\.count)
-        var toldBefore: [Int64: Int]?
+        var failuresBefore: [Int64: Int]?
         while true {
             // If another process builds the index, it stores the reason why it can't continue.
-            let (isLeft, told) = try await read { [isElsewhere = !isKeeper.load(ordering: .relaxed)] db, catalog in
+            let (isLeft, failures) = try await read { [isElsewhere = !isKeeper.load(ordering: .relaxed)] db, catalog in
                 (
                     catalog.works.contains { works.contains($0.id) && $0.phase != .removing },
                     isElsewhere ? try IndexWork.failures(db) : [:]
@@ -237,10 +237,10 @@ final class SQLStore: Sendable {
             }
             if !isLeft { return }
             if let failure = writer.failure { throw failure }
-            let earlier = toldBefore ?? told.mapValues(\.count)
-            toldBefore = earlier
+            let earlier = failuresBefore ?? failures.mapValues(\.count)
+            failuresBefore = earlier
             if let failure = IndexWork.failure(of: works, in: indexing.failures, after: before)
-                ?? IndexWork.failure(of: works, in: told, after: earlier)
+                ?? IndexWork.failure(of: works, in: failures, after: earlier)
             {
                 throw RecordError(
                     failure.code, "The index is declared and will be built later: \(failure.reason)",

@@ -149,15 +149,15 @@ final class RecentMessages: Sendable {
     /// Maximum number of different messages within ``pause``. Further ones are not logged.
     private static let limit = 64
 
-    private let told = Mutex<[String: ContinuousClock.Instant]>([:])
+    private let logged = Mutex<[String: ContinuousClock.Instant]>([:])
 
     /// True if the message should be logged. It is then remembered as logged.
     func isNew(_ message: String, at now: ContinuousClock.Instant = .now) -> Bool {
-        told.withLock { told in
-            if let last = told[message], now - last < Self.pause { return false }
-            if told.count >= Self.limit { told = told.filter { now - $0.value < Self.pause } }
-            guard told.count < Self.limit else { return false }
-            told[message] = now
+        logged.withLock { logged in
+            if let last = logged[message], now - last < Self.pause { return false }
+            if logged.count >= Self.limit { logged = logged.filter { now - $0.value < Self.pause } }
+            guard logged.count < Self.limit else { return false }
+            logged[message] = now
             return true
         }
     }

@@ -324,17 +324,17 @@ struct IndexNotice: ViewModel {
 
         private init?(
             _ word: Substring, _ schema: Schema?,
-            _ told: (RecordType, [Substring], Bool) -> (isThere: Bool, words: String)?
+            _ status: (RecordType, [Substring], Bool) -> (isThere: Bool, words: String)?
         ) {
             guard word.first == "+" || word.first == "-", let slash = word.firstIndex(of: "/") else { return nil }
             isAdded = word.first == "+"
             value = String(word.dropFirst())
             let typeName = Name(String(word[..<slash].dropFirst()))
             let parts = word[slash...].dropFirst().split(separator: ":", maxSplits: 1)
-            guard parts.count == 2, let type = schema?.types[typeName], let told = told(type, parts, isAdded),
-                told.isThere == isAdded
+            guard parts.count == 2, let type = schema?.types[typeName], let status = status(type, parts, isAdded),
+                status.isThere == isAdded
             else { return nil }
-            words = told.words
+            words = status.words
         }
 
         init?(field word: Substring, _ schema: Schema?) {

@@ -93,14 +93,14 @@ package enum AddedIndexes {
         guard let notice, let type else { return nil }
         let parts = notice.split(separator: " ")
         guard parts.first == Substring(word) else { return nil }
-        let told = parts.dropFirst().compactMap { part -> String? in
+        let added = parts.dropFirst().compactMap { part -> String? in
             let words = part.split(separator: ":", maxSplits: 1)
             guard words.count == 2, let index = Indexes(name: String(words[1])) else { return nil }
             let key = FieldKey(schemaName: Name(String(words[0])))
             guard type.definition(of: key)?.indexes.isSuperset(of: index) ?? false else { return nil }
             return "\(words[1]) to \(type.name).\(key.label)"
         }
-        return told.isEmpty ? nil : "Added \(told.joined(separator: ", ")) in \(environment.rawValue)."
+        return added.isEmpty ? nil : "Added \(added.joined(separator: ", ")) in \(environment.rawValue)."
     }
 }
 

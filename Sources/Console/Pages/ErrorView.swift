@@ -87,26 +87,26 @@ extension RecordError {
     }
 }
 
-// MARK: - What iCloud does not tell
+// MARK: - What CloudKit does not provide
 
-/// A page about something that CloudKit's protocol does not tell, which a mirror of the container has.
+/// A page about something that CloudKit's protocol does not provide, but a mirror of the container has.
 struct MirrorOfferView: Page {
-    static let template = "untold"
+    static let template = "mirror_offer_page"
     static let tab = Tab.home
 
     let title = "Not available from CloudKit"
     let reason: String
-    let untold: MirrorOffer
+    let mirrorOffer: MirrorOffer
     let back: Frame.Link
 
     init(_ error: RecordError, _ visit: Visit) {
         reason = error.reason
-        untold = MirrorOffer(visit)
+        mirrorOffer = MirrorOffer(visit)
         back = Frame.Link(text: "Back to the records", href: visit.place.link(Tab.query.rawValue))
     }
 }
 
-/// The offer of a mirror, in place of what CloudKit does not tell.
+/// The offer of a mirror, in place of what CloudKit does not provide.
 package struct MirrorOffer: ViewModel {
     let mirror: String
 

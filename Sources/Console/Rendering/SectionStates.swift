@@ -48,14 +48,14 @@ struct SectionStates {
     private static func stuckClients(of log: RequestLog, in address: DatabaseAddress, at now: Timestamp) -> Int {
         let histories = log.clients.histories(in: address.container, address.environment)
         if histories.isEmpty { return 0 }
-        let told = Dictionary(
+        let delivered = Dictionary(
             grouping: log.notifications.latest { notification in
                 guard case .delivered(let moment) = notification.fate else { return false }
                 let there = notification.address
                 return there.container == address.container && there.environment == address.environment
                     && now.milliseconds - moment.milliseconds < ClientHistory.attention
             }, by: \.user)
-        return histories.count { $0.isStuck(at: now, told[$0.user] ?? []) }
+        return histories.count { $0.isStuck(at: now, delivered[$0.user] ?? []) }
     }
 
     private static func indexBuilds(_ visit: Visit) async -> Int {

@@ -64,10 +64,12 @@ extension QueryRefusal {
             }
             return isOnlyOne && note == nil ? nil : Reason(reason: isOnlyOne ? nil : problem.error.reason, note: note)
         }
-        let told = back.hasPrefix("\(place.path)/query") ? [Frame.Hidden(name: AddedIndexes.formField, value: "1")] : []
+        let notice =
+            back.hasPrefix("\(place.path)/query") ? [Frame.Hidden(name: AddedIndexes.formField, value: "1")] : []
         addition = Addition(
             needs,
-            fields: [Frame.Hidden(name: "type", value: typeName.string), Frame.Hidden(name: "back", value: back)] + told
+            fields: [Frame.Hidden(name: "type", value: typeName.string), Frame.Hidden(name: "back", value: back)]
+                + notice
         )
         complaint = PageError(problems.first?.error ?? RecordError(.badRequest, "The query can't run"), advice: [])
         self.typeName = typeName.string

@@ -42,7 +42,7 @@ struct QueryView: Page {
     let table: ResultTable?
     let noMatch: NoMatch?
     let firstSteps: FirstSteps?
-    /// The question for a record type, if nobody told the types.
+    /// The question for a record type, if the types are unknown.
     let typeQuestion: TypeQuestion?
     /// The query as client code; `nil` if the query is invalid.
     let code: CodePanel?
@@ -53,7 +53,7 @@ struct QueryView: Page {
         let action: String
         let hidden: [Frame.Hidden]
         let zones: [Choice]
-        let untold: MirrorOffer
+        let mirrorOffer: MirrorOffer
     }
 
     /// The state of a page whose answer has no records.
@@ -181,7 +181,7 @@ extension QueryView {
             : TypeQuestion(
                 action: "\(place.path)/query",
                 hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
-                zones: visit.zoneChoices(allowsAll: place.address.scope != .public), untold: MirrorOffer(visit))
+                zones: visit.zoneChoices(allowsAll: place.address.scope != .public), mirrorOffer: MirrorOffer(visit))
         return QueryView(
             title: "Query", folded: nil, editor: nil, refusal: nil, complaint: nil, remark: nil, notice: nil,
             facet: nil, map: nil, table: nil, noMatch: nil,

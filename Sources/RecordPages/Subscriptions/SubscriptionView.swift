@@ -40,7 +40,7 @@ struct SubscriptionView: Page {
     let onlyTypes: [Choice]
     /// The type and the filters of a query.
     let editor: QueryEditor?
-    /// True to ask for the type of a query, because nobody told the types.
+    /// True to ask for the type of a query, because the types are unknown.
     let asksType: Bool
     let events: [Tick]
     let firesOnce: Bool

@@ -82,7 +82,7 @@ enum ZoneSweep {
 
 // MARK: - Old deletions
 
-/// Removes old deletions and their journal entries in steps. Clients with older tokens can't be told of these
+/// Removes old deletions and their journal entries in steps. Clients with older tokens can't learn of these
 /// deletions any more, so the zone's lowest valid position (`floor`) rises.
 enum DeletionPurge {
     private static let rowsInStep = 2000

@@ -121,12 +121,12 @@ extension ChangedAgain.Row {
         let name = change.recordID.recordName
         recordName = name.string
         href = visit.place.link(toRecord: name, in: zoneID)
-        type = change.record?.recordType.string ?? RecordChange.untold
+        type = change.record?.recordType.string ?? RecordChange.unknownText
         self.between = between
         now = ChangedAgain.Moment(
             kind: change.kindName, kindText: change.kindText, position: change.positionText,
             when: change.record.map { ValueView(.time($0.modified.timestamp)) } ?? .missing,
-            by: change.record.map { visit.people.name(of: $0.modified.userRecordName) } ?? RecordChange.untold)
+            by: change.record.map { visit.people.name(of: $0.modified.userRecordName) } ?? RecordChange.unknownText)
         history = visit.place.inZone(zoneID).link("record/history", [("name", name.string)])
     }
 }

@@ -265,15 +265,15 @@ extension RecordFeedView {
                         Dictionary(decoded[index].map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first }))
                 },
                 href: visit.place.link(toRecord: change.recordID.recordName, in: page.zoneID),
-                type: record?.recordType.string ?? RecordChange.untold,
+                type: record?.recordType.string ?? RecordChange.unknownText,
                 fields: isDeletion
                     ? "–"
                     : form.returnsSystemFieldsOnly
                         ? "not requested" : decoded[index].map(\.name.string).joined(separator: ", "),
                 assets: links.map { Self.assets(decoded[index], $0) } ?? [],
                 when: record.map { ValueView(.time($0.modified.timestamp)) } ?? .missing,
-                by: record.map { visit.people.name(of: $0.modified.userRecordName) } ?? RecordChange.untold,
-                device: record?.modified.device, tag: record?.recordChangeTag ?? RecordChange.untold,
+                by: record.map { visit.people.name(of: $0.modified.userRecordName) } ?? RecordChange.unknownText,
+                device: record?.modified.device, tag: record?.recordChangeTag ?? RecordChange.unknownText,
                 marks: marks[index] ?? [])
         }
     }
@@ -309,8 +309,8 @@ extension RecordFeedView.Footer {
 }
 
 extension RecordChange {
-    /// The text in place of what the store does not tell.
-    static let untold = "–"
+    /// Shown for a value that the store does not know.
+    static let unknownText = "–"
 
     /// The name of the kind in styles and scripts; `saved` if it is not known whether the save created the record.
     var kindName: String { kind?.rawValue ?? "saved" }
@@ -327,7 +327,7 @@ extension RecordChange {
 
     func kindText(isFirst: Bool) -> String { kind == .recreated ? kindText : kindName(isFirst: isFirst) }
 
-    var positionText: String { position.map { Digits.grouped($0) } ?? Self.untold }
+    var positionText: String { position.map { Digits.grouped($0) } ?? Self.unknownText }
 
     /// The anchor of the change's line on a page.
     func anchor(at index: Int) -> String { position.map { "p\($0)" } ?? "line\(index)" }

@@ -126,8 +126,8 @@ extension ClientPanel {
             for feed in feeds {
                 rows.append(try await Row(feed, of: part, user: history.user, tokens: tokens, visit: visit))
             }
-            let told = Set(feeds.flatMap(\.warnings.keys))
-            flags += Flag.all(part.warnings.filter { !told.contains($0.key) }, visit)
+            let shown = Set(feeds.flatMap(\.warnings.keys))
+            flags += Flag.all(part.warnings.filter { !shown.contains($0.key) }, visit)
         }
         let notifications = visit.log.notifications.latest {
             $0.user == history.user && $0.address.container == history.parts.first?.address.container

@@ -215,7 +215,7 @@ extension TokenTimeline.Row {
             href: visit.place.link("record", [("name", change.recordID.recordName.string)]),
             recordName: change.recordID.recordName.string,
             title: try change.record.flatMap { try visit.titles.title(of: $0) })
-        type = change.record?.recordType.string ?? RecordChange.untold
+        type = change.record?.recordType.string ?? RecordChange.unknownText
         when = change.record.map { ValueView(.time($0.modified.timestamp)) } ?? .missing
     }
 }

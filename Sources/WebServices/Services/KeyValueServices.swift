@@ -24,10 +24,10 @@ struct KeyValuesChanges: Endpoint {
         var found = try await database.require(.keepKeyValues).keyValues(since: token)
         if let commits, found.changes.isEmpty {
             RequestRecorder.current?.update { $0.hasWaited = true }
-            let isTold = try await call.context.whileConnected {
+            let hasChanged = try await call.context.whileConnected {
                 try await Self.waits(for: database, since: commits.token, commits.signals, within: patience)
             }
-            if isTold == true { found = try await database.require(.keepKeyValues).keyValues(since: token) }
+            if hasChanged == true { found = try await database.require(.keepKeyValues).keyValues(since: token) }
         }
         try call.makeRoom(for: found.changes.reduce(0) { $0 + ($1.value?.textLimit ?? 0) })
         writer.object { writer in

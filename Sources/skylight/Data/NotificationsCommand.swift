@@ -89,11 +89,12 @@ struct NotificationsCommand: AsyncParsableCommand {
     private static func line(_ sent: SentNotification) throws -> [UInt8] {
         let object = try RequestObject(sent.bytes).object("ck")
         for kind in ["qry", "fet", "met"] as [Name] {
-            guard let told = try object?.object(kind) else { continue }
-            let scope = try told.number("dbs").flatMap { [0: "public", 1: "private", 2: "shared"][$0] } ?? "-"
-            let event = try told.number("fo").flatMap { [1: "create", 2: "update", 3: "delete"][$0] }
-            let record = try told.string("rid").map { "  \(event ?? "-") \($0)" } ?? ""
-            return Array("\(try told.string("sid") ?? "-")  \(scope)  \(try told.string("zid") ?? "-")\(record)\n".utf8)
+            guard let content = try object?.object(kind) else { continue }
+            let scope = try content.number("dbs").flatMap { [0: "public", 1: "private", 2: "shared"][$0] } ?? "-"
+            let event = try content.number("fo").flatMap { [1: "create", 2: "update", 3: "delete"][$0] }
+            let record = try content.string("rid").map { "  \(event ?? "-") \($0)" } ?? ""
+            return Array(
+                "\(try content.string("sid") ?? "-")  \(scope)  \(try content.string("zid") ?? "-")\(record)\n".utf8)
         }
         return sent.bytes + [UInt8(ascii: "\n")]
     }

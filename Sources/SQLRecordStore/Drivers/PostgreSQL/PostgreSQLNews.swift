@@ -69,7 +69,7 @@
         private struct State {
             var watches: [ObjectIdentifier: Watch] = [:]
             /// Stores with commits of which other processes have not been notified.
-            var untold: Set<Int64> = []
+            var changed: Set<Int64> = []
             var isClosed = false
             var hearAll: @Sendable (StoreKey) -> Void = { _ in }
         }
@@ -131,8 +131,8 @@
         /// Schedules a notification of other processes that a store has changed.
         func tell(_ number: Int64) {
             let isFirst = state.withLock { state in
-                defer { state.untold.insert(number) }
-                return state.untold.isEmpty
+                defer { state.changed.insert(number) }
+                return state.changed.isEmpty
             }
             if isFirst { wakeUp() }
         }
@@ -195,8 +195,8 @@
 
         private func tell(_ connection: PostgreSQLConnection) throws {
             let numbers = state.withLock { state in
-                defer { state.untold = [] }
-                return state.untold
+                defer { state.changed = [] }
+                return state.changed
             }
             do {
                 // A payload has at most 8,000 bytes.
@@ -206,7 +206,7 @@
                     _ = try connection.row("SELECT pg_notify('\(Self.channel)', '\(process):\(list)')")
                 }
             } catch {
-                state.withLock { $0.untold.formUnion(numbers) }
+                state.withLock { $0.changed.formUnion(numbers) }
                 throw error
             }
         }
