@@ -318,6 +318,9 @@ static const char record_name_mustache[] = {
 static const char record_new_mustache[] = {
 #embed "../../Templates/record_new.mustache" suffix(, 0)
 };
+static const char record_notifications_mustache[] = {
+#embed "../../Templates/record_notifications.mustache" suffix(, 0)
+};
 static const char record_referrers_mustache[] = {
 #embed "../../Templates/record_referrers.mustache" suffix(, 0)
 };
@@ -326,9 +329,6 @@ static const char record_restore_mustache[] = {
 };
 static const char record_sharing_mustache[] = {
 #embed "../../Templates/record_sharing.mustache" suffix(, 0)
-};
-static const char record_told_mustache[] = {
-#embed "../../Templates/record_told.mustache" suffix(, 0)
 };
 static const char refresh_mustache[] = {
 #embed "../../Templates/refresh.mustache" suffix(, 0)
@@ -641,10 +641,10 @@ static const struct embedded_file files[] = {
     {"record_history_panel.mustache", record_history_panel_mustache},
     {"record_name.mustache", record_name_mustache},
     {"record_new.mustache", record_new_mustache},
+    {"record_notifications.mustache", record_notifications_mustache},
     {"record_referrers.mustache", record_referrers_mustache},
     {"record_restore.mustache", record_restore_mustache},
     {"record_sharing.mustache", record_sharing_mustache},
-    {"record_told.mustache", record_told_mustache},
     {"refresh.mustache", refresh_mustache},
     {"refusal.mustache", refusal_mustache},
     {"refused_form.mustache", refused_form_mustache},

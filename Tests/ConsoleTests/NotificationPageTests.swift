@@ -101,7 +101,8 @@ import Testing
     }
 
     /// The row of a client in the section "Why was a client not notified?".
-    private static func told(_ stage: RequestStage, _ path: String = "record?zone=Notes&name=a") async throws -> String
+    private static func notified(_ stage: RequestStage, _ path: String = "record?zone=Notes&name=a") async throws
+        -> String
     {
         let page = try await stage.page(path)
         return String(
@@ -126,7 +127,7 @@ import Testing
                 environment: .development, at: 0, now: now,
                 expires: Timestamp(milliseconds: now.milliseconds + 60_000))
             try await stage.save("a")
-            let before = try await Self.told(stage)
+            let before = try await Self.notified(stage)
             #expect(
                 before.contains(">TestPhone</a>")
                     && before.contains("Other clients of Developer have a token, and curl/7.88.1 has none"))
@@ -134,20 +135,20 @@ import Testing
             var request = stage.request("records/lookup", from: "Notes")
             request.client.deviceID = "TestPhone"
             stage.note(request)
-            let after = try await Self.told(stage)
+            let after = try await Self.notified(stage)
             #expect(after.contains(">Notes on TestPhone</a>") && !after.contains(">TestPhone</a>"))
             #expect(try await stage.page("notifications").contains("Notes on TestPhone"))
         }
     }
 
-    @Test func theRecordsPageSaysWhyAClientWasNotTold() async throws {
+    @Test func theRecordsPageSaysWhyAClientWasNotNotified() async throws {
         try await RequestStage.with { stage in
             try await stage.save("before")
             stage.note(stage.request("records/lookup", from: "phone"))
             let begin = try await stage.database.require(.fireSubscriptions).firings(after: nil).position
             #expect(begin > 0)
             try await stage.save("a")
-            #expect(try await Self.told(stage).contains("has no subscription to the private database"))
+            #expect(try await Self.notified(stage).contains("has no subscription to the private database"))
             var info = NotificationInfo()
             info.shouldSendContentAvailable = true
             func subscribe(_ id: Name, _ filter: Query.Filter?) async throws {
@@ -158,34 +159,34 @@ import Testing
                 ]) { _ = try result.get() }
             }
             try await subscribe("two", Query.Filter("rank", .equals, FieldInput(.int64(2))))
-            #expect(try await Self.told(stage).contains("two: its filter rank EQUALS 2 does not match: rank is 1."))
+            #expect(try await Self.notified(stage).contains("two: its filter rank EQUALS 2 does not match: rank is 1."))
             try await subscribe("q", nil)
-            #expect(try await Self.told(stage).contains("q: it was saved after the change."))
+            #expect(try await Self.notified(stage).contains("q: it was saved after the change."))
             try await stage.save("a")
-            #expect(try await Self.told(stage).contains("has no token for notifications"))
+            #expect(try await Self.notified(stage).contains("has no token for notifications"))
             let now = Timestamp.now()
             _ = try await stage.accounts.makeNotificationToken(
                 for: stage.user.userRecordName, clientID: "phone", container: stage.address.container,
                 environment: .development, at: 0, now: now,
                 expires: Timestamp(milliseconds: now.milliseconds + 60_000))
-            #expect(try await Self.told(stage).contains("no notification is in the log"))
+            #expect(try await Self.notified(stage).contains("no notification is in the log"))
             let position = try #require(
                 await stage.database.require(.positionRecords).position(
                     of: RecordID(recordName: "a", zoneID: RequestStage.zone))
             ).latest
             _ = stage.log.notifications.add(Self.notification(stage, of: "a", at: position, .delivered(.now())))
-            #expect(try await Self.told(stage).contains("and never fetched since"))
+            #expect(try await Self.notified(stage).contains("and never fetched since"))
             #expect(
                 try await stage.page("clients").contains("It was notified of changes and has not fetched them since"))
             try await stage.pull(from: "phone")
-            #expect(try await Self.told(stage).contains("; fetched at"))
+            #expect(try await Self.notified(stage).contains("; fetched at"))
             #expect(try await !stage.page("clients").contains("It was notified of changes"))
             // A deletion is a change, too.
             let operation = RecordOperation(.forceDelete, recordName: "a")
             for result in try await stage.database.modify(ModifyRequest([operation], zoneID: RequestStage.zone)) {
                 _ = try result.get()
             }
-            #expect(try await Self.told(stage).contains("q: it fires on create and update, and this is a delete."))
+            #expect(try await Self.notified(stage).contains("q: it fires on create and update, and this is a delete."))
             #expect(try await !stage.page("record?zone=Notes&name=nobody").contains("Why was a client not notified?"))
         }
     }
@@ -215,7 +216,7 @@ import Testing
         try await RequestStage.with { stage in
             try await stage.save("a")
             var token: ChangeToken?
-            for count in 1...TellingHabit.pollingCount {
+            for count in 1...NotificationHabit.pollingCount {
                 #expect(try await !stage.page("clients").contains("without ever having been notified"), "\(count)")
                 token = try await stage.pull(from: "phone", since: token)
             }

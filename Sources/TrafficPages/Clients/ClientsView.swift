@@ -132,7 +132,7 @@ extension ClientPanel {
         let notifications = visit.log.notifications.latest {
             $0.user == history.user && $0.address.container == history.parts.first?.address.container
         }
-        for habit in TellingHabit.habits(of: history, notifications) {
+        for habit in NotificationHabit.habits(of: history, notifications) {
             flags.append(ClientPanel.Flag(habit, of: history, requests: requestsHref, visit))
         }
         self.rows = rows
@@ -171,9 +171,9 @@ extension ClientPanel.Flag {
 }
 
 extension ClientPanel.Flag {
-    fileprivate init(_ habit: TellingHabit, of history: ClientHistory, requests: String, _ visit: Visit) {
+    fileprivate init(_ habit: NotificationHabit, of history: ClientHistory, requests: String, _ visit: Visit) {
         switch habit {
-        case .toldAndNotFetched(let zones, let since):
+        case .notifiedButNotFetched(let zones, let since):
             (word, sentence) = (
                 "notified, did not fetch",
                 "It was notified of changes and has not fetched them since \(since.utcText.prefix(19)) UTC."

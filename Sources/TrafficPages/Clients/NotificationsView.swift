@@ -8,7 +8,7 @@ internal import RecordStore
 internal import Records
 internal import RequestLog
 
-/// The page Notifications: what devices were told, and because of which change and subscription.
+/// The page Notifications: the notifications of devices, and because of which change and subscription.
 struct NotificationsView: Page {
     static let template = "notifications"
     static let tab = Tab.notifications
@@ -24,7 +24,7 @@ struct NotificationsView: Page {
         let registered: ValueView
         let expires: ValueView
         let isExpired: Bool
-        let told: String
+        let position: String
         let waiting: String
     }
 
@@ -90,7 +90,7 @@ extension NotificationsView.Device {
             .time(Timestamp(milliseconds: token.expires.milliseconds - SubscriptionRules.tokenLifetime * 1000)))
         expires = ValueView(.time(token.expires))
         isExpired = token.expires < now
-        told = Digits.grouped(token.told)
+        position = Digits.grouped(token.told)
         self.waiting = Digits.grouped(waiting)
     }
 }

@@ -4,11 +4,11 @@ internal import RecordStore
 package import Records
 internal import RequestLog
 
-/// The clients that got a record, and the clients that were told of it.
+/// The clients that got a record, and the clients that were notified of it.
 package struct ClientsPanel: ViewModel {
     /// `nil` if the engine can't tell.
     let synced: DeliveryPanel?
-    let told: TellingPanel?
+    let notified: NotificationPanel?
 
     /// - Parameter record: `nil` if the acting user does not see it.
     /// - Returns: `nil` if nothing is known.
@@ -16,13 +16,13 @@ package struct ClientsPanel: ViewModel {
         -> ClientsPanel?
     {
         let synced = try await DeliveryPanel.load(recordID, record, visit)
-        let told = try await TellingPanel.load(recordID, visit)
-        return synced == nil && told == nil ? nil : ClientsPanel(synced: synced, told: told)
+        let notified = try await NotificationPanel.load(recordID, visit)
+        return synced == nil && notified == nil ? nil : ClientsPanel(synced: synced, notified: notified)
     }
 }
 
-/// Explains why clients were not told of the latest change of a record.
-struct TellingPanel: ViewModel {
+/// Explains why clients were not notified of the latest change of a record.
+struct NotificationPanel: ViewModel {
     struct Row: ViewModel {
         /// `nil` for a user without a client.
         let client: Frame.Link?
@@ -42,15 +42,15 @@ struct TellingPanel: ViewModel {
     private static let limit = 50
 
     /// - Returns: `nil` if the engine does not tell what changes fire, or the record never existed.
-    static func load(_ recordID: RecordID, _ visit: Visit) async throws -> TellingPanel? {
+    static func load(_ recordID: RecordID, _ visit: Visit) async throws -> NotificationPanel? {
         guard visit.database.can(.fireSubscriptions), visit.database.can(.keepJournal) else { return nil }
-        let reader = try await TellingReader(recordID, tokens: TokenReader(visit), visit)
+        let reader = try await NotificationReader(recordID, tokens: TokenReader(visit), visit)
         let histories = visit.log.clients.histories(in: visit.place.address.container).filter { history in
             history.parts.contains { $0.address.environment == visit.place.address.environment }
         }
         let concerned = reader.users(histories)
         let users = concerned.isEmpty ? [visit.people.actor.userRecordName] : concerned
-        var rows: [(isTold: Bool, row: Row)] = []
+        var rows: [(isNotified: Bool, row: Row)] = []
         var change: CommittedChange?
         for user in users.prefix(limit) where rows.count < limit {
             let shared = try await reader.facts(of: user)
@@ -59,24 +59,27 @@ struct TellingPanel: ViewModel {
             if shared.change == nil, user == reader.owner || !reader.subscribes(user) { continue }
             let clients = reader.clients(histories.filter { $0.user == user }, shared)
             for client in clients.isEmpty ? [nil] : clients.map(Optional.some) {
-                let reason = TellingReason(reader.facts(client, among: clients, shared))
-                rows.append((reason.isTold, Row(reason, client, shared, visit)))
+                let reason = NotificationReason(reader.facts(client, among: clients, shared))
+                rows.append((reason.isNotified, Row(reason, client, shared, visit)))
             }
         }
         guard let change else { return nil }
-        return TellingPanel(
+        return NotificationPanel(
             lead:
                 "Its latest change is at position \(Digits.grouped(change.position)): \(change.record?.event.rawValue ?? "zone"). "
                 + (visit.log.isOn
                     ? "The table shows, for each client, if a subscription fires and what became of its notification."
                     : "The request log is off (--request-log 0), so the server does not know what it sent.")
                 + (users.count > limit ? " It shows \(limit) of \(Digits.grouped(users.count)) users." : ""),
-            rows: rows.filter { !$0.isTold }.prefix(limit).map(\.row) + rows.filter(\.isTold).prefix(limit).map(\.row))
+            rows: rows.filter { !$0.isNotified }.prefix(limit).map(\.row)
+                + rows.filter(\.isNotified).prefix(limit).map(\.row))
     }
 }
 
-extension TellingPanel.Row {
-    fileprivate init(_ reason: TellingReason, _ client: TellingReader.Client?, _ facts: TellingFacts, _ visit: Visit) {
+extension NotificationPanel.Row {
+    fileprivate init(
+        _ reason: NotificationReason, _ client: NotificationReader.Client?, _ facts: NotificationFacts, _ visit: Visit
+    ) {
         user = visit.people.name(of: facts.user)
         // A client that only asked for a token is listed with the tokens.
         self.client = client.map { client in
@@ -86,7 +89,7 @@ extension TellingPanel.Row {
             return Frame.Link(text: client.label, href: page)
         }
         let words = reason.words(
-            TellingReason.Subject(
+            NotificationReason.Subject(
                 user: user, client: client?.label ?? user, recordType: facts.change?.record?.record.recordType ?? "",
                 event: facts.change?.record?.event, scope: facts.scope, place: visit.place(of: facts.user, facts.scope))
         )
@@ -118,8 +121,8 @@ extension Visit {
 
 // MARK: - Search for the facts
 
-/// Gathers what decides if clients are told of the latest change of a record.
-struct TellingReader {
+/// Gathers what decides if clients are notified of the latest change of a record.
+struct NotificationReader {
     /// The maximum number of steps from a notification to the one that tells in its place.
     private static let stepLimit = 100
 
@@ -130,7 +133,7 @@ struct TellingReader {
     /// The database of the owner.
     let address: DatabaseAddress
     private let standing: [Name: [OwnedSubscription]]
-    private let devices: [Name: [TellingFacts.Device]]
+    private let devices: [Name: [NotificationFacts.Device]]
     private let schema: Schema
     private let log: RequestLog
     private let tokens: TokenReader
@@ -164,7 +167,7 @@ struct TellingReader {
                     }
                     let made = Timestamp(
                         milliseconds: token.expires.milliseconds - SubscriptionRules.tokenLifetime * 1000)
-                    return TellingFacts.Device(
+                    return NotificationFacts.Device(
                         clientID: token.clientID, made: made, expires: token.expires, isHere: isHere)
                 }
             }
@@ -177,8 +180,8 @@ struct TellingReader {
         return user == owner ? .private : .shared
     }
 
-    /// The users who could expect to be told: the owner, and those who subscribe to, or use, the database in which they
-    /// may see the record.
+    /// The users who could expect to be notified: the owner, and those who subscribe to, or use, the database in which
+    /// they may see the record.
     func users(_ histories: [ClientHistory]) -> [Name] {
         let using = histories.filter { history in history.parts.contains { isIn($0.address, scope(of: history.user)) } }
             .map(\.user)
@@ -197,10 +200,10 @@ struct TellingReader {
     // MARK: Facts
 
     /// The facts that are the same for all clients of a user.
-    func facts(of user: Name) async throws -> TellingFacts {
+    func facts(of user: Name) async throws -> NotificationFacts {
         let scope = scope(of: user)
         let own = standing[user] ?? []
-        var facts = TellingFacts(
+        var facts = NotificationFacts(
             user: user, scope: scope, change: try await change(for: user, in: scope),
             subscriptions: own.filter { $0.scope == scope },
             otherScopes: DatabaseScope.allCases.filter { other in other != scope && own.contains { $0.scope == other }
@@ -231,7 +234,7 @@ struct TellingReader {
 
     /// All clients of a user.
     /// - Parameter histories: those of the user that sent requests to a database.
-    func clients(_ histories: [ClientHistory], _ facts: TellingFacts) -> [Client] {
+    func clients(_ histories: [ClientHistory], _ facts: NotificationFacts) -> [Client] {
         let known = Set(histories.compactMap(\.identity.clientID))
         let change = facts.change?.record?.signature.timestamp ?? now
         let others = Set(facts.devices.filter { $0.expires >= min(now, change) }.compactMap(\.clientID)).subtracting(
@@ -244,7 +247,7 @@ struct TellingReader {
     /// - Parameters:
     ///   - client: `nil` for a user without a client.
     ///   - clients: all clients of the user.
-    func facts(_ client: Client?, among clients: [Client], _ shared: TellingFacts) -> TellingFacts {
+    func facts(_ client: Client?, among clients: [Client], _ shared: NotificationFacts) -> NotificationFacts {
         guard let client else { return shared }
         var facts = shared
         facts.clientID = client.id

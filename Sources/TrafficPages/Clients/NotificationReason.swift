@@ -3,8 +3,8 @@ internal import RecordStore
 internal import Records
 internal import RequestLog
 
-/// The facts that decide if a client is told of the latest change of a record.
-struct TellingFacts: Sendable {
+/// The facts that decide if a client is notified of the latest change of a record.
+struct NotificationFacts: Sendable {
     /// A token of the user.
     struct Device: Sendable, Hashable {
         /// The client that made the token; `nil` if unknown.
@@ -42,15 +42,15 @@ struct TellingFacts: Sendable {
 }
 
 /// A notification and what the client did after it.
-struct Telling: Sendable, Hashable {
+struct NotificationSummary: Sendable, Hashable {
     let id: Int64
     let subscriptionID: Name
     /// The time of delivery, or since when it waits.
     let moment: Timestamp
 }
 
-/// The reason why a client was not told of a change, or the state of its notification.
-enum TellingReason: Sendable, Hashable {
+/// The reason why a client was not notified of a change, or the state of its notification.
+enum NotificationReason: Sendable, Hashable {
     /// A subscription that the change does not fire.
     struct Missed: Sendable, Hashable {
         let subscriptionID: Name
@@ -75,27 +75,27 @@ enum TellingReason: Sendable, Hashable {
     case tokenOfOthers
     case ownChange
     /// A rehearsal lost it.
-    case lost(Telling)
+    case lost(NotificationSummary)
     /// A rehearsal holds it back.
-    case heldBack(Telling)
-    case coalesced(Telling, into: Telling, delivered: Bool)
-    case replaced(Telling, by: Telling, delivered: Bool)
-    case dropped(Telling)
-    case expiredWaiting(Telling)
-    case waiting(Telling)
-    case notFetched(Telling)
-    case fetched(Telling, Timestamp)
+    case heldBack(NotificationSummary)
+    case coalesced(NotificationSummary, into: NotificationSummary, delivered: Bool)
+    case replaced(NotificationSummary, by: NotificationSummary, delivered: Bool)
+    case dropped(NotificationSummary)
+    case expiredWaiting(NotificationSummary)
+    case waiting(NotificationSummary)
+    case notFetched(NotificationSummary)
+    case fetched(NotificationSummary, Timestamp)
     /// The subscription fires and the client has a token, but the log does not have the notification.
     case notLogged
 
-    init(_ facts: TellingFacts) {
+    init(_ facts: NotificationFacts) {
         guard let change = facts.change else {
             self = .notSeen
             return
         }
         // A notification counts more than the subscriptions: somebody may have changed or deleted them since.
         if let sent = facts.sent {
-            self = TellingReason(sent, facts)
+            self = NotificationReason(sent, facts)
             return
         }
         let looked = facts.subscriptions.map { ($0, SubscriptionMiss(of: $0, by: change, in: facts.schema)) }
@@ -116,7 +116,9 @@ enum TellingReason: Sendable, Hashable {
         }
     }
 
-    private static func withoutNotification(of change: CommittedChange, _ facts: TellingFacts) -> TellingReason {
+    private static func withoutNotification(of change: CommittedChange, _ facts: NotificationFacts)
+        -> NotificationReason
+    {
         if facts.devices.isEmpty { return .noToken }
         let here = facts.devices.filter(\.isHere)
         if here.isEmpty { return .tokenElsewhere }
@@ -134,43 +136,43 @@ enum TellingReason: Sendable, Hashable {
         return .notLogged
     }
 
-    private init(_ sent: LoggedNotification, _ facts: TellingFacts) {
-        func telling(_ notification: LoggedNotification, _ moment: Timestamp? = nil) -> Telling {
-            Telling(
+    private init(_ sent: LoggedNotification, _ facts: NotificationFacts) {
+        func summary(_ notification: LoggedNotification, _ moment: Timestamp? = nil) -> NotificationSummary {
+            NotificationSummary(
                 id: notification.id, subscriptionID: notification.subscriptionID, moment: moment ?? notification.moment)
         }
         /// The notification that tells of the change in place of this one.
-        func carrier(_ id: Int64) -> (Telling, isDelivered: Bool) {
+        func carrier(_ id: Int64) -> (NotificationSummary, isDelivered: Bool) {
             guard let carrier = facts.carriers[id] else {
-                return (Telling(id: id, subscriptionID: sent.subscriptionID, moment: sent.moment), false)
+                return (NotificationSummary(id: id, subscriptionID: sent.subscriptionID, moment: sent.moment), false)
             }
-            if case .delivered(let moment) = carrier.fate { return (telling(carrier, moment), true) }
-            return (telling(carrier), false)
+            if case .delivered(let moment) = carrier.fate { return (summary(carrier, moment), true) }
+            return (summary(carrier), false)
         }
-        func arrived(_ told: Telling) -> TellingReason {
-            facts.lastFetch.flatMap { $0 >= told.moment ? .fetched(told, $0) : nil } ?? .notFetched(told)
+        func arrived(_ delivered: NotificationSummary) -> NotificationReason {
+            facts.lastFetch.flatMap { $0 >= delivered.moment ? .fetched(delivered, $0) : nil } ?? .notFetched(delivered)
         }
         switch sent.fate {
         case .ownChange: self = .ownChange
         case .withoutContent: self = .withoutContent(sent.subscriptionID)
-        case .lost: self = .lost(telling(sent))
-        case .dropped: self = .dropped(telling(sent))
-        case .expired: self = .expiredWaiting(telling(sent))
-        case .delivered(let moment): self = arrived(telling(sent, moment))
+        case .lost: self = .lost(summary(sent))
+        case .dropped: self = .dropped(summary(sent))
+        case .expired: self = .expiredWaiting(summary(sent))
+        case .delivered(let moment): self = arrived(summary(sent, moment))
         case .coalesced(let id):
             let (other, isDelivered) = carrier(id)
-            self = .coalesced(telling(sent), into: other, delivered: isDelivered)
+            self = .coalesced(summary(sent), into: other, delivered: isDelivered)
         case .replaced(let id):
             let (other, isDelivered) = carrier(id)
-            self = .replaced(telling(sent), by: other, delivered: isDelivered)
+            self = .replaced(summary(sent), by: other, delivered: isDelivered)
         case .waiting:
             let ready = sent.delay.map { sent.moment.milliseconds + Int64($0 / .milliseconds(1)) } ?? 0
-            self = ready > facts.now.milliseconds ? .heldBack(telling(sent)) : .waiting(telling(sent))
+            self = ready > facts.now.milliseconds ? .heldBack(summary(sent)) : .waiting(summary(sent))
         }
     }
 
-    /// True if the client was told.
-    var isTold: Bool {
+    /// True if the client was notified.
+    var isNotified: Bool {
         switch self {
         case .fetched, .notFetched, .coalesced(_, _, delivered: true), .replaced(_, _, delivered: true): true
         default: false
@@ -178,7 +180,7 @@ enum TellingReason: Sendable, Hashable {
     }
 }
 
-extension TellingFacts {
+extension NotificationFacts {
     /// True if a token with this name may be the client's. One without a name may be anybody's, and a client without
     /// one may have any token that is not another client's.
     fileprivate func isOfClient(_ name: String?) -> Bool {
@@ -204,7 +206,7 @@ extension TellingFacts {
 
 // MARK: - Words
 
-extension TellingReason {
+extension NotificationReason {
     /// The names that sentences and links use.
     struct Subject {
         let user: String
@@ -237,10 +239,10 @@ extension TellingReason {
             Words(
                 verdict: "not notified", tone: "deleted", reason: reason, details: details, remedy: remedy, next: next)
         }
-        func notification(_ telling: Telling) -> Frame.Link {
+        func link(to notification: NotificationSummary) -> Frame.Link {
             Frame.Link(
-                text: "notification \(telling.id)",
-                href: subject.place.link(Tab.notifications.rawValue, [("id", String(telling.id))]))
+                text: "notification \(notification.id)",
+                href: subject.place.link(Tab.notifications.rawValue, [("id", String(notification.id))]))
         }
         switch self {
         case .notSeen:
@@ -296,54 +298,56 @@ extension TellingReason {
                 "Other clients of \(user) have a token, and \(client) has none.", "The client must call tokens/create.")
         case .ownChange:
             return no("\(client) saved it itself. No client is notified of its own change.")
-        case .lost(let telling):
+        case .lost(let notification):
             return no(
                 "A rehearsal lost it.", "Clients must cope without it: fetch at the start and from time to time.",
-                next: notification(telling))
-        case .heldBack(let telling):
+                next: link(to: notification))
+        case .heldBack(let notification):
             return Words(
                 verdict: "waiting", tone: "recreated", reason: "A rehearsal holds it back for some seconds.",
-                next: notification(telling))
-        case .coalesced(let telling, let other, let delivered):
+                next: link(to: notification))
+        case .coalesced(let notification, let other, let delivered):
             return Words(
                 verdict: delivered ? "notified" : "waiting", tone: delivered ? "created" : "recreated",
                 reason: "It was coalesced into notification \(other.id) of subscription \(other.subscriptionID), "
                     + (delivered ? "which was delivered at \(Self.time(other.moment))." : "which waits."),
-                remedy: "One notification covers all changes of the zone: fetch them all.", next: notification(telling))
-        case .replaced(let telling, let other, let delivered):
+                remedy: "One notification covers all changes of the zone: fetch them all.", next: link(to: notification)
+            )
+        case .replaced(let notification, let other, let delivered):
             return Words(
                 verdict: delivered ? "notified" : "waiting", tone: delivered ? "created" : "recreated",
                 reason: "Notification \(other.id), with the same collapseIDKey, took its place"
                     + (delivered ? " and was delivered at \(Self.time(other.moment))." : " and waits."),
-                next: notification(telling))
-        case .dropped(let telling):
+                next: link(to: notification))
+        case .dropped(let notification):
             return no(
                 "The queue was full, so this notification was discarded.",
                 "The client must poll the web courier more often, and fetch changes when it starts.",
-                next: notification(telling))
-        case .expiredWaiting(let telling):
+                next: link(to: notification))
+        case .expiredWaiting(let notification):
             return no(
                 "It waited until the token expired.",
                 "The client must poll the web courier, and ask for another token within 12 hours.",
-                next: notification(telling))
-        case .waiting(let telling):
+                next: link(to: notification))
+        case .waiting(let notification):
             return Words(
                 verdict: "waiting", tone: "recreated",
-                reason: "It has waited since \(Self.time(telling.moment)): the client does not poll the web courier.",
-                remedy: "The client must GET the webcourierURL again after each answer.", next: notification(telling))
-        case .notFetched(let telling):
+                reason:
+                    "It has waited since \(Self.time(notification.moment)): the client does not poll the web courier.",
+                remedy: "The client must GET the webcourierURL again after each answer.", next: link(to: notification))
+        case .notFetched(let notification):
             return Words(
                 verdict: "notified", tone: "recreated",
                 reason:
-                    "Notified at \(Self.time(telling.moment)) by subscription \(telling.subscriptionID), and never fetched since.",
+                    "Notified at \(Self.time(notification.moment)) by subscription \(notification.subscriptionID), and never fetched since.",
                 remedy: "A notification is a hint. The client must fetch the changes after it.",
-                next: notification(telling))
-        case .fetched(let telling, let moment):
+                next: link(to: notification))
+        case .fetched(let notification, let moment):
             return Words(
                 verdict: "notified", tone: "created",
                 reason:
-                    "Notified at \(Self.time(telling.moment)) by subscription \(telling.subscriptionID); fetched at \(Self.time(moment)).",
-                next: notification(telling))
+                    "Notified at \(Self.time(notification.moment)) by subscription \(notification.subscriptionID); fetched at \(Self.time(moment)).",
+                next: link(to: notification))
         case .notLogged:
             return no(
                 "A subscription fires and the client has a token, but no notification is in the log.",

@@ -6,8 +6,8 @@ import Testing
 @testable import RequestLog
 @testable import TrafficPages
 
-/// The reasons why a client is not told of a change, from the facts to the page.
-@Suite struct TellingReasonTests {
+/// The reasons why a client is not notified of a change, from the facts to the page.
+@Suite struct NotificationReasonTests {
     private static let ada: Name = "_ada"
     private static let grace: Name = "_grace"
     private static let zone = ZoneID(zoneName: "Notes", ownerRecordName: ada)
@@ -55,11 +55,11 @@ import Testing
     }
 
     private static let cheap = Query.Filter("price", .lessThan, FieldInput(.int64(5)))
-    private static let phone = TellingFacts.Device(clientID: "phone", made: at(hour: 10), expires: at(hour: 22))
+    private static let phone = NotificationFacts.Device(clientID: "phone", made: at(hour: 10), expires: at(hour: 22))
 
     /// The facts of the client `phone`, to which nothing was sent.
-    private static func facts(_ change: (inout TellingFacts) -> Void = { _ in }) -> TellingFacts {
-        var facts = TellingFacts(
+    private static func facts(_ change: (inout NotificationFacts) -> Void = { _ in }) -> NotificationFacts {
+        var facts = NotificationFacts(
             user: ada, clientID: "phone", scope: .private, change: Self.change, subscriptions: [standing("all")],
             schema: schema, devices: [phone], now: now)
         change(&facts)
@@ -83,7 +83,7 @@ import Testing
     private static func sent(
         _ fate: LoggedNotification.Fate, _ carrier: LoggedNotification? = nil, fetched: Timestamp? = nil,
         delay: Duration? = nil
-    ) -> TellingFacts {
+    ) -> NotificationFacts {
         facts { facts in
             facts.notifications = [notification(fate)]
             facts.notifications[0].delay = delay
@@ -92,16 +92,16 @@ import Testing
         }
     }
 
-    private static let telling = Telling(id: 4, subscriptionID: "all", moment: saved)
-    private static let delivered = Telling(id: 4, subscriptionID: "all", moment: at(hour: 13))
-    private static let carrier = Telling(id: 7, subscriptionID: "db", moment: at(hour: 14))
-    private static let waitingCarrier = Telling(id: 7, subscriptionID: "db", moment: saved)
+    private static let summary = NotificationSummary(id: 4, subscriptionID: "all", moment: saved)
+    private static let delivered = NotificationSummary(id: 4, subscriptionID: "all", moment: at(hour: 13))
+    private static let carrier = NotificationSummary(id: 7, subscriptionID: "db", moment: at(hour: 14))
+    private static let waitingCarrier = NotificationSummary(id: 7, subscriptionID: "db", moment: saved)
 
-    private static func missed(_ id: Name, _ miss: SubscriptionMiss) -> TellingReason {
-        .missed([TellingReason.Missed(subscriptionID: id, miss: miss)])
+    private static func missed(_ id: Name, _ miss: SubscriptionMiss) -> NotificationReason {
+        .missed([NotificationReason.Missed(subscriptionID: id, miss: miss)])
     }
 
-    private static let table: [(TellingFacts, TellingReason)] = [
+    private static let table: [(NotificationFacts, NotificationReason)] = [
         // The user's subscriptions.
         (facts { $0.change = nil }, .notSeen),
         (facts { $0.subscriptions = [] }, .noSubscription(others: [])),
@@ -140,28 +140,28 @@ import Testing
         (facts { $0.isKeptByRoles = true }, .notLogged),
         // The notification.
         (sent(.ownChange), .ownChange),
-        (sent(.lost), .lost(telling)),
-        (sent(.waiting), .waiting(telling)),
-        (sent(.waiting, delay: .seconds(10 * 3600)), .heldBack(telling)),
-        (sent(.waiting, delay: .seconds(10)), .waiting(telling)),
-        (sent(.dropped), .dropped(telling)),
-        (sent(.expired), .expiredWaiting(telling)),
+        (sent(.lost), .lost(summary)),
+        (sent(.waiting), .waiting(summary)),
+        (sent(.waiting, delay: .seconds(10 * 3600)), .heldBack(summary)),
+        (sent(.waiting, delay: .seconds(10)), .waiting(summary)),
+        (sent(.dropped), .dropped(summary)),
+        (sent(.expired), .expiredWaiting(summary)),
         (
             sent(.coalesced(into: 7), notification(.delivered(at(hour: 14)), id: 7, "db")),
-            .coalesced(telling, into: carrier, delivered: true)
+            .coalesced(summary, into: carrier, delivered: true)
         ),
         (
             sent(.coalesced(into: 7), notification(.waiting, id: 7, "db")),
-            .coalesced(telling, into: waitingCarrier, delivered: false)
+            .coalesced(summary, into: waitingCarrier, delivered: false)
         ),
         (
             sent(.replaced(by: 7), notification(.delivered(at(hour: 14)), id: 7, "db")),
-            .replaced(telling, by: carrier, delivered: true)
+            .replaced(summary, by: carrier, delivered: true)
         ),
         (sent(.delivered(at(hour: 13))), .notFetched(delivered)),
         (sent(.delivered(at(hour: 13)), fetched: saved), .notFetched(delivered)),
         (sent(.delivered(at(hour: 13)), fetched: at(hour: 14)), .fetched(delivered, at(hour: 14))),
-        // A subscription that was deleted since has told nevertheless, and one that was delivered counts more than one
+        // The notification of a subscription that was deleted since counts too. A delivered one counts more than one
         // that was lost.
         (
             facts {
@@ -196,24 +196,26 @@ import Testing
     @Test func theFactsDecide() {
         for (facts, reason) in Self.table {
             #expect(facts.change != nil || reason == .notSeen)
-            #expect(TellingReason(facts) == reason, "\(facts)")
+            #expect(NotificationReason(facts) == reason, "\(facts)")
         }
     }
 
-    /// Each reason has a sentence of its own; those who were told, or wait, are marked so.
+    /// Each reason has a sentence of its own; those who were notified, or wait, are marked so.
     @Test func everyReasonHasItsWords() throws {
-        let subject = TellingReason.Subject(
+        let subject = NotificationReason.Subject(
             user: "Ada", client: "phone", recordType: "Item", event: .create, scope: .private,
             place: Place(
                 address: DatabaseAddress(container: Self.container, environment: .development, scope: .private),
                 user: nil, zone: .unspecified))
         let reasons = Set(Self.table.map(\.1))
-        func sentence(_ reason: TellingReason) -> String {
+        func sentence(_ reason: NotificationReason) -> String {
             let words = reason.words(subject)
             return ([words.reason] + words.details).joined(separator: " ")
         }
         #expect(Set(reasons.map(sentence)).count == reasons.count)
-        for reason in reasons { #expect(reason.isTold == (reason.words(subject).verdict == "notified"), "\(reason)") }
+        for reason in reasons {
+            #expect(reason.isNotified == (reason.words(subject).verdict == "notified"), "\(reason)")
+        }
         #expect(
             sentence(Self.missed("cheap", .filter(Self.cheap, .int64(7)))).contains(
                 "cheap: its filter price LESS_THAN 5 does not match: price is 7."))
@@ -221,28 +223,33 @@ import Testing
             sentence(Self.missed("gone", .otherEvents([.delete]))).contains("fires on delete, and this is a create"))
         #expect(sentence(.notFetched(Self.delivered)).contains("never fetched since"))
         #expect(
-            TellingReason.lost(Self.telling).words(subject).next?.href
+            NotificationReason.lost(Self.summary).words(subject).next?.href
                 == "/c/iCloud.com.example.App/development/private/notifications?id=4")
     }
 }
 
-/// Clients that are told and do not fetch, and those that poll.
-@Suite struct TellingHabitTests {
+/// Clients that are notified and do not fetch, and those that poll.
+@Suite struct NotificationHabitTests {
     private static func at(_ second: Int64) -> Timestamp { Timestamp(milliseconds: second * 1000) }
 
     @Test func habitsShowInPullsAndNotifications() {
         let (early, late) = (Self.at(1), Self.at(9))
-        let fetched = TellingHabit.Zone(told: early, pulled: late)
-        let table: [([TellingHabit.Zone], [Int], [TellingHabit])] = [
+        let fetched = NotificationHabit.Zone(notified: early, pulled: late)
+        let table: [([NotificationHabit.Zone], [Int], [NotificationHabit])] = [
             ([], [], []), ([], [4, 4], []), ([], [5], [.polls(pulls: 5)]), ([], [7, 2, 6], [.polls(pulls: 13)]),
             ([fetched], [90], []),
-            ([TellingHabit.Zone(told: late, pulled: early)], [1], [.toldAndNotFetched(zones: 1, since: late)]),
             (
-                [TellingHabit.Zone(told: late), fetched, TellingHabit.Zone(told: early)], [9],
-                [.toldAndNotFetched(zones: 2, since: early)]
+                [NotificationHabit.Zone(notified: late, pulled: early)], [1],
+                [.notifiedButNotFetched(zones: 1, since: late)]
+            ),
+            (
+                [NotificationHabit.Zone(notified: late), fetched, NotificationHabit.Zone(notified: early)], [9],
+                [.notifiedButNotFetched(zones: 2, since: early)]
             ),
         ]
-        for (told, pulls, habits) in table { #expect(TellingHabit.habits(told: told, pulls: pulls) == habits) }
+        for (notified, pulls, habits) in table {
+            #expect(NotificationHabit.habits(notified: notified, pulls: pulls) == habits)
+        }
     }
 }
 
