@@ -34,8 +34,8 @@ import Testing
             as: Caller(userRecordName: user, deviceID: device))
     }
 
-    /// A database of a server that tells any numbers.
-    private struct Telling: ForwardingDatabase, RecordListing {
+    /// A database of a server that reports any numbers.
+    private struct ReportingDatabase: ForwardingDatabase, RecordListing {
         let base: any RecordDatabase
 
         func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func theTotalOfAnExportStopsAtTheLargestNumber() async throws {
-        let database = try await Telling(base: database(of: InMemoryRecordEngine()))
+        let database = try await ReportingDatabase(base: database(of: InMemoryRecordEngine()))
         var totals: Set<Int?> = []
         _ = try await Exporter(database).run(progress: { totals.insert($0.total) }, write: { _ in })
         #expect(totals == [Int.max])

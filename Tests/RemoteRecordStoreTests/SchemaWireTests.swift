@@ -10,9 +10,9 @@ import Testing
 @Suite struct SchemaWireTests {
     private func play(
         in environment: Records.Environment = .development,
-        _ body: @Sendable (any RecordDatabase, TellingEngine) async throws -> Void
+        _ body: @Sendable (any RecordDatabase, FixedAnswerEngine) async throws -> Void
     ) async throws {
-        let engine = TellingEngine()
+        let engine = FixedAnswerEngine()
         try await LiveServer.run(on: engine) { url in
             let remote = try RemoteRecordEngine(url: url)
             let database = try await remote.database(address(.private, environment), as: ada)

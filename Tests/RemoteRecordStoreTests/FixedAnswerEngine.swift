@@ -3,7 +3,7 @@ import Records
 import Synchronization
 
 /// An engine whose databases only record the requests, and return the answers that a test sets.
-final class TellingEngine: RecordEngine, ContainerListing {
+final class FixedAnswerEngine: RecordEngine, ContainerListing {
     struct State: Sendable {
         var schema = Schema.initial
         /// The answers to requests for index builds. The last one is repeated.
@@ -30,7 +30,7 @@ final class TellingEngine: RecordEngine, ContainerListing {
     let state = Mutex(State())
 
     func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
-        TellingDatabase(address: address, caller: caller, engine: self)
+        FixedAnswerDatabase(address: address, caller: caller, engine: self)
     }
 
     func containers() async throws -> [ContainerID] { [] }
@@ -38,12 +38,13 @@ final class TellingEngine: RecordEngine, ContainerListing {
     func close() async {}
 }
 
-private struct TellingDatabase: RecordDatabase, SchemaReading, SchemaEditing, QueryDiagnostics, TypeMeasuring {
+private struct FixedAnswerDatabase: RecordDatabase, SchemaReading, SchemaEditing, QueryDiagnostics, TypeMeasuring {
     let address: DatabaseAddress
     let caller: Caller
-    let engine: TellingEngine
+    let engine: FixedAnswerEngine
 
-    private func told<Value>(_ body: (inout sending TellingEngine.State) throws -> sending Value) throws -> Value {
+    private func answer<Value>(_ body: (inout sending FixedAnswerEngine.State) throws -> sending Value) throws -> Value
+    {
         try engine.state.withLock { state in
             if let failure = state.failure { throw failure }
             return try body(&state)
@@ -64,13 +65,13 @@ private struct TellingDatabase: RecordDatabase, SchemaReading, SchemaEditing, Qu
     func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage { throw never }
 }
 
-extension TellingDatabase {
-    func schema() async throws -> Schema { try told { $0.schema } }
+extension FixedAnswerDatabase {
+    func schema() async throws -> Schema { try answer { $0.schema } }
 
     func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws
         -> Schema
     {
-        try told { state in
+        try answer { state in
             state.edits = edits
             state.reason = reason
             state.waited = waitingForIndexes
@@ -79,14 +80,14 @@ extension TellingDatabase {
     }
 
     func indexBuilds() async throws -> [IndexBuildProgress] {
-        try told { state in
+        try answer { state in
             state.buildQuestions += 1
             return state.builds.count > 1 ? state.builds.removeFirst() : state.builds.first ?? []
         }
     }
 
     func deploy(_ development: Schema, waitingForIndexes: Bool) async throws -> Schema {
-        try told { state in
+        try answer { state in
             state.deployed = development
             state.waited = waitingForIndexes
             return state.schema
@@ -94,37 +95,37 @@ extension TellingDatabase {
     }
 
     func reset(to production: Schema) async throws -> Schema {
-        try told { state in
+        try answer { state in
             state.resetTo = production
             return production
         }
     }
 
     func schemaHistory(before: Int64?, limit: Int) async throws -> [SchemaHistoryEntry] {
-        try told { state in
+        try answer { state in
             state.historyLimits.append(limit)
             return Array(state.history.filter { entry in before.map { entry.number < $0 } ?? true }.prefix(limit))
         }
     }
 
     func explain(_ request: QueryRequest) async throws -> QueryExplanation {
-        try told { state in
+        try answer { state in
             state.explained = request
             return state.explanation
         }
     }
 
-    func queryStatistics() async throws -> QueryStatistics { try told { $0.statistics } }
+    func queryStatistics() async throws -> QueryStatistics { try answer { $0.statistics } }
 
     func usage(of recordType: Name) async throws -> TypeUsage {
-        try told { state in
+        try answer { state in
             state.measured = recordType
             return state.usage
         }
     }
 
     func valueCounts(of fields: Set<Name>, in recordType: Name) async throws -> ValueCounts {
-        try told { state in
+        try answer { state in
             state.measured = recordType
             state.counted = fields
             return state.counts

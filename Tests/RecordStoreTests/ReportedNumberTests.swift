@@ -4,8 +4,8 @@ import Records
 import StoreScenarios
 import Testing
 
-/// Another server may tell any numbers.
-@Suite struct ToldNumberTests {
+/// Another server may report any numbers.
+@Suite struct ReportedNumberTests {
     @Test(
         arguments: [
             (0, 0, 0), (1, 3, 33), (29, 100, 29), (100, 100, 99), (.max, .max, 1), (.max, 1, 99), (.min, 1, 0),
@@ -17,7 +17,7 @@ import Testing
         #expect(build.percent == percent)
     }
 
-    private struct Telling: ForwardingDatabase, RecordListing {
+    private struct ReportingDatabase: ForwardingDatabase, RecordListing {
         let base: any RecordDatabase
 
         func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
@@ -32,7 +32,7 @@ import Testing
     @Test func aCheckOfSeveralZonesStopsCountingAtTheLargestNumber() async throws {
         let database = try await InMemoryRecordEngine().withZone()
         try await database.save("one", in: .default)
-        let progress = try await RecordCheck(Telling(base: database)).run { _ in }
+        let progress = try await RecordCheck(ReportingDatabase(base: database)).run { _ in }
         #expect(progress.zones > 1 && progress.total == .max)
     }
 }
