@@ -28,14 +28,14 @@ import Testing
             let group = OperationGroup(
                 name: "First launch", defaultConfiguration: OperationConfiguration(qualityOfService: .userInitiated))
             let grouped = database.configured(group: group)
-            let told = Told()
+            let callbacks = CallbackLog()
             let items = (0..<3).map { number in
                 var item = Record(recordType: "Item", recordID: RecordID(recordName: "item\(number)", zoneID: zone))
                 item["rank"] = number
                 return item
             }
             let saving = grouped.add(ModifyRecords(saving: items, savePolicy: .changedKeys)) { event in
-                if case .saved(let recordID, .success) = event { told.note("saved \(recordID.recordName)") }
+                if case .saved(let recordID, .success) = event { callbacks.note("saved \(recordID.recordName)") }
             }
             let query = Query(
                 recordType: "Item", filters: [.init("rank", .greaterThan, FieldInput(.int64(0)))],
@@ -45,18 +45,18 @@ import Testing
             let querying = urgent.add(
                 QueryRecords(query, in: zone, desiredKeys: ["rank"], resultsLimit: 1), after: [saving]
             ) { event in
-                if case .matched(let recordID?, .success) = event { told.note("matched \(recordID.recordName)") }
+                if case .matched(let recordID?, .success) = event { callbacks.note("matched \(recordID.recordName)") }
             }
             let patient = database.configured(
                 OperationConfiguration(qualityOfService: .background, timeoutIntervalForResource: .seconds(3600)))
             let fetching = patient.add(FetchRecords([items[0].recordID], desiredKeys: []), after: [saving, querying]) {
                 event in
                 if case .fetched(let recordID, .success(let item)) = event {
-                    told.note("fetched \(recordID.recordName) \(item.fields.count)")
+                    callbacks.note("fetched \(recordID.recordName) \(item.fields.count)")
                 }
             }
             try await fetching.value
-            #expect(told.all == ["saved item0", "saved item1", "saved item2", "matched item1", "fetched item0 0"])
+            #expect(callbacks.all == ["saved item0", "saved item1", "saved item2", "matched item1", "fetched item0 0"])
             // The cursor remembers the query.
             let rest = QueryRecords(continuing: try #require(try await querying.value))
             var last: [Name] = []
@@ -83,17 +83,17 @@ import Testing
             try await handle.value
 
             let relaunched = try await Container(client, longLivedOperationsIn: next)
-            let told = Told()
+            let callbacks = CallbackLog()
             for operation in try await relaunched.longLivedOperations() where operation.kind == ModifyRecords.kind {
                 let resumed = try await relaunched.resume(ModifyRecords.self, withID: operation.operationID) { event in
-                    told.note(event.words)
+                    callbacks.note(event.words)
                 } onCompletion: { result in
-                    told.note(((try? result.get()) != nil) ? "succeeded" : "failed")
+                    callbacks.note(((try? result.get()) != nil) ? "succeeded" : "failed")
                 }
                 try await resumed.value
             }
             let left = try await relaunched.longLivedOperations()
-            #expect(told.all == ["saved item", "succeeded"] && left.isEmpty)
+            #expect(callbacks.all == ["saved item", "succeeded"] && left.isEmpty)
         }
     }
 

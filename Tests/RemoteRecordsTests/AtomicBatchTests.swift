@@ -10,7 +10,7 @@ import Testing
 @Suite struct AtomicBatchTests {
     /// An app that sends two records at once. One of them has a parent.
     private final class App: SyncEngineDelegate {
-        let told = Told()
+        let callbacks = CallbackLog()
 
         func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async
             -> RecordZoneChangeBatch?
@@ -26,7 +26,7 @@ import Testing
         }
 
         func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
-            if case .sentRecordZoneChanges = event, let words = event.words { told.note(words) }
+            if case .sentRecordZoneChanges = event, let words = event.words { callbacks.note(words) }
         }
 
         func engine(_ container: Container, saving names: Name...) throws -> SyncEngine {
@@ -47,13 +47,13 @@ import Testing
                 let engine = try app.engine(container, saving: "child", "other", "parent")
                 try await engine.sendChanges()
                 #expect(
-                    app.told.all == ["sent records +2 -0 !0", "sent records +1 -0 !0"]
+                    app.callbacks.all == ["sent records +2 -0 !0", "sent records +1 -0 !0"]
                         && engine.state.pendingRecordZoneChanges.isEmpty)
             }
         }
     }
 
-    /// The parent is nowhere: the child is told as refused in the end, with the record that is in its batch then.
+    /// The parent is nowhere: the child is reported as refused in the end, with the record that is in its batch then.
     @Test func aBatchThatCannotBeMadeEnds() async throws {
         try await LiveServer.run { server in
             try await server.device { client in
@@ -62,7 +62,7 @@ import Testing
                 let engine = try app.engine(container, saving: "child", "other", "third")
                 try await engine.sendChanges()
                 #expect(
-                    app.told.all == ["sent records +0 -0 !2", "sent records +1 -0 !0"]
+                    app.callbacks.all == ["sent records +0 -0 !2", "sent records +1 -0 !0"]
                         && engine.state.pendingRecordZoneChanges.isEmpty)
             }
         }
@@ -79,7 +79,7 @@ import Testing
             let app = App()
             let engine = try app.engine(container, saving: "a", "b")
             #expect(await operationError { try await engine.sendChanges() }?.code == .zoneBusy)
-            #expect(app.told.all.isEmpty && engine.state.pendingRecordZoneChanges.count == 2)
+            #expect(app.callbacks.all.isEmpty && engine.state.pendingRecordZoneChanges.count == 2)
         }
     }
 }

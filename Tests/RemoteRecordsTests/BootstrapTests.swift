@@ -112,13 +112,13 @@ import Testing
     // MARK: Order
 
     private final class Order: SyncEngineDelegate {
-        let told = Told()
+        let callbacks = CallbackLog()
         func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async
             -> RecordZoneChangeBatch?
         { nil }
         func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
             guard case .fetchedRecordZoneChanges(let event) = event else { return }
-            told.note(event.modifications.map(\.record.recordID.recordName.string).joined(separator: " "))
+            callbacks.note(event.modifications.map(\.record.recordID.recordName.string).joined(separator: " "))
         }
     }
 
@@ -140,7 +140,7 @@ import Testing
                 var configuration = SyncEngine.Configuration(database: database, stateSerialization: nil, delegate: app)
                 configuration.parentsFirst = parentsFirst
                 try await SyncEngine(configuration).fetchChanges()
-                #expect(app.told.all == [parentsFirst ? "parent child" : "child parent"])
+                #expect(app.callbacks.all == [parentsFirst ? "parent child" : "child parent"])
             }
         }
     }

@@ -12,22 +12,22 @@ import Testing
     private struct Row {
         let operation: String
         let expected: [String]
-        let told: [String]
+        let callbacks: [String]
     }
 
     /// Runs an operation.
     /// - Returns: its callbacks, and `end` or the code of its error.
-    private static func told<Operation: DatabaseOperation>(
+    private static func callbacks<Operation: DatabaseOperation>(
         _ database: Database, _ operation: Operation, _ words: @escaping @Sendable (Operation.Event) -> String
     ) async -> [String] {
-        let told = Told()
+        let callbacks = CallbackLog()
         do throws(OperationError) {
-            _ = try await database.perform(operation) { told.note(words($0)) }
-            told.note("end")
+            _ = try await database.perform(operation) { callbacks.note(words($0)) }
+            callbacks.note("end")
         } catch {
-            told.note("\(error.code)")
+            callbacks.note("\(error.code)")
         }
-        return told.all
+        return callbacks.all
     }
 
     /// Such as `fetched a` or `fetched a: unknownItem`.
@@ -59,12 +59,12 @@ import Testing
                 let saves = ModifyRecords(
                     saving: [Self.record("a", 1), Self.record("b", 2), Self.record("c", 3)],
                     deleting: [Self.recordID("gone")])
-                let modify = await Self.told(database, saves) { $0.words }
-                let newPhoto = await Self.told(database, ModifyRecords(saving: [photo])) { $0.words }
+                let modify = await Self.callbacks(database, saves) { $0.words }
+                let newPhoto = await Self.callbacks(database, ModifyRecords(saving: [photo])) { $0.words }
                 // Both are new for this device, and one of them is not for the server.
                 let refused = ModifyRecords(saving: [Self.record("a", 4), Self.record("d", 4)], isAtomic: false)
-                let some = await Self.told(database, refused) { $0.words }
-                let atomic = await Self.told(
+                let some = await Self.callbacks(database, refused) { $0.words }
+                let atomic = await Self.callbacks(
                     database, ModifyRecords(saving: [Self.record("a", 4), Self.record("e", 4)])
                 ) { $0.words }
                 let fetchWords: @Sendable (FetchRecords.Event) -> String = { event in
@@ -73,14 +73,14 @@ import Testing
                     case .fetched(let recordID, let result): Self.words("fetched", recordID.recordName.string, result)
                     }
                 }
-                let fetch = await Self.told(
+                let fetch = await Self.callbacks(
                     database, FetchRecords([Self.recordID("b"), Self.recordID("none"), Self.recordID("a")]), fetchWords)
-                let files = await Self.told(
+                let files = await Self.callbacks(
                     database, FetchRecords([photo.recordID], assetFolder: folder.url), fetchWords)
                 let query = Query(
                     recordType: "Item", filters: [.init("rank", .lessThan, FieldInput(.int64(4)))],
                     sorts: [.init("rank", ascending: false)])
-                let matched = await Self.told(database, QueryRecords(query, in: zone)) { event in
+                let matched = await Self.callbacks(database, QueryRecords(query, in: zone)) { event in
                     switch event {
                     case .matched(let recordID, let result): Self.words("matched", recordID?.recordName.string, result)
                     }
@@ -91,36 +91,38 @@ import Testing
                         expected: [
                             "progress a 1.0", "progress b 1.0", "progress c 1.0", "saved a", "saved b", "saved c",
                             "deleted gone", "end",
-                        ], told: modify),
+                        ], callbacks: modify),
                     Row(
                         operation: "ModifyRecords, one refused",
                         expected: [
                             "progress a 1.0", "progress d 1.0", "saved a: serverRecordChanged", "saved d",
                             "partialFailure",
-                        ], told: some),
+                        ], callbacks: some),
                     Row(
                         operation: "ModifyRecords, atomic",
                         expected: [
                             "progress a 1.0", "progress e 1.0", "saved a: serverRecordChanged",
                             "saved e: batchRequestFailed", "partialFailure",
                         ],
-                        told: atomic),
+                        callbacks: atomic),
                     Row(
                         operation: "FetchRecords",
-                        expected: ["fetched b", "fetched none: unknownItem", "fetched a", "partialFailure"], told: fetch
+                        expected: ["fetched b", "fetched none: unknownItem", "fetched a", "partialFailure"],
+                        callbacks: fetch
                     ),
                     Row(
                         operation: "QueryRecords", expected: ["matched c", "matched b", "matched a", "end"],
-                        told: matched),
+                        callbacks: matched),
                 ]
-                for row in rows { #expect(row.told == row.expected, "\(row.operation)") }
+                for row in rows { #expect(row.callbacks == row.expected, "\(row.operation)") }
                 // A file may tell its progress more often, and ends with all of it.
-                for (told, end) in [
+                for (callbacks, end) in [
                     (newPhoto, ["progress photo 1.0", "saved photo", "end"]),
                     (files, ["progress photo 1.0", "fetched photo", "end"]),
                 ] {
                     #expect(
-                        told.suffix(3) == end[...] && told.dropLast(2).allSatisfy { $0.hasPrefix("progress photo ") })
+                        callbacks.suffix(3) == end[...]
+                            && callbacks.dropLast(2).allSatisfy { $0.hasPrefix("progress photo ") })
                 }
             }
         }
@@ -137,10 +139,11 @@ import Testing
                     case .deleted(let zoneID, let result): Self.words("deleted", zoneID.zoneName.string, result)
                     }
                 }
-                let made = await Self.told(
+                let made = await Self.callbacks(
                     database, ModifyRecordZones(saving: [more, zone, more], deleting: []), zoneWords)
-                let again = await Self.told(database, ModifyRecordZones(saving: [zone], deleting: [none]), zoneWords)
-                let fetched = await Self.told(database, FetchRecordZones([zone, none])) { event in
+                let again = await Self.callbacks(
+                    database, ModifyRecordZones(saving: [zone], deleting: [none]), zoneWords)
+                let fetched = await Self.callbacks(database, FetchRecordZones([zone, none])) { event in
                     switch event {
                     case .fetched(let zoneID, let result): Self.words("fetched", zoneID.zoneName.string, result)
                     }
@@ -155,9 +158,9 @@ import Testing
                     case .tokenUpdated: "token"
                     }
                 }
-                let zones = await Self.told(
+                let zones = await Self.callbacks(
                     database, FetchDatabaseChanges(since: start, resultsLimit: 2), databaseWords)
-                let page = await Self.told(
+                let page = await Self.callbacks(
                     database, FetchDatabaseChanges(since: start, resultsLimit: 2, fetchesAllChanges: false),
                     databaseWords)
 
@@ -173,42 +176,43 @@ import Testing
                         Self.words("zone", (try? result.get()).map { "moreComing \($0.moreComing)" }, result)
                     }
                 }
-                let feed = await Self.told(
+                let feed = await Self.callbacks(
                     database, FetchRecordZoneChanges([ZonePull(zone, since: token, limit: 2)]), feedWords)
                 let onePage = FetchRecordZoneChanges([ZonePull(zone, since: token, limit: 2)], fetchesAllChanges: false)
-                let one = await Self.told(database, onePage, feedWords)
+                let one = await Self.callbacks(database, onePage, feedWords)
                 try await server.expireTokens()
-                let expired = await Self.told(
+                let expired = await Self.callbacks(
                     database, FetchRecordZoneChanges([ZonePull(zone, since: token), ZonePull(more)]), feedWords)
                 let rows = [
                     Row(
                         operation: "ModifyRecordZones", expected: ["saved More", "saved Items", "saved More", "end"],
-                        told: made),
+                        callbacks: made),
                     Row(
                         operation: "ModifyRecordZones, one missing",
-                        expected: ["saved Items", "deleted None: zoneNotFound", "partialFailure"], told: again),
+                        expected: ["saved Items", "deleted None: zoneNotFound", "partialFailure"], callbacks: again),
                     Row(
                         operation: "FetchRecordZones",
-                        expected: ["fetched Items", "fetched None: zoneNotFound", "partialFailure"], told: fetched),
+                        expected: ["fetched Items", "fetched None: zoneNotFound", "partialFailure"], callbacks: fetched),
                     Row(
                         operation: "FetchDatabaseChanges",
-                        expected: ["changed", "changed", "token", "changed", "token", "end"], told: zones),
+                        expected: ["changed", "changed", "token", "changed", "token", "end"], callbacks: zones),
                     Row(
-                        operation: "FetchDatabaseChanges, one page", expected: ["changed", "changed", "end"], told: page
+                        operation: "FetchDatabaseChanges, one page", expected: ["changed", "changed", "end"],
+                        callbacks: page
                     ),
                     Row(
                         operation: "FetchRecordZoneChanges",
                         expected: ["changed b", "changed c", "token", "deleted a", "zone moreComing false", "end"],
-                        told: feed),
+                        callbacks: feed),
                     Row(
                         operation: "FetchRecordZoneChanges, one page",
-                        expected: ["changed b", "changed c", "zone moreComing true", "end"], told: one),
+                        expected: ["changed b", "changed c", "zone moreComing true", "end"], callbacks: one),
                     Row(
                         operation: "FetchRecordZoneChanges, expired",
                         expected: ["zone ?: changeTokenExpired", "zone moreComing false", "partialFailure"],
-                        told: expired),
+                        callbacks: expired),
                 ]
-                for row in rows { #expect(row.told == row.expected, "\(row.operation)") }
+                for row in rows { #expect(row.callbacks == row.expected, "\(row.operation)") }
             }
         }
     }
@@ -227,7 +231,7 @@ import Testing
                         Subscription("some", to: .zone(zone, recordType: nil)),
                         Subscription("other", to: .database(recordType: nil))
                     )
-                    let subscribed = await Self.told(
+                    let subscribed = await Self.callbacks(
                         database, ModifySubscriptions(saving: [some, other], deleting: ["none"])
                     ) { event in
                         switch event {
@@ -235,19 +239,19 @@ import Testing
                         case .deleted(let name, let result): Self.words("deleted", name.string, result)
                         }
                     }
-                    let found = await Self.told(database, FetchSubscriptions(["other", "none", "some"])) { event in
+                    let found = await Self.callbacks(database, FetchSubscriptions(["other", "none", "some"])) { event in
                         switch event {
                         case .fetched(let name, let result): Self.words("fetched", name.string, result)
                         }
                     }
-                    let metadata = await Self.told(ben.publicCloudDatabase, FetchShareMetadata(["none", link])) {
+                    let metadata = await Self.callbacks(ben.publicCloudDatabase, FetchShareMetadata(["none", link])) {
                         event in
                         switch event {
                         case .fetched(let found, let result):
                             Self.words("fetched", found == link ? "link" : "none", result)
                         }
                     }
-                    let accepted = await Self.told(ben.publicCloudDatabase, AcceptShares([link])) { event in
+                    let accepted = await Self.callbacks(ben.publicCloudDatabase, AcceptShares([link])) { event in
                         switch event {
                         case .accepted(_, let result): Self.words("accepted", "link", result)
                         }
@@ -256,14 +260,16 @@ import Testing
                         LookupInfo(emailAddress: "ben@example.com"),
                         LookupInfo(userRecordName: "_00000000000000000000000000000000")
                     )
-                    let participants = await Self.told(
+                    let participants = await Self.callbacks(
                         anna.publicCloudDatabase, FetchShareParticipants([unknown, known])
                     ) { event in
                         switch event {
                         case .fetched(let info, let result): Self.words("fetched", info.emailAddress, result)
                         }
                     }
-                    let users = await Self.told(anna.publicCloudDatabase, DiscoverUserIdentities([unknown, known])) {
+                    let users = await Self.callbacks(
+                        anna.publicCloudDatabase, DiscoverUserIdentities([unknown, known])
+                    ) {
                         event in
                         switch event {
                         case .discovered(let info, let result): Self.words("discovered", info?.emailAddress, result)
@@ -272,25 +278,27 @@ import Testing
                     let rows = [
                         Row(
                             operation: "ModifySubscriptions",
-                            expected: ["saved some", "saved other", "deleted none", "end"], told: subscribed),
+                            expected: ["saved some", "saved other", "deleted none", "end"], callbacks: subscribed),
                         Row(
                             operation: "FetchSubscriptions",
                             expected: ["fetched other", "fetched none: unknownItem", "fetched some", "partialFailure"],
-                            told: found),
+                            callbacks: found),
                         Row(
                             operation: "FetchShareMetadata",
-                            expected: ["fetched none: unknownItem", "fetched link", "partialFailure"], told: metadata),
-                        Row(operation: "AcceptShares", expected: ["accepted link", "end"], told: accepted),
+                            expected: ["fetched none: unknownItem", "fetched link", "partialFailure"],
+                            callbacks: metadata),
+                        Row(operation: "AcceptShares", expected: ["accepted link", "end"], callbacks: accepted),
                         Row(
                             operation: "FetchShareParticipants",
                             expected: ["fetched ?: unknownItem", "fetched ben@example.com", "partialFailure"],
-                            told: participants),
+                            callbacks: participants),
                         // Users who can't be found are no error of the operation.
                         Row(
                             operation: "DiscoverUserIdentities",
-                            expected: ["discovered ?: unknownItem", "discovered ben@example.com", "end"], told: users),
+                            expected: ["discovered ?: unknownItem", "discovered ben@example.com", "end"],
+                            callbacks: users),
                     ]
-                    for row in rows { #expect(row.told == row.expected, "\(row.operation)") }
+                    for row in rows { #expect(row.callbacks == row.expected, "\(row.operation)") }
                 }
             }
         }

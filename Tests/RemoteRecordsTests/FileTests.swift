@@ -29,17 +29,17 @@ import Testing
         }) { container, server in
             var record = Self.record
             record["file"] = AssetFile(fileURL: file)
-            let told = Told()
+            let callbacks = CallbackLog()
             try await container.privateCloudDatabase.perform(ModifyRecords(saving: [record])) { event in
-                told.note(event.words)
+                callbacks.note(event.words)
                 if case .saved(_, .success(let saved)) = event {
                     let file: AssetFile? = saved["file"]
                     #expect(file?.asset?.fileChecksum == "c1")
                 }
             }
             #expect(
-                told.all.suffix(2) == ["progress a 1.0", "saved a"]
-                    && told.all.dropLast().allSatisfy { $0.hasPrefix("progress a ") })
+                callbacks.all.suffix(2) == ["progress a 1.0", "saved a"]
+                    && callbacks.all.dropLast().allSatisfy { $0.hasPrefix("progress a ") })
             #expect(try #require(server.requests.last).body.contains(#""receipt":"r1""#))
         }
     }

@@ -113,22 +113,22 @@ import Testing
     @Test func tokensThatWereToldStayGood() async throws {
         try await Self.live { server, database in
             _ = try await Self.fill(database, 5)
-            let told = Told()
+            let callbacks = CallbackLog()
             let tokens = Mutex<[SyncToken]>([])
             let waitedFor = database.configured(OperationConfiguration(qualityOfService: .userInitiated))
             let error = await operationError {
                 try await waitedFor.perform(FetchRecordZoneChanges([ZonePull(zone, limit: 2)])) { event in
                     switch event {
-                    case .changed(let recordID, _): told.note(recordID?.recordName.string ?? "?")
+                    case .changed(let recordID, _): callbacks.note(recordID?.recordName.string ?? "?")
                     case .tokenUpdated(_, let token):
                         tokens.withLock { $0.append(token) }
                         // More often than a request is repeated.
                         try? server.inject(.throttled, count: 1000)
-                    case .deleted, .zoneFinished: told.note("unexpected")
+                    case .deleted, .zoneFinished: callbacks.note("unexpected")
                     }
                 }
             }
-            #expect(error?.code == .requestRateLimited && told.all == ["r0", "r1"])
+            #expect(error?.code == .requestRateLimited && callbacks.all == ["r0", "r1"])
             server.stopFaults()
             let token = try #require(tokens.withLock { $0.first })
             let rest = try await database.recordZoneChanges(inZoneWith: zone, since: token)
@@ -139,7 +139,7 @@ import Testing
     @Test func feedsTellTokensBetweenPagesAndTheEndOnce() async throws {
         try await Self.live { server, database in
             _ = try await Self.fill(database, 5)
-            let told = Told()
+            let callbacks = CallbackLog()
             var last: SyncToken?
             for try await event in database.events(
                 of: FetchRecordZoneChanges([ZonePull(zone, limit: 2, desiredKeys: [])]))
@@ -147,16 +147,16 @@ import Testing
                 switch event {
                 case .changed(let recordID, let result):
                     #expect(try result.get().fields.isEmpty)
-                    told.note(recordID?.recordName.string ?? "?")
-                case .deleted(let recordID, _): told.note("deleted \(recordID.recordName)")
-                case .tokenUpdated: told.note("token")
+                    callbacks.note(recordID?.recordName.string ?? "?")
+                case .deleted(let recordID, _): callbacks.note("deleted \(recordID.recordName)")
+                case .tokenUpdated: callbacks.note("token")
                 case .zoneFinished(_, let end):
                     let end = try end.get()
                     last = end.changeToken
-                    told.note("end \(end.moreComing)")
+                    callbacks.note("end \(end.moreComing)")
                 }
             }
-            #expect(told.all == ["r0", "r1", "token", "r2", "r3", "token", "r4", "end false"])
+            #expect(callbacks.all == ["r0", "r1", "token", "r2", "r3", "token", "r4", "end false"])
             try await database.deleteRecord(withID: RecordID(recordName: "r2", zoneID: zone))
             let changes = try await database.recordZoneChanges(inZoneWith: zone, since: last)
             // IDs are those of the app, without the owner that the server adds.
@@ -179,16 +179,16 @@ import Testing
             #expect(first.modifications.map(\.zoneName) == ["Items"] && first.deletions.isEmpty && !first.moreComing)
             try await database.save(ZoneID(zoneName: "More"))
             try await database.deleteRecordZone(withID: zone)
-            let told = Told()
+            let callbacks = CallbackLog()
             let end = try await database.perform(FetchDatabaseChanges(since: first.changeToken)) { event in
                 switch event {
-                case .zoneChanged(let zoneID): told.note("changed \(zoneID.zoneName)")
-                case .zoneDeleted(let zoneID): told.note("deleted \(zoneID.zoneName)")
-                case .tokenUpdated: told.note("token")
+                case .zoneChanged(let zoneID): callbacks.note("changed \(zoneID.zoneName)")
+                case .zoneDeleted(let zoneID): callbacks.note("deleted \(zoneID.zoneName)")
+                case .tokenUpdated: callbacks.note("token")
                 }
             }
             #expect(
-                Set(told.all.dropLast()) == ["changed More", "deleted Items"] && told.all.last == "token"
+                Set(callbacks.all.dropLast()) == ["changed More", "deleted Items"] && callbacks.all.last == "token"
                     && !end.moreComing)
             #expect(await operationError { try await database.deleteRecordZone(withID: zone) }?.code == .zoneNotFound)
             let none = await operationError { _ = try await database.container.publicCloudDatabase.databaseChanges() }
@@ -205,19 +205,19 @@ import Testing
             record["file"] = AssetFile(fileURL: file)
             record["many"] = [AssetFile(fileURL: file)]
             try await database.save(record)
-            let told = Told()
+            let callbacks = CallbackLog()
             let operation = FetchRecords(
                 [record.recordID], assetFolder: folder.url.appending(path: "down", directoryHint: .isDirectory))
             var fetched: Record?
             for try await event in database.events(of: operation) {
                 switch event {
-                case .progress(_, let part): told.note("\(part)")
+                case .progress(_, let part): callbacks.note("\(part)")
                 case .fetched(_, let result): fetched = try result.get()
                 }
             }
             let one: AssetFile? = fetched?["file"]
             let many: [AssetFile]? = fetched?["many"]
-            #expect(told.all.last == "1.0")
+            #expect(callbacks.all.last == "1.0")
             for file in [one, many?.first] {
                 let url = try #require(file?.fileURL)
                 #expect(try Data(contentsOf: url) == Data(bytes))

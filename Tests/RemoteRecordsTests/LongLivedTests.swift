@@ -12,13 +12,15 @@ import Testing
     private static let rounds = Chance.times(6)
 
     /// Resumes the only operation of a file.
-    private static func resume(_ container: Container, _ told: Told) async throws -> Result<Void, OperationError> {
+    private static func resume(_ container: Container, _ callbacks: CallbackLog) async throws -> Result<
+        Void, OperationError
+    > {
         let kept = try await container.longLivedOperations()
         #expect(kept.map(\.kind) == ["ModifyRecords"])
         let handle = try await container.resume(ModifyRecords.self, withID: try #require(kept.first?.operationID)) {
-            told.note($0.words)
+            callbacks.note($0.words)
         } onCompletion: { _ in
-            told.note("completed")
+            callbacks.note("completed")
         }
         return await handle.result
     }
@@ -55,9 +57,9 @@ import Testing
                     }
                 }
                 try await server.device { client in
-                    let told = Told()
-                    try await Self.resume(Container(client, longLivedOperationsIn: found), told).get()
-                    #expect(told.all == ["progress counter\(round) 1.0", "saved counter\(round)", "completed"])
+                    let callbacks = CallbackLog()
+                    try await Self.resume(Container(client, longLivedOperationsIn: found), callbacks).get()
+                    #expect(callbacks.all == ["progress counter\(round) 1.0", "saved counter\(round)", "completed"])
                 }
                 let now = try await server.device { try await Container($0).privateCloudDatabase.record(for: recordID) }
                 #expect(now["value"] == round as Int?)
@@ -126,7 +128,7 @@ import Testing
         }
     }
 
-    /// The process ends after the answer, but before the app's completion has returned: everything is told once more,
+    /// The process ends after the answer, but before the app's completion has returned: everything is reported once more,
     /// without a request.
     @Test func answersAreDeliveredAgain() async throws {
         let folder = try TemporaryFolder()
@@ -143,16 +145,17 @@ import Testing
                 try? FileManager.default.copyItem(at: file, to: found)
             }
             #expect(await operationError { try await handle.value }?.code == .partialFailure)
-            let told = Told()
+            let callbacks = CallbackLog()
             let next = try await Container(container.client, longLivedOperationsIn: found)
             #expect(try await next.longLivedOperations().map(\.isFinished) == [true])
-            let again = try await Self.resume(next, told)
+            let again = try await Self.resume(next, callbacks)
             guard case .failure(let error) = again else {
                 Issue.record("the failure was forgotten")
                 return
             }
             #expect(error.partialErrors[.record(b.recordID)]?.conflict?.serverRecord["text"] == "theirs" as String?)
-            #expect(told.all == ["saved a", "saved b: serverRecordChanged", "completed"] && server.requests.count == 2)
+            #expect(
+                callbacks.all == ["saved a", "saved b: serverRecordChanged", "completed"] && server.requests.count == 2)
             #expect(try await next.longLivedOperations().isEmpty)
         }
     }
@@ -205,10 +208,10 @@ import Testing
                 } onCompletion: { _ in
                 }).result
             try FileManager.default.removeItem(at: photo)
-            let told = Told()
-            _ = try await Self.resume(Container(container.client, longLivedOperationsIn: found), told)
+            let callbacks = CallbackLog()
+            _ = try await Self.resume(Container(container.client, longLivedOperationsIn: found), callbacks)
             #expect(
-                told.all == [
+                callbacks.all == [
                     "progress b 1.0", "saved a: serverResponseLost", "saved b: serverResponseLost", "completed",
                 ])
         }

@@ -25,13 +25,13 @@ import Testing
     @Test func callbacksComeInOrder() async throws {
         let answer = records(item("a", tag: "1"), item("b", tag: "2"), #""recordName":"c","deleted":true"#)
         try await withAnswers(answer) { container, server in
-            let told = Told()
+            let callbacks = CallbackLog()
             let handle = container.privateCloudDatabase.add(
                 ModifyRecords(
                     saving: [Self.new("a"), Self.new("b")], deleting: [RecordID(recordName: "c", zoneID: zone)])
-            ) { told.note($0.words) }
+            ) { callbacks.note($0.words) }
             try await handle.value
-            #expect(told.all == ["progress a 1.0", "progress b 1.0", "saved a", "saved b", "deleted c"])
+            #expect(callbacks.all == ["progress a 1.0", "progress b 1.0", "saved a", "saved b", "deleted c"])
             #expect(server.requests.count == 1 && server.requests[0].path.hasSuffix("/private/records/modify"))
         }
     }
@@ -108,14 +108,14 @@ import Testing
             let names = ((try? Self.operations(request)) ?? []).compactMap { $0["record"]?.object["recordName"] }
             return names.count > 3 ? .error("BAD_REQUEST", status: 413) : saved(names)
         }) { container, server in
-            let told = Told()
+            let callbacks = CallbackLog()
             try await container.privateCloudDatabase.perform(
                 ModifyRecords(saving: (0..<8).map { Self.new("r\($0)") }, isAtomic: false)
             ) { event in
-                if case .saved = event { told.note(event.words) }
+                if case .saved = event { callbacks.note(event.words) }
             }
             #expect(try server.requests.map { try Self.operations($0).count } == [8, 4, 2, 2, 4, 2, 2])
-            #expect(told.all == (0..<8).map { "saved r\($0)" })
+            #expect(callbacks.all == (0..<8).map { "saved r\($0)" })
         }
     }
 
@@ -141,15 +141,15 @@ import Testing
             if names.count > 2 { return .error("BAD_REQUEST", status: 413) }
             return number == 1 ? saved(names) : .error("ACCESS_DENIED", status: 403)
         }) { container, server in
-            let told = Told()
+            let callbacks = CallbackLog()
             let error = await operationError {
                 try await container.privateCloudDatabase.perform(
                     ModifyRecords(saving: (0..<4).map { Self.new("r\($0)") }, isAtomic: false)
                 ) { event in
-                    if case .saved = event { told.note(event.words) }
+                    if case .saved = event { callbacks.note(event.words) }
                 }
             }
-            #expect(error?.code == .permissionFailure && told.all == ["saved r0", "saved r1"])
+            #expect(error?.code == .permissionFailure && callbacks.all == ["saved r0", "saved r1"])
             let counts = try server.requests.map { try Self.operations($0).count }
             #expect(counts == [4, 2, 2])
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RemoteRecords
 
-/// Changes that wait to be sent, and records that wait to be told.
+/// Changes that wait to be sent, and records that wait to be callbacks.
 @Suite struct PendingChangesTests {
     private static func recordID(_ name: String) -> RecordID { RecordID(recordName: Name(name), zoneID: zone) }
     private static func names(_ changes: [PendingRecordZoneChange]) -> [Name] { changes.map(\.recordID.recordName) }

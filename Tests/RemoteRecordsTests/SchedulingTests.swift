@@ -16,7 +16,7 @@ import Testing
 
     @Test func urgentRequestsComeFirst() async throws {
         let scheduler = RequestScheduler(limit: 1)
-        let told = Told()
+        let callbacks = CallbackLog()
         let ranks: [(String, RequestScheduler.Rank)] = [
             ("background", scheduler.rank(.background, .veryHigh)), ("utility", scheduler.rank(.utility, .normal)),
             ("second utility", scheduler.rank(.utility, .normal)), ("urgent utility", scheduler.rank(.utility, .high)),
@@ -26,47 +26,49 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             let first = scheduler.rank(.background, .normal)
             try await scheduler.run(first) {
-                for (name, rank) in ranks { group.addTask { try await scheduler.run(rank) { told.note(name) } } }
+                for (name, rank) in ranks { group.addTask { try await scheduler.run(rank) { callbacks.note(name) } } }
                 try await eventually { scheduler.waitingCount == ranks.count }
             }
             try await group.waitForAll()
         }
-        #expect(told.all == ["at once", "waited for", "urgent utility", "utility", "second utility", "background"])
+        #expect(
+            callbacks.all == ["at once", "waited for", "urgent utility", "utility", "second utility", "background"])
     }
 
     /// There is a place for a request that a user waits for, however many are under way in the background.
     @Test func discretionaryRequestsLeaveAPlace() async throws {
         let scheduler = RequestScheduler(limit: 3)
-        let told = Told()
+        let callbacks = CallbackLog()
         try await withThrowingTaskGroup(of: Void.self) { group in
             let gates = (0..<3).map { _ in AsyncStream.makeStream(of: Void.self) }
             for (number, gate) in gates.enumerated() {
                 let rank = scheduler.rank(.utility, .normal)
                 group.addTask {
                     try await scheduler.run(rank) {
-                        told.note("utility \(number)")
+                        callbacks.note("utility \(number)")
                         for await _ in gate.stream {}
                     }
                 }
             }
-            try await eventually { told.all.count == 2 && scheduler.waitingCount == 1 }
-            try await scheduler.run(scheduler.rank(.userInitiated, .normal)) { told.note("waited for") }
-            #expect(told.all.last == "waited for")
+            try await eventually { callbacks.all.count == 2 && scheduler.waitingCount == 1 }
+            try await scheduler.run(scheduler.rank(.userInitiated, .normal)) { callbacks.note("waited for") }
+            #expect(callbacks.all.last == "waited for")
             for gate in gates { gate.continuation.finish() }
             try await group.waitForAll()
         }
-        #expect(told.all.count == 4)
+        #expect(callbacks.all.count == 4)
     }
 
     @Test func operationsWaitForOthersThatFailToo() async throws {
         let refused = ScriptedServer.Reply.error("ACCESS_DENIED", status: 403)
         try await withScript({ request, number in number == 0 ? refused : Self.noZones }) { container, server in
             let database = container.privateCloudDatabase
-            let told = Told()
+            let callbacks = CallbackLog()
             let first = database.add(FetchRecordZones([zone]))
-            let second = database.add(FetchRecordZones(), after: [first]) { _ in told.note("never") }
+            let second = database.add(FetchRecordZones(), after: [first]) { _ in callbacks.note("never") }
             try await second.value
-            #expect(server.requests.map { $0.path.hasSuffix("zones/lookup") } == [true, false] && told.all.isEmpty)
+            #expect(
+                server.requests.map { $0.path.hasSuffix("zones/lookup") } == [true, false] && callbacks.all.isEmpty)
             guard case .failure(let error) = await first.result else {
                 Issue.record("the first operation succeeded")
                 return
@@ -110,7 +112,7 @@ import Testing
             .json(#"{"records":[\#(names.map { "{\(item($0, tag: "1"))}" }.joined(separator: ","))]}"#)
         ) { container, _ in
             let running = Mutex(0)
-            let told = Told()
+            let callbacks = CallbackLog()
             let fetch = FetchRecords(names.map { RecordID(recordName: $0, zoneID: zone) })
             try await container.privateCloudDatabase.perform(fetch) { _ in
                 let others = running.withLock { running in
@@ -119,9 +121,9 @@ import Testing
                 }
                 try? await Task.sleep(for: .milliseconds(1))
                 running.withLock { $0 -= 1 }
-                told.note("\(others)")
+                callbacks.note("\(others)")
             }
-            #expect(told.all == Array(repeating: "0", count: 5))
+            #expect(callbacks.all == Array(repeating: "0", count: 5))
         }
     }
 
@@ -167,14 +169,14 @@ import Testing
     /// The change may have arrived, and callers must know that.
     @Test func aSaveThatIsCancelledOnItsWayIsNotKnown() async throws {
         try await withAnswers(Self.held) { container, server in
-            let told = Told()
+            let callbacks = CallbackLog()
             let handle = container.privateCloudDatabase.add(ModifyRecords(saving: [try edited("a", tag: "1")])) {
-                told.note($0.words)
+                callbacks.note($0.words)
             }
             try await eventually { server.requests.count == 1 }
             handle.cancel()
             #expect(await handle.result.error?.code == .operationCancelled)
-            #expect(told.all == ["progress a 1.0", "saved a: serverResponseLost"])
+            #expect(callbacks.all == ["progress a 1.0", "saved a: serverResponseLost"])
         }
     }
 
@@ -215,22 +217,22 @@ import Testing
             #"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[\#(changes)],"syncToken":"t1","moreComing":true}]}"#
         try await withAnswers(.json(page)) { container, server in
             let database = container.privateCloudDatabase
-            let told = Told()
+            let callbacks = CallbackLog()
             let error = await Task {
                 await operationError {
                     for try await event in database.events(of: FetchRecordZoneChanges([ZonePull(zone)])) {
-                        if case .changed(let recordID?, _) = event { told.note(recordID.recordName.string) }
-                        if case .tokenUpdated = event { told.note("token") }
-                        if told.all.count == cancelledAt { withUnsafeCurrentTask { $0?.cancel() } }
+                        if case .changed(let recordID?, _) = event { callbacks.note(recordID.recordName.string) }
+                        if case .tokenUpdated = event { callbacks.note("token") }
+                        if callbacks.all.count == cancelledAt { withUnsafeCurrentTask { $0?.cancel() } }
                     }
                 }
             }.value
-            #expect(told.all == (1...100).map { "r\($0)" } + ["token"])
+            #expect(callbacks.all == (1...100).map { "r\($0)" } + ["token"])
             #expect(error?.code == .operationCancelled && server.requests.count == 1)
         }
     }
 
-    /// A loop that ends without an error has told of every record.
+    /// A loop that ends without an error has reported every record.
     @Test func aCancelledLoopTellsWhatWasSaved() async throws {
         let names = (1...9).map { "r\($0)" }
         try await withAnswers(
@@ -238,15 +240,15 @@ import Testing
         ) { container, _ in
             let changes = ModifyRecords(saving: try names.map { try edited($0, tag: "1") })
             let database = container.privateCloudDatabase
-            let told = Told()
+            let callbacks = CallbackLog()
             try await Task {
                 for try await event in database.events(of: changes) {
                     guard case .saved = event else { continue }
-                    told.note(event.words)
+                    callbacks.note(event.words)
                     withUnsafeCurrentTask { $0?.cancel() }
                 }
             }.value
-            #expect(told.all == names.map { "saved \($0)" })
+            #expect(callbacks.all == names.map { "saved \($0)" })
         }
     }
 
@@ -276,12 +278,12 @@ import Testing
         try await withScript(requestsAtOnce: 1, { _, _ in .json(#"{"zones":[{"zoneID":{"zoneName":"Items"}}]}"#) }) {
             container, server in
             let database = container.privateCloudDatabase
-            let told = Told()
+            let callbacks = CallbackLog()
             try await database.perform(FetchRecordZones()) { _ in
                 let zones = try? await database.allRecordZones()
-                told.note("\(zones?.count ?? 0)")
+                callbacks.note("\(zones?.count ?? 0)")
             }
-            #expect(told.all == ["1"] && server.requests.count == 2)
+            #expect(callbacks.all == ["1"] && server.requests.count == 2)
         }
     }
 }

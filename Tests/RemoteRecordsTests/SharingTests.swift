@@ -154,15 +154,15 @@ import Testing
             let link = ShareLink(shortGUID: try #require(try await Self.share(anna).shortGUID))
             #expect(await operationError { try await anna.accept(link) }?.code == .invalidArguments)
             #expect(await operationError { try await ben.accept("none") }?.code == .unknownItem)
-            let told = Told()
+            let callbacks = CallbackLog()
             let error = await operationError {
                 try await ben.publicCloudDatabase.perform(FetchShareMetadata([link, "none"])) { event in
                     if case .fetched(let link, let result) = event {
-                        told.note("\(link.shortGUID) \((try? result.get()) != nil)")
+                        callbacks.note("\(link.shortGUID) \((try? result.get()) != nil)")
                     }
                 }
             }
-            #expect(told.all == ["\(link.shortGUID) true", "none false"])
+            #expect(callbacks.all == ["\(link.shortGUID) true", "none false"])
             #expect(error?.code == .partialFailure && error?.partialErrors[.link("none")]?.code == .unknownItem)
         }
     }

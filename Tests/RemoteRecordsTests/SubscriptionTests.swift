@@ -12,17 +12,18 @@ import Testing
         try await withAnswers(.json(#"{"subscriptions":[{"subscriptionID":"new"},\#(missing)]}"#)) {
             container, server in
             let subscription = Subscription("new", to: .zone(zone, recordType: nil))
-            let told = Told()
+            let callbacks = CallbackLog()
             try await container.privateCloudDatabase.perform(
                 ModifySubscriptions(saving: [subscription], deleting: ["old"])
             ) { event in
                 switch event {
-                case .saved(let name, let result): told.note("saved \(name) \((try? result.get()) == subscription)")
-                case .deleted(let name, let result): told.note("deleted \(name) \((try? result.get()) != nil)")
+                case .saved(let name, let result):
+                    callbacks.note("saved \(name) \((try? result.get()) == subscription)")
+                case .deleted(let name, let result): callbacks.note("deleted \(name) \((try? result.get()) != nil)")
                 }
             }
             // One that is gone already is deleted.
-            #expect(told.all == ["saved new true", "deleted old true"] && server.requests.count == 1)
+            #expect(callbacks.all == ["saved new true", "deleted old true"] && server.requests.count == 1)
             let operations = try JSONReader.value(of: server.requests[0].body).object.objects("operations")
             #expect(
                 operations.map { $0["operationType"] } == ["create", "delete"]

@@ -47,7 +47,9 @@ import Testing
             #expect(first.state.pendingRecordZoneChanges.count == 2)
             try await first.sendChanges()
             #expect(
-                anna.told.all == ["sign in", "will send", "sent zones +1 -0 !0", "sent records +2 -0 !0", "did send"])
+                anna.callbacks.all == [
+                    "sign in", "will send", "sent zones +1 -0 !0", "sent records +2 -0 !0", "did send",
+                ])
             #expect(first.state.pendingRecordZoneChanges.isEmpty && first.state.pendingDatabaseChanges.isEmpty)
             try await second.fetchChanges()
             // One of the two zones has the records.
@@ -56,11 +58,12 @@ import Testing
             )
             let begin = ["sign in", "will fetch", "zones +2 -0"]
             #expect(
-                [begin + full + empty + ["did fetch"], begin + empty + full + ["did fetch"]].contains(ben.told.all))
+                [begin + full + empty + ["did fetch"], begin + empty + full + ["did fetch"]].contains(ben.callbacks.all)
+            )
             #expect(ben.texts == ["a": "two", "b": "three"])
             // The next fetch has nothing, and tells nothing.
             try await second.fetchChanges()
-            #expect(ben.told.all.suffix(2) == ["will fetch", "did fetch"])
+            #expect(ben.callbacks.all.suffix(2) == ["will fetch", "did fetch"])
         }
     }
 
@@ -76,8 +79,8 @@ import Testing
             try await first.sendChanges()
             try await second.sendChanges()
             #expect(
-                ben.told.all.contains("sent records +0 -0 !1")
-                    && ben.told.all.suffix(2) == ["sent records +1 -0 !0", "did send"])
+                ben.callbacks.all.contains("sent records +0 -0 !1")
+                    && ben.callbacks.all.suffix(2) == ["sent records +1 -0 !0", "did send"])
             try await first.fetchChanges()
             #expect(anna.texts == ["a": "Ben's"] && ben.texts == ["a": "Ben's"])
         }
@@ -138,7 +141,7 @@ import Testing
 
     /// An app that makes a zone with a record while its first batch is on its way.
     private final class Growing: SyncEngineDelegate {
-        let told = Told()
+        let callbacks = CallbackLog()
         let zoneID = ZoneID(zoneName: "Later")
 
         func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async
@@ -151,11 +154,11 @@ import Testing
 
         func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
             guard case .sentRecordZoneChanges = event, let words = event.words else { return }
-            if told.all.isEmpty {
+            if callbacks.all.isEmpty {
                 syncEngine.state.add(pendingDatabaseChanges: [.saveZone(zoneID)])
                 syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(RecordID(recordName: "b", zoneID: zoneID))])
             }
-            told.note(words)
+            callbacks.note(words)
         }
     }
 
@@ -166,7 +169,7 @@ import Testing
                 .init(database: containers[0].privateCloudDatabase, stateSerialization: nil, delegate: app))
             engine.state.add(pendingRecordZoneChanges: [.saveRecord(RecordID(recordName: "a", zoneID: zone))])
             try await engine.sendChanges()
-            #expect(app.told.all == ["sent records +1 -0 !0", "sent records +1 -0 !0"])
+            #expect(app.callbacks.all == ["sent records +1 -0 !0", "sent records +1 -0 !0"])
         }
     }
 
@@ -269,7 +272,7 @@ import Testing
             let again = Device(disk)
             let next = try again.engine(containers[0])
             try await next.sendChanges()
-            #expect(again.told.all == ["will send", "sent records +1 -0 !0", "did send"])
+            #expect(again.callbacks.all == ["will send", "sent records +1 -0 !0", "did send"])
             #expect(try await server.versions(of: RecordID(recordName: "a", zoneID: zone)) == 2)
         }
     }
@@ -287,8 +290,8 @@ import Testing
             try await server.expireTokens()
             try await second.fetchChanges()
             #expect(
-                ben.told.all.contains("did fetch zone: changeTokenExpired")
-                    && ben.told.all.contains("will fetch zone anew"))
+                ben.callbacks.all.contains("did fetch zone: changeTokenExpired")
+                    && ben.callbacks.all.contains("will fetch zone anew"))
             #expect(ben.texts == ["a": "new", "c": "old"])
         }
     }
@@ -337,7 +340,9 @@ import Testing
             anna.edit("a", "one", engine)
             try await engine.sendChanges()
             #expect(
-                anna.told.all == ["sign in", "will send", "sent zones +0 -0 !1", "sent records +1 -0 !0", "did send"])
+                anna.callbacks.all == [
+                    "sign in", "will send", "sent zones +0 -0 !1", "sent records +1 -0 !0", "did send",
+                ])
             #expect(engine.state.pendingDatabaseChanges.isEmpty && engine.state.pendingRecordZoneChanges.isEmpty)
         }
     }
@@ -381,7 +386,7 @@ import Testing
             try await second.fetchChanges()
             #expect(
                 ben.texts.isEmpty && second.state.pendingRecordZoneChanges.isEmpty
-                    && ben.told.all.contains("zones +0 -1"))
+                    && ben.callbacks.all.contains("zones +0 -1"))
         }
     }
 
@@ -397,7 +402,7 @@ import Testing
             let (first, second) = (ZoneID(zoneName: "First"), ZoneID(zoneName: "Second"))
             engine.state.add(pendingDatabaseChanges: [.deleteZone(first), .deleteZone(second)])
             #expect(await operationError { try await engine.sendChanges() }?.code == .serverResponseLost)
-            #expect(anna.told.all == ["sign in", "will send", "sent zones +0 -1 !0", "did send"])
+            #expect(anna.callbacks.all == ["sign in", "will send", "sent zones +0 -1 !0", "did send"])
             #expect(engine.state.pendingDatabaseChanges == [.deleteZone(second)])
         }
     }
@@ -491,7 +496,7 @@ import Testing
             let second = try next.engine(container)
             try await Self.sync(second)
             #expect(
-                next.told.all.first == "switch accounts" && next.texts.isEmpty
+                next.callbacks.all.first == "switch accounts" && next.texts.isEmpty
                     && second.state.pendingRecordZoneChanges.isEmpty)
             #expect(!server.requests.contains { $0.path.hasSuffix("records/modify") })
         }
@@ -499,14 +504,14 @@ import Testing
 
     @Test func anEngineDoesNotWaitForItself() async throws {
         final class Impatient: SyncEngineDelegate {
-            let told = Told()
+            let callbacks = CallbackLog()
             func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async
                 -> RecordZoneChangeBatch?
             { nil }
             func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
                 guard case .willFetchChanges = event else { return }
                 if let error = await operationError({ try await syncEngine.sendChanges() }) {
-                    told.note("\(error.code)")
+                    callbacks.note("\(error.code)")
                 }
             }
         }
@@ -515,7 +520,7 @@ import Testing
             try await SyncEngine(
                 .init(database: containers[0].privateCloudDatabase, stateSerialization: nil, delegate: app)
             ).fetchChanges()
-            #expect(app.told.all == ["invalidArguments"])
+            #expect(app.callbacks.all == ["invalidArguments"])
         }
     }
 }

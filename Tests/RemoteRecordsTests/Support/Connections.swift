@@ -105,7 +105,7 @@ struct LiveServer: Sendable {
 }
 
 /// The words of callbacks, in order.
-final class Told: Sendable {
+final class CallbackLog: Sendable {
     private let lines = Mutex<[String]>([])
 
     var all: [String] { lines.withLock { $0 } }

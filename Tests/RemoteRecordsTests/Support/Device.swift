@@ -14,7 +14,7 @@ final class Device: SyncEngineDelegate {
         var came: Set<RecordID>?
     }
 
-    let told = Told()
+    let callbacks = CallbackLog()
     private let stored: Mutex<Stored>
     /// A key that no other device writes; `nil` for an app that has nothing but texts.
     private let ownKey: Name?
@@ -70,7 +70,7 @@ final class Device: SyncEngineDelegate {
     }
 
     func handleEvent(_ event: SyncEngine.Event, syncEngine engine: SyncEngine) async {
-        if let words = event.words { told.note(words) }
+        if let words = event.words { callbacks.note(words) }
         let pending = Set(engine.state.pendingRecordZoneChanges)
         var again: [PendingRecordZoneChange] = []
         stored.withLock { stored in
