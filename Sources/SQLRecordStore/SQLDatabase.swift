@@ -45,7 +45,7 @@ struct SQLDatabase: RecordDatabase, SchemaReading, SchemaEditing, TypeMeasuring,
             return try await modify(
                 request, PreparedWords.areLong(texts) ? try await preparedWords(for: request, texts) : .none,
                 mayPutOff: true)
-        } catch is TransactionWords.PutOff {
+        } catch is TransactionWords.Postponed {
             return try await modify(request, try await preparedWords(for: request, texts), mayPutOff: false)
         }
     }

@@ -207,7 +207,7 @@ extension StorePlace {
     }
 
     /// How a write can proceed.
-    private enum WayIn {
+    private enum WriteAdmission {
         case inside(SQLStore)
         /// The store is about to be closed.
         case shut
@@ -217,7 +217,7 @@ extension StorePlace {
 
     private func enterForWriting() async throws -> SQLStore {
         while true {
-            let way = try state.withLock { state -> WayIn in
+            let admission = try state.withLock { state -> WriteAdmission in
                 switch state.phase {
                 case .open(let store) where store.connections.isStale: return .after(reopen(&state, makes: true))
                 case .open(let store): return store.reader.gate.tryEnter() ? .inside(store) : .shut
@@ -229,7 +229,7 @@ extension StorePlace {
                 case .ended: throw RecordError.storeClosed
                 }
             }
-            switch way {
+            switch admission {
             case .inside(let store):
                 used.store(Self.now, ordering: .relaxed)
                 return store

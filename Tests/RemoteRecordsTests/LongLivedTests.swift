@@ -128,8 +128,8 @@ import Testing
         }
     }
 
-    /// The process ends after the answer, but before the app's completion has returned: everything is reported once more,
-    /// without a request.
+    /// The process ends after the answer, but before the app's completion has returned: everything is reported
+    /// once more, without a request.
     @Test func answersAreDeliveredAgain() async throws {
         let folder = try TemporaryFolder()
         let (file, found) = (folder.url.appending(path: "a.sqlite"), folder.url.appending(path: "b.sqlite"))

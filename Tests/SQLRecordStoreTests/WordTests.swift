@@ -109,7 +109,7 @@ import Testing
                 do {
                     for outcome in try modifier.apply(request) { _ = try outcome.get() }
                     bytes = words.bytesCut
-                } catch is TransactionWords.PutOff {}
+                } catch is TransactionWords.Postponed {}
                 return .rollback
             }
             return bytes

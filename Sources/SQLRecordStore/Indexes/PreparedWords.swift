@@ -134,7 +134,7 @@ extension SQLDatabase {
 /// Therefore short texts need no additional read before the save.
 final class TransactionWords {
     /// Thrown to run the request again with prepared words for the texts it replaces or deletes.
-    struct PutOff: Error {}
+    struct Postponed: Error {}
 
     /// Number of tokenized bytes, which take about 30 ms, after which work that can be postponed is no longer started.
     private static let much = 65_536
@@ -154,14 +154,14 @@ final class TransactionWords {
     var isMuchCut: Bool { bytesCut >= Self.much }
 
     /// The words of a record's text, in index order.
-    /// - Throws: ``PutOff`` to postpone the request.
+    /// - Throws: ``Postponed`` to postpone the request.
     func words(of text: String, in record: Name) throws -> [Name] {
         if let words = prepared[text] { return words }
         bytesCut += text.utf8.count
         if bytesCut >= PreparedWords.shortest, let request,
             request.operations.contains(where: { $0.recordName == record })
         {
-            throw PutOff()
+            throw Postponed()
         }
         return PreparedWords.cut(text)
     }

@@ -117,7 +117,7 @@ struct IndexEvaluation {
 
     private func verdict(onFilter number: Int, _ plan: ZonePlan) -> Verdict {
         let filter = resolved.filters[number]
-        switch plan.way {
+        switch plan.accessPath {
         case .lookUp(let names) where isNaming(filter):
             return Verdict(
                 standing: .servesFilter,
@@ -138,7 +138,7 @@ struct IndexEvaluation {
                 standing: .narrows, reason: "Each name is looked up in it, so records without the value are not read")
         }
         if filter.key == .system(.recordID), !isNaming(filter) {
-            if case .members = plan.way, filter.comparator.denied == nil {
+            if case .members = plan.accessPath, filter.comparator.denied == nil {
                 return Verdict(standing: .servesFilter, reason: "It limits the range of names to read")
             }
             return Verdict(standing: .passedOver, reason: "It is checked in each record that is read")
@@ -165,7 +165,7 @@ struct IndexEvaluation {
             return
                 "\(filter.comparator.rawValue) excludes: an index can't list the rest, so it is compared in each record"
         }
-        if case .composite = plan.way { return "The composite index serves this filter and the sort together" }
+        if case .composite = plan.accessPath { return "The composite index serves this filter and the sort together" }
         if case .near(_, let metres) = filter.operand, !metres.isFinite {
             return "Without a distance, every location matches"
         }
@@ -174,7 +174,7 @@ struct IndexEvaluation {
 
     private func reasonAgainst(_ count: Int, _ plan: ZonePlan) -> String {
         let entries = count > plan.bound ? "more than \(plan.bound) entries" : "\(count) entries"
-        switch plan.way {
+        switch plan.accessPath {
         case .composite(_, _, let filter):
             return plan.sources.contains { $0.source.filter == filter }
                 ? "\(entries.capitalizedFirst): the composite index reads fewer"
@@ -192,7 +192,7 @@ struct IndexEvaluation {
     }
 
     private func verdict(onSort candidate: IndexCandidate, _ plan: ZonePlan) -> Verdict {
-        switch plan.way {
+        switch plan.accessPath {
         case .sort:
             return Verdict(standing: .servesSort, reason: "Its entries are read in order until the page is full")
         case .nearest:
@@ -218,7 +218,7 @@ struct IndexEvaluation {
 
     private func verdict(onComposite candidate: IndexCandidate, _ plan: ZonePlan) -> Verdict {
         guard case .composite(let index) = candidate.index else { return Verdict(standing: .passedOver, reason: "") }
-        switch plan.way {
+        switch plan.accessPath {
         case .composite(let used, _, _) where used.index == index:
             return Verdict(
                 standing: .servesBoth, reason: "Its entries for the value are in sort order: it filters and sorts")
@@ -244,7 +244,7 @@ struct IndexEvaluation {
         guard case .recordNames = candidate.index else {
             return Verdict(standing: .servesFilter, reason: "It allows a query without a filter")
         }
-        switch plan.way {
+        switch plan.accessPath {
         case .members:
             if query.filters.isEmpty {
                 return Verdict(standing: .servesBoth, reason: "The records of the type are read in name order")
@@ -273,11 +273,11 @@ struct IndexEvaluation {
     /// - Parameter hasMore: `true` if the page was full before all records were read.
     func summary(hasMore: Bool) -> QueryPlanSummary {
         guard let plan = plans.first else {
-            return QueryPlanSummary(way: .nothing, narrowing: [], isAscending: true, zones: 0, hasMore: hasMore)
+            return QueryPlanSummary(accessPath: .nothing, narrowing: [], isAscending: true, zones: 0, hasMore: hasMore)
         }
         let sort = query.sorts.first
-        let way: QueryPlanSummary.Way =
-            switch plan.way {
+        let accessPath: QueryPlanSummary.AccessPath =
+            switch plan.accessPath {
             case .lookUp(let names): .lookUp(names.count)
             case .names(let source): .names(name(of: source))
             case .members: .members
@@ -288,7 +288,7 @@ struct IndexEvaluation {
             case .collectMembers: .collectMembers
             }
         return QueryPlanSummary(
-            way: way, narrowing: plan.probes.map { name(of: $0) }, isAscending: sort?.ascending ?? true,
+            accessPath: accessPath, narrowing: plan.probes.map { name(of: $0) }, isAscending: sort?.ascending ?? true,
             zones: plans.count, zoneName: plan.zoneName, hasMore: hasMore)
     }
 
@@ -302,7 +302,7 @@ struct IndexEvaluation {
     }
 
     private func index(of plan: ZonePlan) -> QueryIndex? {
-        switch plan.way {
+        switch plan.accessPath {
         case .lookUp: .field(.system(.recordID), .queryable)
         case .names(let source), .collect(let source): index(of: source)
         case .nearest: query.sorts.first.map { .field(type.key(named: $0.fieldName), .queryable) }
@@ -361,7 +361,7 @@ extension String {
 /// The request log keeps them for each query and rarely needs the text. So the facts are small, and the text is
 /// created on demand.
 struct QueryPlanSummary: Sendable {
-    enum Way {
+    enum AccessPath {
         case nothing
         case lookUp(Int)
         case names(IndexName)
@@ -380,7 +380,7 @@ struct QueryPlanSummary: Sendable {
         var description: String { indexes.isEmpty ? field.string : "\(field) \(indexes.names.joined(separator: " "))" }
     }
 
-    let way: Way
+    let accessPath: AccessPath
     /// The indexes in which names were looked up.
     let narrowing: [IndexName]
     let isAscending: Bool
@@ -392,7 +392,7 @@ struct QueryPlanSummary: Sendable {
 
     /// Describes the plan in one or two sentences.
     func text(entriesCounted: Int = 0) -> String {
-        if case .nothing = way { return "Nothing is saved there yet." }
+        if case .nothing = accessPath { return "Nothing is saved there yet." }
         let end =
             narrowing.isEmpty
             ? "."
@@ -405,7 +405,7 @@ struct QueryPlanSummary: Sendable {
     private var wayText: String {
         let direction = isAscending ? "ascending" : "descending"
         let end = hasMore ? "until the page was full" : "to the end"
-        switch way {
+        switch accessPath {
         case .nothing: return ""
         case .lookUp(let count):
             return count == 1

@@ -34,7 +34,7 @@ extension SQLDatabase {
         let prepared = try PreparedQuery(query, request, view, catalog, db)
         var (page, plans) = try prepared.page(catalog, db, within: budget)
         let composite = plans.lazy.compactMap {
-            if case .composite(let used, _, _) = $0.way { used.index } else { nil }
+            if case .composite(let used, _, _) = $0.accessPath { used.index } else { nil }
         }.last
         // Further pages belong to the same query and are not counted again.
         if request.continuationMarker == nil {

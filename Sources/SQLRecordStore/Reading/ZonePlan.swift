@@ -4,7 +4,7 @@ internal import Records
 
 /// The plan for a page of a query in one zone, and the alternatives considered.
 struct ZonePlan {
-    enum Way {
+    enum AccessPath {
         /// A filter lists the record names.
         case lookUp([Name])
         /// Walks the names with one indexed value, in order.
@@ -30,7 +30,7 @@ struct ZonePlan {
         let count: Int
     }
 
-    let way: Way
+    let accessPath: AccessPath
     /// Counted sources, the most selective first. Empty if there was no choice.
     var sources: [Counted] = []
     /// Number of names up to which collecting them costs less than walking in order until the page is full.
@@ -41,7 +41,7 @@ struct ZonePlan {
     /// Other sources in which a walk looks up each name, to avoid reading records that don't match.
     var probes: [NameSource] {
         let others: [NameSource] =
-            switch way {
+            switch accessPath {
             case .names: sources.dropFirst().map(\.source)
             case .sort(let field): sources.map(\.source).filter { $0.field != field }
             case .composite(_, _, let filter): sources.map(\.source).filter { $0.filter != filter }
@@ -54,18 +54,20 @@ struct ZonePlan {
 extension ZoneQuery {
     /// Chooses the plan that reads the least.
     func plan() throws -> ZonePlan {
-        if let namedRecords { return ZonePlan(way: .lookUp(namedRecords)) }
+        if let namedRecords { return ZonePlan(accessPath: .lookUp(namedRecords)) }
         let composites = composites
         // Without alternatives nothing has to be counted.
-        if let first = composites.first, query.filters.count == 1 { return ZonePlan(way: first) }
+        if let first = composites.first, query.filters.count == 1 { return ZonePlan(accessPath: first) }
         if isOrderedByName, sources.count == 1, let only = sources.first, only.isSingleValue {
-            return ZonePlan(way: .names(under: only))
+            return ZonePlan(accessPath: .names(under: only))
         }
         let (counted, bound) = try ranked(sources)
-        return ZonePlan(way: try way(counted, bound, composites), sources: counted, bound: bound)
+        return ZonePlan(accessPath: try accessPath(counted, bound, composites), sources: counted, bound: bound)
     }
 
-    private func way(_ sources: [ZonePlan.Counted], _ bound: Int, _ composites: [ZonePlan.Way]) throws -> ZonePlan.Way {
+    private func accessPath(_ sources: [ZonePlan.Counted], _ bound: Int, _ composites: [ZonePlan.AccessPath]) throws
+        -> ZonePlan.AccessPath
+    {
         let best = sources.first
         let isSmall = best.map { $0.count <= bound } ?? false
         guard let sort = query.sorts.first, !isOrderedByName else {
@@ -134,7 +136,7 @@ extension ZoneQuery {
     // MARK: Composite indexes
 
     /// Composite indexes that serve a filter and the first sort, in the order of the filters.
-    private var composites: [ZonePlan.Way] {
+    private var composites: [ZonePlan.AccessPath] {
         guard let all = catalog.composites[type.name], !all.isEmpty, let sort = query.sorts.first,
             sort.relativeLocation == nil
         else { return [] }
@@ -151,11 +153,13 @@ extension ZoneQuery {
     }
 
     /// The composite index with the most selective filter.
-    private func bestComposite(_ composites: [ZonePlan.Way], _ sources: [ZonePlan.Counted]) -> ZonePlan.Way? {
+    private func bestComposite(_ composites: [ZonePlan.AccessPath], _ sources: [ZonePlan.Counted]) -> ZonePlan
+        .AccessPath?
+    {
         composites.min { rank($0, in: sources) < rank($1, in: sources) }
     }
 
-    private func rank(_ composite: ZonePlan.Way, in sources: [ZonePlan.Counted]) -> Int {
+    private func rank(_ composite: ZonePlan.AccessPath, in sources: [ZonePlan.Counted]) -> Int {
         guard case .composite(_, _, let filter) = composite else { return .max }
         return sources.firstIndex { $0.source.filter == filter } ?? .max
     }

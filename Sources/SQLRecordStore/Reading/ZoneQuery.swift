@@ -6,7 +6,7 @@ internal import Records
 ///
 /// It offers its results to the page, which all zones share, and stops when the page needs no more.
 ///
-/// All plans (``ZonePlan/Way``) check every filter against the record itself, so an index may find too many records
+/// All plans (``ZonePlan/AccessPath``) check every filter against the record itself, so an index may find too many records
 /// but not too few.
 struct ZoneQuery {
     let db: SQLConnection
@@ -30,7 +30,7 @@ struct ZoneQuery {
     /// Runs the plan and offers the zone's records to the page.
     func run(_ plan: ZonePlan, into page: inout TopRecords) throws {
         guard let members = catalog.fieldNumber(.system(.recordID), of: type.name) else { return }
-        switch plan.way {
+        switch plan.accessPath {
         case .lookUp(let names): try lookUp(names, into: &page)
         case .names(let source): try walkNames(under: source, also: plan.probes, into: &page)
         case .members: try walkMembers(members, into: &page)

@@ -102,9 +102,9 @@
             self.logger = logger
             let first = Mutex<PostgreSQLConnection?>(connection)
             let thread = Thread { [weak self, ended] in
-                var ear = Ear(connection: first.withLock { $0.take() })
-                while let news = self, !news.isClosed { news.turn(&ear) }
-                ear.connection?.close()
+                var listener = ListenState(connection: first.withLock { $0.take() })
+                while let news = self, !news.isClosed { news.turn(&listener) }
+                listener.connection?.close()
                 ended.signal()
             }
             thread.name = "Skylight news"
@@ -155,7 +155,7 @@
 
         // MARK: On the thread
 
-        private struct Ear {
+        private struct ListenState {
             var connection: PostgreSQLConnection?
             var isListening = false
             var nextLook = ContinuousClock.now
@@ -164,31 +164,31 @@
             var heard: Set<Int64>?
         }
 
-        private func turn(_ ear: inout Ear) {
+        private func turn(_ listener: inout ListenState) {
             do {
-                let connection = try ear.connection ?? pool.connect(nil)
-                ear.connection = connection
-                if !ear.isListening {
+                let connection = try listener.connection ?? pool.connect(nil)
+                listener.connection = connection
+                if !listener.isListening {
                     try connection.execute("LISTEN \(Self.channel)")
                     // An exclusive lock is lost with its connection. Other processes may have saved since.
                     if !isAlone { try PostgreSQLServer.serve(connection) }
-                    ear.isListening = true
-                    ear.heard = nil
+                    listener.isListening = true
+                    listener.heard = nil
                 }
                 // Usually the thread wakes only to send notifications.
-                if ear.heard.map({ !$0.isEmpty }) ?? true || ContinuousClock.now >= ear.nextLook {
-                    try look(connection, ear.heard)
-                    ear.nextLook = .now + .milliseconds(Int(Self.interval))
+                if listener.heard.map({ !$0.isEmpty }) ?? true || ContinuousClock.now >= listener.nextLook {
+                    try look(connection, listener.heard)
+                    listener.nextLook = .now + .milliseconds(Int(Self.interval))
                 }
-                ear.heard = try wait(connection)
+                listener.heard = try wait(connection)
                 try tell(connection)
             } catch {
                 let details = StoreProblem.details(of: error)
                 if messages.isNew(details) {
                     logger.warning("Commits of other processes are not heard of at present: \(details)")
                 }
-                ear.connection?.close()
-                ear = Ear()
+                listener.connection?.close()
+                listener = ListenState()
                 Thread.sleep(forTimeInterval: Self.pause)
             }
         }
