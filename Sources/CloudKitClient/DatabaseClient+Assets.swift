@@ -99,7 +99,7 @@ extension DatabaseClient {
                 reply = try await transport.reply(of: begun).get()
             } catch {
                 if let cause = counted.error { throw cause }
-                try await attempts.failed(transport.trouble(error))
+                try await attempts.failed(transport.failure(error))
                 continue
             }
             if let error = counted.error { throw error }
@@ -260,7 +260,7 @@ public struct AssetStream: AsyncSequence, Sendable {
                     guard var part = try await body?.next() else {
                         body = nil
                         guard position < size else { return nil }
-                        throw Transport.Trouble.lost("the file ended at byte \(position) of \(size)")
+                        throw Transport.Failure.lost("the file ended at byte \(position) of \(size)")
                     }
                     let skipped = Swift.min(skipping, Int64(part.readableBytes))
                     part.moveReaderIndex(forwardBy: Int(skipped))
@@ -280,7 +280,7 @@ public struct AssetStream: AsyncSequence, Sendable {
                     body = nil
                     // All of it is there, even if the connection broke at the end.
                     if position == size { return nil }
-                    try await attempts.failed(attempts.transport.trouble(error), after: attempts.now - asked)
+                    try await attempts.failed(attempts.transport.failure(error), after: attempts.now - asked)
                 }
             }
         }
@@ -300,8 +300,8 @@ public struct AssetStream: AsyncSequence, Sendable {
                 let response: HTTPClientResponse
                 switch await attempts.transport.file(request, within: attempts.timeToBegin) {
                 case .success(let begun): response = begun
-                case .failure(let trouble):
-                    try await attempts.failed(trouble, after: attempts.now - asked)
+                case .failure(let failure):
+                    try await attempts.failed(failure, after: attempts.now - asked)
                     continue
                 }
                 let head = Transport.Reply(status: Int(response.status.code), headers: response.headers)

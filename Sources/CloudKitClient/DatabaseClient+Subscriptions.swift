@@ -120,12 +120,12 @@ extension ContainerClient {
                 reply = try await attempts.transport.reply(
                     of: attempts.transport.file(attempts.next(.GET), within: attempts.transport.timeToNotify).get()
                 ).get()
-            } catch Transport.Trouble.lost {
+            } catch Transport.Failure.lost {
                 // The connection was silent for longer than the idle timeout.
                 try await exchanger.pacing.pause(.seconds(1))
                 return nil
-            } catch let trouble as Transport.Trouble {
-                try await attempts.failed(trouble)
+            } catch let failure as Transport.Failure {
+                try await attempts.failed(failure)
                 continue
             }
             guard (200..<300).contains(reply.status) else {

@@ -218,11 +218,11 @@ struct Exchanger: Sendable {
         case .success(let reply):
             answered(attempt, reply, since: start, options)
             return outcome(of: reply, to: call, attempt, signed: signing?.text, hiding: secrets)
-        case .failure(let trouble):
+        case .failure(let failure):
             logger.debug(
                 "\(call.action) got no answer",
                 metadata: ["request": "\(attempt.requestID)", "attempt": "\(attempt.number)"])
-            return Self.outcome(of: trouble, call, attempt)
+            return Self.outcome(of: failure, call, attempt)
         }
     }
 
@@ -320,13 +320,13 @@ struct Exchanger: Sendable {
 
     // MARK: Missing answers
 
-    private static func outcome(of trouble: Transport.Trouble, _ call: ServiceCall, _ attempt: RequestEvent.Attempt)
+    private static func outcome(of failure: Transport.Failure, _ call: ServiceCall, _ attempt: RequestEvent.Attempt)
         -> Outcome
     {
         func failed(_ kind: CloudKitFailure.Kind, mayRepeat: Bool = false) -> Outcome {
             .failed(CloudKitFailure(kind, attempt), mayRepeat: mayRepeat)
         }
-        switch trouble {
+        switch failure {
         case .neverSent(let reason): return failed(.unreachable(reason), mayRepeat: true)
         case .untrusted(let reason): return failed(.untrusted(reason))
         case .lost(let reason): return .failed(lost(reason, call, attempt), mayRepeat: call.effect != .saves)

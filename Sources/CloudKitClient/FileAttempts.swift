@@ -17,15 +17,15 @@ struct FileAttempts: Sendable {
     private var number = 0
     private var retries: Retries
     /// The state from a failed attempt until bytes flow again.
-    private struct Standstill {
+    private struct Stall {
         let began: ContinuousClock.Instant
         /// The deadline by which bytes must flow again.
         let ends: ContinuousClock.Instant
         var received: Int64 = 0
     }
 
-    /// The current standstill; `nil` while bytes flow.
-    private var standstill: Standstill?
+    /// The current stall; `nil` while bytes flow.
+    private var stall: Stall?
     private var sent: ContinuousClock.Instant
 
     /// - Parameter fileName: replaces the placeholder `${f}` in the address, even if it is percent-encoded.
@@ -91,14 +91,14 @@ struct FileAttempts: Sendable {
         return timeLeft.map { min($0, time) } ?? time
     }
 
-    /// Notes received bytes. Once enough bytes flow, the standstill is over. Connections that each break after a few
+    /// Notes received bytes. Once enough bytes flow, the stall is over. Connections that each break after a few
     /// bytes do not end it.
     mutating func received(_ bytes: Int) {
-        guard var standstill else { return }
-        standstill.received += Int64(bytes)
-        self.standstill = standstill
-        guard exchanger.pacing.now() - standstill.began <= TransferPace.time(for: standstill.received) else { return }
-        self.standstill = nil
+        guard var stall else { return }
+        stall.received += Int64(bytes)
+        self.stall = stall
+        guard exchanger.pacing.now() - stall.began <= TransferPace.time(for: stall.received) else { return }
+        self.stall = nil
         retries = Retries(longestPause: exchanger.configuration.longestPause)
     }
 
@@ -109,8 +109,8 @@ struct FileAttempts: Sendable {
     /// Waits after a broken connection.
     /// - Parameter silence: the time for which the connection was silent before it broke.
     /// - Throws: ``CloudKitFailure`` if there must be no other attempt; `CancellationError`.
-    mutating func failed(_ trouble: Transport.Trouble, after silence: Duration = .zero) async throws {
-        switch trouble {
+    mutating func failed(_ cause: Transport.Failure, after silence: Duration = .zero) async throws {
+        switch cause {
         case .cancelled: throw CancellationError()
         case .untrusted(let reason): throw failure(.untrusted(reason))
         case .invalid(let reason): throw failure(.invalidRequest(reason))
@@ -142,8 +142,8 @@ struct FileAttempts: Sendable {
         async throws
     {
         let now = exchanger.pacing.now()
-        let ends = standstill?.ends ?? now - silence + patience
-        if standstill == nil { standstill = Standstill(began: now - silence, ends: ends) }
+        let ends = stall?.ends ?? now - silence + patience
+        if stall == nil { stall = Stall(began: now - silence, ends: ends) }
         let deadline = options.deadline ?? ends
         let left = (options.filePatience == nil ? deadline : min(ends, deadline)) - now
         guard let pause = retries.pause(stated: stated, left: left, chance: exchanger.pacing.chance()) else {

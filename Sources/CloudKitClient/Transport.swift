@@ -28,7 +28,7 @@ final class Transport: Sendable {
     }
 
     /// The reason why there is no complete answer.
-    enum Trouble: Error {
+    enum Failure: Error {
         case neverSent(String)
         case untrusted(String)
         case lost(String)
@@ -129,7 +129,7 @@ final class Transport: Sendable {
     ///   - bytes: the length of the request's body in bytes.
     ///   - begun: receives the headers before the rest of the answer is read.
     func reply(to request: HTTPClientRequest, of bytes: Int, begun: (HTTPHeaders) async -> Void) async -> Result<
-        Reply, Trouble
+        Reply, Failure
     > {
         do {
             let response = try await services.execute(
@@ -137,7 +137,7 @@ final class Transport: Sendable {
             await begun(response.headers)
             return .success(try await reply(of: response, limit: answerLimit))
         } catch {
-            return .failure(trouble(error))
+            return .failure(failure(error))
         }
     }
 
@@ -154,20 +154,20 @@ final class Transport: Sendable {
 
     /// Sends a request to the asset server.
     /// - Parameter time: the time limit for the beginning of the answer.
-    func file(_ request: HTTPClientRequest, within time: Duration) async -> Result<HTTPClientResponse, Trouble> {
+    func file(_ request: HTTPClientRequest, within time: Duration) async -> Result<HTTPClientResponse, Failure> {
         do {
             return .success(try await files.execute(request, timeout: .nanoseconds(time.nanoseconds)))
         } catch {
-            return .failure(trouble(error))
+            return .failure(failure(error))
         }
     }
 
     /// Reads a whole small answer of the asset server.
-    func reply(of response: HTTPClientResponse) async -> Result<Reply, Trouble> {
+    func reply(of response: HTTPClientResponse) async -> Result<Reply, Failure> {
         do {
             return .success(try await reply(of: response, limit: Self.fileAnswerLimit))
         } catch {
-            return .failure(trouble(error))
+            return .failure(failure(error))
         }
     }
 
@@ -177,18 +177,18 @@ final class Transport: Sendable {
                 status: Int(response.status.code), headers: response.headers,
                 body: try await body(of: response).collect(upTo: limit))
         } catch is NIOTooManyBytesError {
-            throw Trouble.tooLarge(limit: limit)
+            throw Failure.tooLarge(limit: limit)
         }
     }
 
-    // MARK: Trouble
+    // MARK: Failure
 
-    func trouble(_ error: any Error) -> Trouble {
+    func failure(_ error: any Error) -> Failure {
         if Task.isCancelled || error is CancellationError { return .cancelled }
         switch error {
-        case let trouble as Trouble: return trouble
+        case let failure as Failure: return failure
         case let error as TransferPace.TooSlow: return .tooSlow(error)
-        case let error as HTTPClientError: return Self.trouble(error)
+        case let error as HTTPClientError: return Self.failure(error)
         case let error as NIOConnectionError:
             return .neverSent(
                 error.connectionErrors.first.map { Self.words(for: $0.error) } ?? "the host \(error.host) was not found"
@@ -205,7 +205,7 @@ final class Transport: Sendable {
         }
     }
 
-    private static func trouble(_ error: HTTPClientError) -> Trouble {
+    private static func failure(_ error: HTTPClientError) -> Failure {
         switch error {
         case .connectTimeout: .neverSent("nothing answered in time")
         case .tlsHandshakeTimeout: .neverSent("the TLS handshake took too long")
