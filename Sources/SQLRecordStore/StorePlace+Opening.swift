@@ -21,7 +21,7 @@ extension StorePlace {
             state.withLock { state in
                 state.phase = phase
                 state.reader = phase.reader
-                state.trouble = nil
+                state.outage = nil
                 if isRetry { state.lastRetry = Self.now }
                 if let users = phase.users { state.users = UserNumbers(users, visitors: state.users.visitors) }
             }
@@ -32,15 +32,15 @@ extension StorePlace {
                 error as? RecordError ?? problem?.refusal
                 ?? RecordError(.internalError, "\(key) can't be opened: \(StoreProblem.words(for: error))")
             // The limit on open stores is not a problem of the file.
-            let isTrouble = refusal.code == .internalError
+            let isOutage = refusal.code == .internalError
             // The reason for clients does not contain the cause of a failed connection.
-            if isTrouble || (error as? SQLError)?.isForLog == true, messages.isNew(problem?.details ?? refusal.reason) {
+            if isOutage || (error as? SQLError)?.isForLog == true, messages.isNew(problem?.details ?? refusal.reason) {
                 settings.logger.error("\(refusal.reason)", metadata: problem.map { ["details": "\($0.details)"] })
             }
             open.remove(self)
             state.withLock { state in
                 state.phase = .closed
-                if isTrouble { state.trouble = StoreOutage(refusal, since: state.trouble?.since ?? settings.clock()) }
+                if isOutage { state.outage = StoreOutage(refusal, since: state.outage?.since ?? settings.clock()) }
             }
             throw refusal
         }
@@ -124,7 +124,7 @@ extension StorePlace {
         state.withLock { state in
             state.last = last ?? state.last
             // The problem is remembered until the file is opened again.
-            state.trouble = state.trouble ?? damage
+            state.outage = state.outage ?? damage
         }
     }
 

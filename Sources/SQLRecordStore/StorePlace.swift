@@ -62,7 +62,7 @@ final class StorePlace: Sendable {
         /// The latest reader. Its keys remain usable while the store is closed.
         var reader: StoreReader?
         /// The reason why the store could not be opened.
-        var trouble: StoreOutage?
+        var outage: StoreOutage?
         /// The amounts per zone when the store was closed, if they were ever requested.
         var amounts: [ZoneTypeAmount]?
     }
@@ -351,10 +351,10 @@ extension StorePlace {
             switch state.phase {
             case .open(let store): health.readOnlyBecause = store.failure
             case .readOnly(let store): health.readOnlyBecause = store.refusal
-            case .absent, .closed, .changing, .ended: if state.trouble == nil { return nil }
+            case .absent, .closed, .changing, .ended: if state.outage == nil { return nil }
             }
-            if let trouble = state.trouble ?? state.phase.reader?.damage {
-                (health.unreadableBecause, health.since) = (trouble.reason, trouble.since)
+            if let outage = state.outage ?? state.phase.reader?.damage {
+                (health.unreadableBecause, health.since) = (outage.reason, outage.since)
             }
             return health
         }
@@ -379,7 +379,7 @@ extension StorePlace {
         state.withLock { state in
             switch state.phase {
             case .absent: true
-            case .closed: state.reader == nil && state.trouble == nil
+            case .closed: state.reader == nil && state.outage == nil
             case .changing, .open, .readOnly, .ended: false
             }
         }
