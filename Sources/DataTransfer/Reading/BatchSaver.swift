@@ -38,7 +38,7 @@ struct BatchSaver: Sendable {
     ///   have ended, so that the counts are correct; the error of `next` before that; `CancellationError` on
     ///   cancellation, once the running batches have ended.
     func save(_ next: () throws -> SaveBatch?, report: (Int) -> Void) async throws -> Outcome {
-        try await withThrowingTaskGroup(of: (number: Int, ending: Ending).self) { group in
+        try await withThrowingTaskGroup(of: (number: Int, result: BatchResult).self) { group in
             var (started, running) = (0, 0)
             var outcome = Outcome()
             var isDone = false
@@ -63,20 +63,20 @@ struct BatchSaver: Sendable {
                     started += 1
                     running += 1
                 }
-                guard let (number, ending) = try await group.next() else { break }
+                guard let (number, result) = try await group.next() else { break }
                 running -= 1
-                if ending.isCancelled { (isDone, breakage) = (true, CancellationError()) }
-                outcome.saved += ending.saved
-                outcome.refusedCount += ending.refused.count
-                outcome.refused += ending.refused.map {
+                if result.isCancelled { (isDone, breakage) = (true, CancellationError()) }
+                outcome.saved += result.saved
+                outcome.refusedCount += result.refused.count
+                outcome.refused += result.refused.map {
                     RowProblem(file: $0.file, line: $0.line, reason: $0.error.reason)
                 }
-                outcome.relinkedCount += ending.relinked.count
-                outcome.relinked += ending.relinked
+                outcome.relinkedCount += result.relinked.count
+                outcome.relinked += result.relinked
                 if max(outcome.refused.count, outcome.relinked.count) > 2 * Importer.problemLimit {
                     outcome.keepFirst()
                 }
-                if let stop = ending.stop, failure.map({ number < $0.number }) ?? true { failure = (number, stop) }
+                if let stop = result.stop, failure.map({ number < $0.number }) ?? true { failure = (number, stop) }
                 report(outcome.saved)
             }
             let saved = savedBefore ?? outcome.saved
@@ -105,7 +105,7 @@ struct BatchSaver: Sendable {
         let error: RecordError
     }
 
-    private struct Ending: Sendable {
+    private struct BatchResult: Sendable {
         var saved = 0
         /// The error that ends the save.
         var stop: Stop?
@@ -117,55 +117,57 @@ struct BatchSaver: Sendable {
     }
 
     /// Saves one batch. Retries while the database is busy.
-    private func send(_ batch: SaveBatch) async throws -> Ending {
+    private func send(_ batch: SaveBatch) async throws -> BatchResult {
         let operations: [RecordOperation]
         do {
             operations = try await assets?.supply(batch, through: database) ?? batch.operations
         } catch let failure as AssetSupplier.Failure {
             let place = batch.places[failure.index]
-            return Ending(stop: .refusal(Refusal(file: place.file, line: place.line, error: failure.error)))
+            return BatchResult(stop: .refusal(Refusal(file: place.file, line: place.line, error: failure.error)))
         } catch let error as AssetFileError {
-            return Ending(stop: .asset(error))
+            return BatchResult(stop: .asset(error))
         }
         let request = ModifyRequest(operations, zoneID: batch.zoneID, atomic: !goesPastRefusals)
         var tries = 0
         while true {
             do {
-                let ending = ending(of: batch, try await database.modify(request))
-                if ending.stop == nil { assets?.note(batch) }
-                return ending
+                let result = result(of: batch, try await database.modify(request))
+                if result.stop == nil { assets?.note(batch) }
+                return result
             } catch let error as RecordError where error.code == .tryAgainLater && tries < Self.retryLimit {
                 tries += 1
-                do { try await Task.sleep(for: .milliseconds(50 << tries)) } catch { return Ending(isCancelled: true) }
+                do { try await Task.sleep(for: .milliseconds(50 << tries)) } catch {
+                    return BatchResult(isCancelled: true)
+                }
             } catch let error as RecordError {
-                return Ending(
+                return BatchResult(
                     stop: .refusal(Refusal(file: batch.places[0].file, line: batch.places[0].line, error: error)))
             }
         }
     }
 
-    private func ending(of batch: SaveBatch, _ outcomes: [Result<ModifyOutcome, RecordError>]) -> Ending {
-        var ending = Ending()
+    private func result(of batch: SaveBatch, _ outcomes: [Result<ModifyOutcome, RecordError>]) -> BatchResult {
+        var result = BatchResult()
         for ((outcome, operation), place) in zip(zip(outcomes, batch.operations), batch.places) {
             switch outcome {
             case .success(let saved):
-                ending.saved += 1
+                result.saved += 1
                 guard case .saved(let record) = saved, record.sharing?.share != nil,
                     let link = record.sharing?.shortGUID,
                     let former = operation.provenance?.shortGUID, link != former
                 else { continue }
                 let reason =
                     "the share '\(record.recordID.recordName)' has the new link \(link), because \(former) leads to another share"
-                ending.relinked.append(RowProblem(file: place.file, line: place.line, reason: reason))
+                result.relinked.append(RowProblem(file: place.file, line: place.line, reason: reason))
             case .failure(let error) where goesPastRefusals:
-                ending.refused.append(Refusal(file: place.file, line: place.line, error: error))
+                result.refused.append(Refusal(file: place.file, line: place.line, error: error))
             case .failure(let error):
                 // In an atomic batch, the other items only report that one item failed.
-                if case .refusal(let earlier)? = ending.stop, earlier.error.code != .atomicError { continue }
-                ending.stop = .refusal(Refusal(file: place.file, line: place.line, error: error))
+                if case .refusal(let earlier)? = result.stop, earlier.error.code != .atomicError { continue }
+                result.stop = .refusal(Refusal(file: place.file, line: place.line, error: error))
             }
         }
-        return ending
+        return result
     }
 }
 

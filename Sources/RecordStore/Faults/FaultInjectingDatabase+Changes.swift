@@ -252,7 +252,7 @@ final class OrderedPulls: Sendable {
         let moreComing: Bool
     }
 
-    private struct Held {
+    private struct HeldPull {
         let number: UInt64
         let pull: Pull
         let bytes: Int
@@ -260,7 +260,7 @@ final class OrderedPulls: Sendable {
 
     private struct State {
         /// Ordered by last use, the most recently used pull last.
-        var held: [Held] = []
+        var held: [HeldPull] = []
         var bytes = 0
     }
 
@@ -270,7 +270,7 @@ final class OrderedPulls: Sendable {
         let number = UInt64.random(in: .min ... .max)
         let bytes = pull.changes.reduce(0) { $0 + $1.bytes + Self.overhead }
         state.withLock { state in
-            state.held.append(Held(number: number, pull: pull, bytes: bytes))
+            state.held.append(HeldPull(number: number, pull: pull, bytes: bytes))
             state.bytes += bytes
             while state.held.count > 1, state.held.count > Self.limit || state.bytes > Self.totalByteLimit {
                 state.bytes -= state.held.removeFirst().bytes

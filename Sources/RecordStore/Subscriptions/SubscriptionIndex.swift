@@ -72,7 +72,7 @@ public struct SubscriptionIndex: Sendable {
 /// The query subscriptions of a database and record type.
 private struct Queries: Sendable {
     /// Indices of queries by the value that a field must have.
-    private var byValue: [FieldKey: [Sought: [Int]]] = [:]
+    private var byValue: [FieldKey: [LookupValue: [Int]]] = [:]
     private var others: [Int] = []
     private var queries: [Int: ResolvedQuery] = [:]
     /// The fields that the queries compare.
@@ -82,7 +82,7 @@ private struct Queries: Sendable {
         queries[number] = query
         comparedFields.formUnion(query.comparedFields)
         for filter in query.filters {
-            guard let values = Sought.values(of: filter) else { continue }
+            guard let values = LookupValue.values(of: filter) else { continue }
             for value in values { byValue[filter.key, default: [:]][value, default: []].append(number) }
             return
         }
@@ -96,7 +96,9 @@ private struct Queries: Sendable {
         }
         var candidates = others
         for (key, numbers) in byValue {
-            if let value = record.value(of: key).flatMap({ Sought($0) }) { candidates += numbers[value, default: []] }
+            if let value = record.value(of: key).flatMap({ LookupValue($0) }) {
+                candidates += numbers[value, default: []]
+            }
         }
         return candidates.filter { queries[$0]?.matches(record) ?? false }
     }
@@ -104,7 +106,7 @@ private struct Queries: Sendable {
 
 /// A value in a form for lookup: two values are equal if they have the same text or number. References with the same
 /// name in different zones are equal too.
-private enum Sought: Hashable {
+private enum LookupValue: Hashable {
     case name(Name)
     case number(Int64)
     case bytes([UInt8])
@@ -121,14 +123,14 @@ private enum Sought: Hashable {
     }
 
     /// The values of which a record must have one to match the filter; `nil` if the filter does not determine them.
-    static func values(of filter: ResolvedQuery.Filter) -> Set<Sought>? {
+    static func values(of filter: ResolvedQuery.Filter) -> Set<LookupValue>? {
         let operands: [FieldValue]
         switch (filter.comparator, filter.operand) {
         case (.equals, .value(let operand)): operands = [operand]
         case (.in, .anyOf(let candidates)): operands = candidates
         default: return nil
         }
-        let values = operands.compactMap { Sought($0) }
+        let values = operands.compactMap { LookupValue($0) }
         return values.count == operands.count ? Set(values) : nil
     }
 }

@@ -19,7 +19,7 @@ public struct LearnedIndexes: Sendable, Hashable {
         public let source: Source
     }
 
-    private struct Absence: Hashable {
+    private struct MissingIndex: Hashable {
         let recordType: Name
         /// The field; `nil` for a type without any index.
         let key: FieldKey?
@@ -29,7 +29,7 @@ public struct LearnedIndexes: Sendable, Hashable {
     /// The schema of the last imported file; `nil` if none was imported.
     private var file: Schema?
     private var imported: Timestamp?
-    private var refusals: [Absence: Timestamp] = [:]
+    private var refusals: [MissingIndex: Timestamp] = [:]
     private var seen: [Name: [Name: FieldType]] = [:]
 
     public init() {}
@@ -51,10 +51,10 @@ public struct LearnedIndexes: Sendable, Hashable {
             }
             schema.types[name] = type
         }
-        for absence in refusals.keys {
-            switch absence.key {
-            case .custom(let name)?: schema.types[absence.recordType]?.fields[name]?.indexes.subtract(absence.index)
-            case .system(let field)?: schema.types[absence.recordType]?.systemIndexes[field]?.subtract(absence.index)
+        for missing in refusals.keys {
+            switch missing.key {
+            case .custom(let name)?: schema.types[missing.recordType]?.fields[name]?.indexes.subtract(missing.index)
+            case .system(let field)?: schema.types[missing.recordType]?.systemIndexes[field]?.subtract(missing.index)
             case nil: break
             }
         }
@@ -65,8 +65,8 @@ public struct LearnedIndexes: Sendable, Hashable {
     /// - Returns: `nil` if it is unknown whether the index exists.
     public func finding(_ index: Indexes, of key: FieldKey, in recordType: Name) -> Finding? {
         let absences = [
-            Absence(recordType: recordType, key: key, index: index),
-            Absence(recordType: recordType, key: nil, index: []),
+            MissingIndex(recordType: recordType, key: key, index: index),
+            MissingIndex(recordType: recordType, key: nil, index: []),
         ]
         // Refusals are newer than the schema file: an import removes earlier ones.
         if let refused = absences.lazy.compactMap({ refusals[$0] }).first {
@@ -84,7 +84,7 @@ public struct LearnedIndexes: Sendable, Hashable {
     /// Learns from Apple's error for a missing index, or for a value of another type than the field has. Other errors
     /// are ignored.
     mutating func learn(from refusal: RecordError, of query: Query, at moment: Timestamp) {
-        let absence: Absence
+        let missing: MissingIndex
         switch refusal.known {
         case .wrongFilterType?, .wrongComparator?, .encryptedFilter?:
             // The error for encrypted fields has their types without ENCRYPTED_.
@@ -100,12 +100,12 @@ public struct LearnedIndexes: Sendable, Hashable {
                 let values = KnownReason.notMarked.values(in: refusal.reason), let field = values["field"],
                 let index = values["index"].flatMap({ Indexes(name: $0) })
             else { return }
-            absence = Absence(recordType: query.recordType, key: Self.key(named: Name(field)), index: index)
+            missing = MissingIndex(recordType: query.recordType, key: Self.key(named: Name(field)), index: index)
         case .typeNotIndexable?:
-            absence = Absence(recordType: query.recordType, key: nil, index: [])
+            missing = MissingIndex(recordType: query.recordType, key: nil, index: [])
         default: return
         }
-        refusals[absence] = moment
+        refusals[missing] = moment
         guard refusals.count > Self.limit, let oldest = refusals.min(by: { $0.value < $1.value })?.key else { return }
         refusals[oldest] = nil
     }
@@ -125,9 +125,9 @@ public struct LearnedIndexes: Sendable, Hashable {
     /// Drops refusals that an answer disproves, because the index was added meanwhile.
     mutating func learn(fromAnswerTo query: Query) {
         guard !refusals.isEmpty else { return }
-        refusals[Absence(recordType: query.recordType, key: nil, index: [])] = nil
+        refusals[MissingIndex(recordType: query.recordType, key: nil, index: [])] = nil
         for (key, index) in Self.needs(of: query) {
-            refusals[Absence(recordType: query.recordType, key: key, index: index)] = nil
+            refusals[MissingIndex(recordType: query.recordType, key: key, index: index)] = nil
         }
     }
 

@@ -119,7 +119,7 @@ public final class RequestLog: Sendable {
     }
 
     /// - Parameter id: the id, case-insensitive.
-    private func entry(_ id: String) -> Kept? {
+    private func entry(_ id: String) -> KeptRequest? {
         let id = id.lowercased()
         var end = Int64.max
         while true {
@@ -181,7 +181,7 @@ private final class Entry: Sendable {
     }
 }
 
-private struct Kept: Sendable {
+private struct KeptRequest: Sendable {
     let entry: Entry
     /// The bodies of the request; `nil` if there were none, or they were dropped.
     var bodies: RequestBodies?
@@ -193,7 +193,7 @@ private struct Kept: Sendable {
 private struct State {
     let capacity: Int
     let restLimit: Int
-    var ring: [Kept?] = []
+    var ring: [KeptRequest?] = []
     /// The numbers of the oldest request, of the oldest request with bodies, and of the next request.
     var first: Int64 = 0
     var firstWithBodies: Int64 = 0
@@ -210,7 +210,7 @@ private struct State {
     }
 
     /// - Returns: a dropped request, if any.
-    mutating func note(_ request: ServedRequest, size: Int, _ bodies: RequestBodies) -> Kept? {
+    mutating func note(_ request: ServedRequest, size: Int, _ bodies: RequestBodies) -> KeptRequest? {
         var request = request
         texts.share(&request)
         request.number = next
@@ -219,7 +219,7 @@ private struct State {
         // of apps.
         if !(request.isStream && request.client.isOfSkylight) { telemetry.note(request) }
         var gone = next - first >= Int64(capacity) ? dropFirst() : nil
-        let kept = Kept(entry: Entry(request, size: size), bodies: bodies.size > 0 ? bodies : nil)
+        let kept = KeptRequest(entry: Entry(request, size: size), bodies: bodies.size > 0 ? bodies : nil)
         if ring.count < capacity { ring.append(kept) } else { ring[slot(next)] = kept }
         next += 1
         self.size += size
@@ -229,7 +229,7 @@ private struct State {
         return gone
     }
 
-    private mutating func dropFirst() -> Kept? {
+    private mutating func dropFirst() -> KeptRequest? {
         let kept = ring[slot(first)]
         ring[slot(first)] = nil
         size -= kept?.entry.size ?? 0
@@ -248,12 +248,12 @@ private struct State {
 
     private func slot(_ number: Int64) -> Int { Int(number % Int64(capacity)) }
 
-    func entry(_ number: Int64) -> Kept? {
+    func entry(_ number: Int64) -> KeptRequest? {
         number >= first && number < next ? ring[slot(number)] : nil
     }
 
     /// The entries, the newest first.
-    func entries(before end: Int64, atMost count: Int) -> [Kept] {
+    func entries(before end: Int64, atMost count: Int) -> [KeptRequest] {
         let end = min(end, next)
         let start = max(first, end - Int64(count))
         return start < end ? (start..<end).reversed().compactMap { entry($0) } : []
