@@ -22,11 +22,11 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
     typealias OutboundOut = HTTPServerResponsePart
 
     /// The outbound event that announces the last answer on a connection.
-    struct EndWithAnswer: Sendable {}
+    struct CloseAfterResponse: Sendable {}
 
     /// An outbound event that registers a callback for when the client disconnects. It is called once, immediately if
     /// the client is already gone.
-    struct WhenClientLeaves: Sendable {
+    struct OnDisconnect: Sendable {
         let tell: @Sendable () -> Void
     }
 
@@ -50,7 +50,7 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
         var isSecondAnswer = false
         /// The number of bytes received after the answer.
         var remainder = 0
-        var whenClientLeaves: [WhenClientLeaves] = []
+        var onDisconnect: [OnDisconnect] = []
     }
 
     private let uploadLimit: Int64
@@ -131,8 +131,8 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
     /// for it is cancelled.
     private func clientLeft() {
         hasClientLeft = true
-        for leaving in exchange.whenClientLeaves { leaving.tell() }
-        exchange.whenClientLeaves = []
+        for event in exchange.onDisconnect { event.tell() }
+        exchange.onDisconnect = []
     }
 
     // MARK: Outbound
@@ -186,11 +186,11 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
 
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
         switch event {
-        case is EndWithAnswer:
+        case is CloseAfterResponse:
             endsWithAnswer = true
             promise?.succeed()
-        case let leaving as WhenClientLeaves:
-            if hasClientLeft { leaving.tell() } else { exchange.whenClientLeaves.append(leaving) }
+        case let event as OnDisconnect:
+            if hasClientLeft { event.tell() } else { exchange.onDisconnect.append(event) }
             promise?.succeed()
         case let file as SentFileRegion:
             file.write(context, promise: promise)

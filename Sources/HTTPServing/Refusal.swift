@@ -81,7 +81,7 @@ extension Response {
     public func endingConnection(of context: ServingRequestContext) -> Response {
         var response = self
         response.headers[.connection] = "close"
-        context.channel.triggerUserOutboundEvent(ConnectionGuardHandler.EndWithAnswer(), promise: nil)
+        context.channel.triggerUserOutboundEvent(ConnectionGuardHandler.CloseAfterResponse(), promise: nil)
         return response
     }
 }

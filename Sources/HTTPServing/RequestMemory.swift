@@ -27,7 +27,7 @@ public final class RequestMemory: Sendable {
     private static let lacksRoom =
         "The server has no memory for more large requests and responses (skylight serve --transfer-memory); try again in a moment"
 
-    private struct Held {
+    private struct Reservation {
         var body = 0
         var answer = 0
         /// The body, if it was kept for a second read.
@@ -37,7 +37,7 @@ public final class RequestMemory: Sendable {
     }
 
     private let budget: MemoryBudget
-    private let held = Mutex(Held())
+    private let held = Mutex(Reservation())
 
     init(of budget: MemoryBudget) {
         self.budget = budget
@@ -161,7 +161,7 @@ public final class RequestMemory: Sendable {
         let length = isFile ? 0 : response.body.contentLength.map { $0 > Self.uncounted ? $0 : 0 }
         let answer = held.withLock { held in
             let change = (length ?? held.answer) - held.total
-            held = Held(answer: length ?? held.answer)
+            held = Reservation(answer: length ?? held.answer)
             if change > 0 { budget.count(change) } else if change < 0 { budget.giveBack(-change) }
             return held.answer
         }

@@ -118,7 +118,7 @@ extension ServingRequestContext {
         let heard = channel.eventLoop.makePromise(of: Void.self)
         // A closed connection has no handlers left that could report the disconnection.
         heard.futureResult.whenFailure { if $0 as? ChannelError == .ioOnClosedChannel { ending.finish() } }
-        channel.triggerUserOutboundEvent(ConnectionGuardHandler.WhenClientLeaves { ending.finish() }, promise: heard)
+        channel.triggerUserOutboundEvent(ConnectionGuardHandler.OnDisconnect { ending.finish() }, promise: heard)
         return try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Value?.self) { group in
                 group.addTask { try await work() }

@@ -12,9 +12,9 @@ struct ThrottleTests {
     private static let start = ContinuousClock.now
 
     /// The time to wait in seconds; `nil` if the request is admitted.
-    private func wait(_ throttle: Throttle, _ spender: Throttle.Spender, after time: Duration = .zero) -> Int? {
+    private func wait(_ throttle: Throttle, _ client: Throttle.ClientKey, after time: Duration = .zero) -> Int? {
         do {
-            try throttle.admit(spender, at: Self.start + time)
+            try throttle.admit(client, at: Self.start + time)
             return nil
         } catch {
             #expect(error.code == .throttled)
@@ -27,7 +27,7 @@ struct ThrottleTests {
         arguments: [1, 3, 7, 100, 1000])
     func burst(limit: Int) {
         let throttle = Throttle(limit: limit)
-        let anna = Throttle.Spender.user("_anna")
+        let anna = Throttle.ClientKey.user("_anna")
         for _ in 0..<limit { #expect(wait(throttle, anna) == nil) }
         #expect(wait(throttle, anna) == 1)
         // Refused requests cost nothing: after the interval of one request, one is admitted.
@@ -63,32 +63,32 @@ struct ThrottleTests {
     }
 
     @Test("Each user, token, key and address has a bucket of its own")
-    func spenders() {
+    func clients() {
         let throttle = Throttle(limit: 1)
-        let spenders: [Throttle.Spender] = [
+        let clients: [Throttle.ClientKey] = [
             .user("_anna"), .user("_bert"), .apiToken("_anna"), .apiToken("b"), .serverKey("k", peer: "10.0.0.1"),
             .serverKey("k", peer: "10.0.0.2"),
             .serverKey("l", peer: "10.0.0.1"), .address("10.0.0.1"), .address("10.0.0.2"),
         ]
-        for spender in spenders { #expect(wait(throttle, spender) == nil) }
-        for spender in spenders { #expect(wait(throttle, spender) == 1) }
+        for client in clients { #expect(wait(throttle, client) == nil) }
+        for client in clients { #expect(wait(throttle, client) == 1) }
     }
 
-    @Test("More spenders than there is room for share a bucket, and what is remembered stays bounded")
+    @Test("More clients than there is room for share a bucket, and what is remembered stays bounded")
     func memory() {
         let throttle = Throttle(limit: 2)
-        for number in 0..<Throttle.spenderLimit { #expect(wait(throttle, .address("a\(number)")) == nil) }
-        #expect(throttle.spenderCount == Throttle.spenderLimit)
+        for number in 0..<Throttle.clientLimit { #expect(wait(throttle, .address("a\(number)")) == nil) }
+        #expect(throttle.clientCount == Throttle.clientLimit)
         // Tracked clients keep their buckets.
         #expect(wait(throttle, .address("a7")) == nil)
         #expect(wait(throttle, .address("a7")) == 1)
         // All other clients share one bucket.
         let strangers = (0..<1000).map { wait(throttle, .address("b\($0)")) }
         #expect(strangers.filter { $0 == nil }.count == 2)
-        #expect(throttle.spenderCount <= Throttle.spenderLimit + 1)
+        #expect(throttle.clientCount <= Throttle.clientLimit + 1)
         // Full buckets are dropped.
         #expect(wait(throttle, .address("c"), after: .seconds(3)) == nil)
-        #expect(throttle.spenderCount == 1)
+        #expect(throttle.clientCount == 1)
     }
 
     @Test("A limit is kept within what makes sense")

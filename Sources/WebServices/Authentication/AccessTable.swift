@@ -10,7 +10,7 @@ internal import RequestLog
 /// first. Access to single records is decided later, by the roles of their types.
 enum AccessTable {
     /// The kinds of clients, by their credentials.
-    enum Asker: Sendable, Hashable, CaseIterable {
+    enum CredentialKind: Sendable, Hashable, CaseIterable {
         /// No credentials.
         case nobody
         /// An API token without a user's sign-in.
@@ -21,7 +21,7 @@ enum AccessTable {
     }
 
     /// The kinds of requests.
-    enum Ask: Sendable, Hashable, CaseIterable {
+    enum RequestKind: Sendable, Hashable, CaseIterable {
         case publicReading
         case publicChange
         /// Any access to a private or shared database.
@@ -42,7 +42,7 @@ enum AccessTable {
         case peopleDenied
     }
 
-    static let table: [Asker: [Ask: Answer]] = [
+    static let table: [CredentialKind: [RequestKind: Answer]] = [
         .nobody: [
             .publicReading: .authenticationFailed, .publicChange: .authenticationFailed,
             .ownData: .authenticationRequired,
@@ -61,12 +61,12 @@ enum AccessTable {
         ],
     ]
 
-    static func answer(_ asker: Asker, _ ask: Ask) -> Answer {
-        table[asker]?[ask] ?? .authenticationFailed
+    static func answer(_ credential: CredentialKind, _ request: RequestKind) -> Answer {
+        table[credential]?[request] ?? .authenticationFailed
     }
 }
 
-extension AccessTable.Ask {
+extension AccessTable.RequestKind {
     init(_ purpose: EndpointPurpose, at path: WebServicePath) {
         switch purpose {
         case .caller: self = .caller

@@ -7,7 +7,7 @@ internal import RequestLog
 
 /// The result of checking a request's protocol credentials, independent of the requested service.
 struct AuthenticationResult: Sendable {
-    private(set) var asker = AccessTable.Asker.nobody
+    private(set) var credentialKind = AccessTable.CredentialKind.nobody
     private(set) var authentication = Authentication(way: .nothing)
     /// The request's API token. It is valid unless the request is refused.
     private(set) var apiToken: APIToken?
@@ -75,7 +75,7 @@ struct AuthenticationResult: Sendable {
         authentication.way = .serverKey
         authentication.credential = signed.keyID.isEmpty ? nil : signed.keyID
         switch accounts.verify(signed, knownTargets: EndpointTable.targets(near: path), now: now) {
-        case .accepted(let key): (asker, userRecordName) = (.serverKey, key.userRecordName)
+        case .accepted(let key): (credentialKind, userRecordName) = (.serverKey, key.userRecordName)
         case .refused(let problem):
             refusal = AuthenticationFailure.noMethod
             authentication.problem = Authentication.Problem(problem, hiding: secrets)
@@ -120,7 +120,7 @@ struct AuthenticationResult: Sendable {
                 expected: token.allowedOrigins.joined(separator: ", "), received: origin ?? "no Origin")
         }
         accounts.noteUse(of: token)
-        (asker, apiToken) = (.app, token)
+        (credentialKind, apiToken) = (.app, token)
     }
 
     // MARK: Web auth tokens
@@ -145,7 +145,7 @@ struct AuthenticationResult: Sendable {
                         ? "Send an API token of this server for \(Self.place(path.container, path.environment))"
                         : "Send ckAPIToken in each request of the session")
             }
-            (asker, self.session, userRecordName) = (.user, session, session.user)
+            (credentialKind, self.session, userRecordName) = (.user, session, session.user)
         case .unknown:
             refuse(
                 needsUser, "unknownSession",

@@ -57,7 +57,7 @@ struct Authenticator: Sendable {
         if access.mode == .open { credentials = credentials.known(to: accounts, at: path, now: date) }
         let result: AuthenticationResult
         if !credentials.isMixed, let signature = credentials.signature {
-            try admit(spender(of: signature, context), AuthenticationResult(unread: signature))
+            try admit(client(of: signature, context), AuthenticationResult(unread: signature))
             let signed = try await signed(signature, &request, at: path)
             // The body may be large, and the diagnosis of a wrong signature takes tens of milliseconds.
             result = try await WorkPool.prompt.run { [credentials, accounts, date] in
@@ -66,7 +66,7 @@ struct Authenticator: Sendable {
         } else {
             result = AuthenticationResult(credentials, at: path, from: request.headers[.origin], by: accounts, at: date)
             session = result.session
-            try admit(spender(of: request, result, context), result)
+            try admit(client(of: request, result, context), result)
         }
         let caller = try caller(result, request, at: path, for: purpose, context)
         note(caller.authentication, request, context)
@@ -80,15 +80,15 @@ struct Authenticator: Sendable {
 
     /// Counts a request.
     /// - Throws: `RecordError` THROTTLED if there are too many requests. The client is noted in the request log first.
-    private func admit(_ spender: @autoclosure () -> Throttle.Spender, _ result: AuthenticationResult) throws {
+    private func admit(_ client: @autoclosure () -> Throttle.ClientKey, _ result: AuthenticationResult) throws {
         guard let throttle else { return }
-        let spender = spender()
+        let client = client()
         do {
-            try throttle.admit(spender)
+            try throttle.admit(client)
         } catch {
             RequestRecorder.current?.update { noted in
                 noted.authentication = authentication(of: result)
-                if case .user(let user) = spender { noted.userRecordName = user }
+                if case .user(let user) = client { noted.userRecordName = user }
             }
             throw error
         }
@@ -126,7 +126,7 @@ struct Authenticator: Sendable {
         if wanted == .unrestricted { authentication.way = .owner }
         if wanted == .anonymous {
             caller.userRecordName = Self.anonymous
-            guard AccessTable.answer(.app, AccessTable.Ask(purpose, at: path)) == .granted else {
+            guard AccessTable.answer(.app, AccessTable.RequestKind(purpose, at: path)) == .granted else {
                 note(authentication, request, context)
                 throw failure(AuthenticationFailure.needsUser, nil, request, at: path)
             }
@@ -185,7 +185,7 @@ struct Authenticator: Sendable {
     /// method of its own.
     private func authentication(of result: AuthenticationResult) -> Authentication {
         var authentication = result.authentication
-        if access.mode == .open, result.refusal == nil, result.asker == .nobody { authentication.way = .open }
+        if access.mode == .open, result.refusal == nil, result.credentialKind == .nobody { authentication.way = .open }
         return authentication
     }
 
@@ -200,7 +200,7 @@ struct Authenticator: Sendable {
             note(authentication, request, context)
             // A failed password of a client without other credentials is noted in the request log. The server log
             // already has it.
-            if result.asker == .nobody, authentication.problem == nil,
+            if result.credentialKind == .nobody, authentication.problem == nil,
                 let failed = AccessControl.FailedProof(of: request)
             {
                 RequestRecorder.current?.update { $0.authentication = Authentication(failed: failed) }
@@ -208,13 +208,13 @@ struct Authenticator: Sendable {
             return failure(error, result.apiToken, request, at: path)
         }
         if let error = result.refusal { throw refused(error) }
-        if access.mode == .open, result.asker == .nobody || result.asker == .app {
+        if access.mode == .open, result.credentialKind == .nobody || result.credentialKind == .app {
             // An API token identifies the app, not its user.
             var caller = try callers.caller(of: request)
             caller.access = .signedIn
             return AuthenticatedCaller(caller: caller, authentication: authentication, apiToken: result.apiToken)
         }
-        switch AccessTable.answer(result.asker, AccessTable.Ask(purpose, at: path)) {
+        switch AccessTable.answer(result.credentialKind, AccessTable.RequestKind(purpose, at: path)) {
         case .granted: break
         case .authenticationFailed: throw refused(AuthenticationFailure.noMethod)
         case .authenticationRequired: throw refused(AuthenticationFailure.needsUser)
@@ -235,7 +235,7 @@ struct Authenticator: Sendable {
     ) -> Bool {
         if session != nil { return true }
         return client.caller.access == .signedIn && client.authentication.way != .serverKey
-            && AccessTable.answer(.app, AccessTable.Ask(purpose, at: path)) != .granted
+            && AccessTable.answer(.app, AccessTable.RequestKind(purpose, at: path)) != .granted
     }
 
     /// Ends the session of a client that has access, if it has one. The user must sign in again.

@@ -11,7 +11,7 @@ internal import Synchronization
 /// are possible. Refused requests cost nothing, so a client that waits for the stated time is accepted.
 public final class Throttle: Sendable {
     /// The clients whose requests are counted together.
-    enum Spender: Hashable, Sendable {
+    enum ClientKey: Hashable, Sendable {
         /// A user, with any credentials.
         case user(Name)
         /// An API token without a user.
@@ -37,7 +37,7 @@ public final class Throttle: Sendable {
 
     fileprivate struct State {
         /// The time at which each bucket is full again. Full buckets may be dropped.
-        var fullAt: [Spender: ContinuousClock.Instant] = [:]
+        var fullAt: [ClientKey: ContinuousClock.Instant] = [:]
         /// The time of the last removal of full buckets.
         var swept: ContinuousClock.Instant?
     }
@@ -45,7 +45,7 @@ public final class Throttle: Sendable {
     /// The maximum value of a limit.
     public static let highestLimit = 1_000_000
     /// The maximum number of clients to track.
-    static let spenderLimit = 10_000
+    static let clientLimit = 10_000
 
     /// Requests per second.
     public let limit: Int
@@ -64,41 +64,43 @@ public final class Throttle: Sendable {
 
     /// Counts a request.
     /// - Throws: `RecordError` THROTTLED with `retryAfter` if the bucket is empty.
-    func admit(_ spender: Spender, at moment: ContinuousClock.Instant? = nil) throws(RecordError) {
+    func admit(_ client: ClientKey, at moment: ContinuousClock.Instant? = nil) throws(RecordError) {
         let now = moment ?? clock()
-        let refused = state.withLock { state -> (Spender, Duration)? in
-            let spender = state.room(for: spender, at: now)
-            let fullAt = max(state.fullAt[spender] ?? now, now)
+        let refused = state.withLock { state -> (ClientKey, Duration)? in
+            let client = state.room(for: client, at: now)
+            let fullAt = max(state.fullAt[client] ?? now, now)
             // An empty bucket is full again after one second. One more request would exceed that.
             let wait = now.duration(to: fullAt) + interval - .seconds(1)
             // Tolerates the rounding error of the interval, less than a nanosecond per request.
-            if wait > .nanoseconds(1) { return (spender, wait) }
-            state.fullAt[spender] = fullAt + interval
+            if wait > .nanoseconds(1) { return (client, wait) }
+            state.fullAt[client] = fullAt + interval
             return nil
         }
-        guard let (spender, wait) = refused else { return }
+        guard let (client, wait) = refused else { return }
         let (seconds, rest) = wait.components
         throw RecordError(
             .throttled,
-            "Request was throttled: more than \(limit) requests a second \(spender.words) (skylight serve --throttle)",
+            "Request was throttled: more than \(limit) requests a second \(client.words) (skylight serve --throttle)",
             retryAfter: max(1, Int(seconds) + (rest > 0 ? 1 : 0)))
     }
 
     /// The number of tracked clients.
-    var spenderCount: Int { state.withLock { $0.fullAt.count } }
+    var clientCount: Int { state.withLock { $0.fullAt.count } }
 }
 
 extension Throttle.State {
     /// Makes room for a client that is not tracked yet.
     /// - Returns: the client, or `others` if there is no room.
-    fileprivate mutating func room(for spender: Throttle.Spender, at now: ContinuousClock.Instant) -> Throttle.Spender {
-        guard fullAt[spender] == nil, fullAt.count >= Throttle.spenderLimit else { return spender }
+    fileprivate mutating func room(for client: Throttle.ClientKey, at now: ContinuousClock.Instant)
+        -> Throttle.ClientKey
+    {
+        guard fullAt[client] == nil, fullAt.count >= Throttle.clientLimit else { return client }
         // Buckets refill within a second, so more frequent removals would find little.
         if swept.map({ now - $0 >= .seconds(1) }) ?? true {
             swept = now
             fullAt = fullAt.filter { $0.value > now }
         }
-        return fullAt.count < Throttle.spenderLimit ? spender : .others
+        return fullAt.count < Throttle.clientLimit ? client : .others
     }
 }
 
@@ -107,15 +109,15 @@ extension Throttle.State {
 extension Authenticator {
     /// The client that a signed request counts for, as far as it is known before the body is read: the key, or the
     /// address if the key is unknown.
-    func spender(of signature: Credentials.Signature, _ context: ServingRequestContext) -> Throttle.Spender {
+    func client(of signature: Credentials.Signature, _ context: ServingRequestContext) -> Throttle.ClientKey {
         guard let key = access.accounts.serverKey(signature.keyID), key.isLive else { return .address(context.peer) }
         return .serverKey(key.keyID, peer: context.peer)
     }
 
     /// The client that another request counts for: the user of a web auth token, else the API token. Requests
     /// without valid credentials count for their address. On an open server, they count for the user they name.
-    func spender(of request: Request, _ result: AuthenticationResult, _ context: ServingRequestContext)
-        -> Throttle.Spender
+    func client(of request: Request, _ result: AuthenticationResult, _ context: ServingRequestContext)
+        -> Throttle.ClientKey
     {
         if result.refusal != nil { return .address(context.peer) }
         if let session = result.session { return .user(session.user) }
