@@ -209,7 +209,7 @@ extension Console {
                 throw RecordError(
                     .notFound, "This sign-in has expired; start it again on the page Connected containers")
             }
-            if signIn.ending == .connected { return .redirect(to: Self.connectedAddress) }
+            if signIn.outcome == .connected { return .redirect(to: Self.connectedAddress) }
             var answer = try alone(SignInWaitView(signIn))
             // The window of the sign-in has to find this one, to post its message.
             answer.headers[.crossOriginOpenerPolicy] = "same-origin-allow-popups"

@@ -18,9 +18,9 @@ import Testing
             back: Frame.Link(text: "Back", href: "/"))
     }
 
-    private func ending(_ run: BackgroundRun) async throws -> BackgroundRun.Ending? {
+    private func outcome(_ run: BackgroundRun) async throws -> BackgroundRun.Outcome? {
         try await eventually { run.isOver }
-        return run.now.ending
+        return run.now.outcome
     }
 
     /// Runs until it is cancelled.
@@ -37,12 +37,12 @@ import Testing
         try runs.start(done) { $0.update { $0.achieved = 1 } }
         try runs.start(cancelled, Self.endless)
         try runs.start(failed) { _ in throw RecordError(.quotaExceeded, "The disk is full") }
-        #expect(try await ending(done) == .done && done.now.achieved == 1)
-        #expect(try await ending(failed) == .failed("QUOTA_EXCEEDED: The disk is full"))
+        #expect(try await outcome(done) == .done && done.now.achieved == 1)
+        #expect(try await outcome(failed) == .failed("QUOTA_EXCEEDED: The disk is full"))
         try await eventually { cancelled.now.achieved > 0 }
         #expect(!cancelled.isOver)
         cancelled.cancel()
-        #expect(try await ending(cancelled) == .cancelled && cancelled.now.achieved > 0, "completed changes remain")
+        #expect(try await outcome(cancelled) == .cancelled && cancelled.now.achieved > 0, "completed changes remain")
     }
 
     @Test func onlySoManyRunAtATimeAndAreRemembered() async throws {
@@ -52,12 +52,12 @@ import Testing
         for run in under { try runs.start(run, Self.endless) }
         #expect(throws: RecordError.self) { try runs.start(try run()) { _ in } }
         for run in under { run.cancel() }
-        for run in under { #expect(try await ending(run) == .cancelled) }
+        for run in under { #expect(try await outcome(run) == .cancelled) }
         var latest: [BackgroundRun] = []
         for _ in 0..<BackgroundRuns.keptLimit {
             latest.append(try run())
             try runs.start(try #require(latest.last)) { _ in }
-            _ = try await ending(try #require(latest.last))
+            _ = try await outcome(try #require(latest.last))
         }
         for run in latest { #expect(try runs.run(run.id, at: place) === run) }
         #expect(throws: RecordError.self) { try runs.run(under[0].id, at: place) }
@@ -80,9 +80,9 @@ import Testing
         #expect(runs.check(of: place) === first, "other jobs are no checks")
         other.cancel()
         first.cancel()
-        #expect(try await ending(first) == .cancelled)
+        #expect(try await outcome(first) == .cancelled)
         try runs.start(third) { _ in }
-        #expect(try await ending(third) == .done && runs.check(of: place) === third)
+        #expect(try await outcome(third) == .done && runs.check(of: place) === third)
     }
 
     @Test func problemsAreCountedAndTheFirstAreKept() throws {

@@ -17,8 +17,8 @@ import Testing
         SharingFacts.Chain(names: names, end: end)
     }
 
-    private static func stray(_ scope: DatabaseScope, _ owner: Name?) -> SharingFacts.Stray {
-        SharingFacts.Stray(scope: scope, owner: owner, source: request)
+    private static func misdirected(_ scope: DatabaseScope, _ owner: Name?) -> SharingFacts.MisdirectedRequest {
+        SharingFacts.MisdirectedRequest(scope: scope, owner: owner, source: request)
     }
 
     /// The facts for a user with a part in a share.
@@ -26,7 +26,7 @@ import Testing
         _ status: ShareParticipant.Status?, _ permission: SharePermission = .readWrite,
         by role: ShareParticipant.Role = .user, isSeen: Bool = false,
         link: SharePermission = .none, wasGuest: Bool = false, refusedLink: Delivery.Source? = nil,
-        stray: SharingFacts.Stray? = nil,
+        misdirected: SharingFacts.MisdirectedRequest? = nil,
         refusedWrite: Delivery.Source? = nil
     ) -> SharingFacts {
         let participant = status.map {
@@ -36,7 +36,7 @@ import Testing
             isSeen: isSeen,
             share: Share(
                 rootName: "list", shortGUID: "g", publicPermission: link, participants: participant.map { [$0] } ?? []),
-            participant: participant, wasGuest: wasGuest, refusedLink: refusedLink, stray: stray,
+            participant: participant, wasGuest: wasGuest, refusedLink: refusedLink, misdirected: misdirected,
             refusedWrite: refusedWrite)
     }
 
@@ -54,7 +54,7 @@ import Testing
         (SharingFacts(isSeen: false, chain: chain("milk", end: .tooLong)), .tooManyParents),
         (SharingFacts(isSeen: false, chain: chain("milk", "list", end: .shared)), .notMovedYet),
         // A request elsewhere does not matter if the record is in no share.
-        (SharingFacts(isSeen: false, chain: outside, stray: stray(.private, nil)), .parentOutside(outside)),
+        (SharingFacts(isSeen: false, chain: outside, misdirected: misdirected(.private, nil)), .parentOutside(outside)),
         // The part of the user.
         (guest(.invited), .notAccepted),
         (guest(.removed), .left),
@@ -71,11 +71,20 @@ import Testing
         (guest(.invited, .none, link: .readOnly), .notAccepted),
         (guest(.accepted, .none, isSeen: true, link: .readOnly, refusedWrite: request), .readOnly(request)),
         // The requests of the client.
-        (guest(.accepted, stray: stray(.private, nil)), .otherDatabase(stray(.private, nil))),
-        (guest(.accepted, isSeen: true, stray: stray(.public, "_ada")), .otherDatabase(stray(.public, "_ada"))),
-        (guest(.accepted, isSeen: true, stray: stray(.shared, nil)), .otherOwner(stray(.shared, nil))),
-        (guest(.accepted, isSeen: true, stray: stray(.shared, "_grace")), .otherOwner(stray(.shared, "_grace"))),
-        (guest(.invited, stray: stray(.private, nil)), .notAccepted),
+        (guest(.accepted, misdirected: misdirected(.private, nil)), .otherDatabase(misdirected(.private, nil))),
+        (
+            guest(.accepted, isSeen: true, misdirected: misdirected(.public, "_ada")),
+            .otherDatabase(misdirected(.public, "_ada"))
+        ),
+        (
+            guest(.accepted, isSeen: true, misdirected: misdirected(.shared, nil)),
+            .otherOwner(misdirected(.shared, nil))
+        ),
+        (
+            guest(.accepted, isSeen: true, misdirected: misdirected(.shared, "_grace")),
+            .otherOwner(misdirected(.shared, "_grace"))
+        ),
+        (guest(.invited, misdirected: misdirected(.private, nil)), .notAccepted),
         (guest(.accepted), .notMovedYet),
         (guest(.accepted, .readOnly, isSeen: true, refusedWrite: request), .readOnly(request)),
         (
@@ -113,6 +122,7 @@ import Testing
             SharingReason.parentMissing("list", Self.broken).words(subject).reason
                 == "The chain of parents breaks: milk, and then list, which does not exist.")
         #expect(
-            SharingReason.otherOwner(Self.stray(.shared, nil)).words(subject).remedy.contains("ownerRecordName _dev"))
+            SharingReason.otherOwner(Self.misdirected(.shared, nil)).words(subject).remedy.contains(
+                "ownerRecordName _dev"))
     }
 }

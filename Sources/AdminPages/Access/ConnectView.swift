@@ -104,7 +104,7 @@ struct SignInWaitView: Page {
         environment = signIn.attempt.environment.rawValue
         address = signIn.signInURL
         id = signIn.id
-        failure = if case .failed(let reason)? = signIn.ending { reason } else { nil }
+        failure = if case .failed(let reason)? = signIn.outcome { reason } else { nil }
         again = ConnectActions.path
     }
 }
@@ -277,7 +277,7 @@ final class SignInsUnderWay: Sendable {
     static let lifetime: Duration = .seconds(840)
     private static let limit = 50
 
-    enum Ending: Sendable, Hashable {
+    enum Outcome: Sendable, Hashable {
         case connected
         /// The reason.
         case failed(String)
@@ -296,7 +296,7 @@ final class SignInsUnderWay: Sendable {
         let signInURL: String
         let began: ContinuousClock.Instant
         var isAnswered = false
-        var ending: Ending?
+        var outcome: Outcome?
     }
 
     private let signIns = Mutex<[SignIn]>([])
@@ -336,8 +336,8 @@ final class SignInsUnderWay: Sendable {
         } ?? false
     }
 
-    func end(_ id: String, _ ending: Ending) {
-        _ = change(id) { $0.ending = ending }
+    func end(_ id: String, _ outcome: Outcome) {
+        _ = change(id) { $0.outcome = outcome }
     }
 
     private func change<Value: Sendable>(_ id: String, _ body: (inout SignIn) -> Value) -> Value? {

@@ -110,11 +110,11 @@ extension CheckView.Report {
 
     private init(_ run: BackgroundRun.State, _ found: CheckFindings.State, _ titles: ReferencedTitles, _ visit: Visit) {
         let progress = found.progress
-        let isOver = run.ending == .done
-        isLive = run.ending == nil
+        let isOver = run.outcome == .done
+        isLive = run.outcome == nil
         let count = progress.findings
         (state, tone) =
-            switch run.ending {
+            switch run.outcome {
             case nil: ("running", "modified")
             case .done: count == 0 ? ("done, nothing found", "good") : ("done", "warn")
             case .cancelled: ("cancelled", "warn")
@@ -128,7 +128,7 @@ extension CheckView.Report {
         zones = Digits.grouped(progress.zones)
         self.found = Digits.grouped(count)
         isClean = isOver && count == 0
-        failure = if case .failed(let reason)? = run.ending { reason } else { nil }
+        failure = if case .failed(let reason)? = run.outcome { reason } else { nil }
         ended = run.ended.map { ValueView(.time($0)) }
         groups = RecordFinding.Kind.allCases.compactMap { kind in
             found.findings[kind].map { CheckView.Group(kind, $0, titles, visit) }

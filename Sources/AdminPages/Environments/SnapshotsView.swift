@@ -414,7 +414,7 @@ final class SnapshotActions: Sendable {
     private func next(_ run: BackgroundRun, _ notice: Notice) async throws -> String {
         let end = ContinuousClock.now + Self.patience
         while !run.isOver, .now < end { try await Task.sleep(for: .milliseconds(20)) }
-        return run.now.ending == .done
+        return run.now.outcome == .done
             ? run.place.link(Tab.snapshots.rawValue, [notice.parameter]) : run.place.link("run", [("id", run.id)])
     }
 }

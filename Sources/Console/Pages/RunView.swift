@@ -57,12 +57,12 @@ package struct RunView: Page {
     private init(_ run: BackgroundRun, _ state: BackgroundRun.State, _ visit: Visit) {
         frameTab = run.tab
         title = run.heading
-        isLive = state.ending == nil
+        isLive = state.outcome == nil
         announcement = "\(run.heading): ended"
         phase = state.phase
         done = Digits.grouped(state.done)
         total = Digits.grouped(state.total)
-        let isOver = state.ending == .done
+        let isOver = state.outcome == .done
         value = String(isOver ? max(state.total, 1) : state.done)
         maximum = String(max(state.total, 1))
         percent = String(isOver ? 100 : state.total == 0 ? 0 : min(100, state.done * 100 / state.total))
@@ -71,7 +71,7 @@ package struct RunView: Page {
         completesAll = run.completesAll
         skipped = state.skipped == 0 ? nil : Digits.grouped(state.skipped)
         (self.state, tone) =
-            switch state.ending {
+            switch state.outcome {
             case nil: ("running", "modified")
             case .done:
                 state.problemCount == 0 || run.problems == .skippedRows
@@ -79,7 +79,7 @@ package struct RunView: Page {
             case .cancelled: ("cancelled", "warn")
             case .failed: ("failed", "bad")
             }
-        failure = if case .failed(let reason)? = state.ending { reason } else { nil }
+        failure = if case .failed(let reason)? = state.outcome { reason } else { nil }
         notes = state.notes
         problems = state.problems.map {
             ProblemRow(subject: $0.subject, href: $0.href, code: $0.code, reason: $0.reason)
@@ -137,7 +137,7 @@ package final class BackgroundRun: Sendable {
         case skippedRows
     }
 
-    package enum Ending: Sendable, Hashable {
+    package enum Outcome: Sendable, Hashable {
         case done
         case cancelled
         /// The reason for the failure.
@@ -158,7 +158,7 @@ package final class BackgroundRun: Sendable {
         package var problemCount = 0
         /// Remarks for the final report.
         package var notes: [String] = []
-        package var ending: Ending?
+        package var outcome: Outcome?
         package var ended: Timestamp?
     }
 
@@ -207,7 +207,7 @@ package final class BackgroundRun: Sendable {
     }
 
     package var now: State { state.withLock { $0 } }
-    package var isOver: Bool { state.withLock { $0.ending != nil } }
+    package var isOver: Bool { state.withLock { $0.outcome != nil } }
 
     package func update(_ change: (inout State) -> Void) {
         state.withLock { change(&$0) }
@@ -229,18 +229,18 @@ package final class BackgroundRun: Sendable {
     package func start(priority: TaskPriority? = nil, _ work: @escaping @Sendable (BackgroundRun) async throws -> Void)
     {
         let running = Task.detached(executorPreference: WorkPool.lengthy, priority: priority) { [self] in
-            let ending: Ending
+            let outcome: Outcome
             do {
                 try await work(self)
-                ending = .done
+                outcome = .done
             } catch is CancellationError {
-                ending = .cancelled
+                outcome = .cancelled
             } catch let error as RecordError {
-                ending = .failed(error.description)
+                outcome = .failed(error.description)
             } catch {
-                ending = .failed("\(error)")
+                outcome = .failed("\(error)")
             }
-            update { ($0.ending, $0.ended) = (ending, .now()) }
+            update { ($0.outcome, $0.ended) = (outcome, .now()) }
         }
         task.withLock { $0 = running }
     }

@@ -153,9 +153,9 @@ struct EditedField: Sendable {
     /// True if the record type does not have the field yet.
     var isNew = false
     /// A chosen value that replaces the inputs, which may not show it exactly; `nil` if the inputs hold the value.
-    private var settled: Settled?
+    private var chosenValue: ChosenValue?
 
-    private struct Settled {
+    private struct ChosenValue {
         let value: FieldValue?
     }
 
@@ -173,7 +173,7 @@ struct EditedField: Sendable {
     /// Shows a value in the inputs.
     mutating func show(_ value: FieldValue?, place: Place) {
         isEmptyList = false
-        settled = nil
+        chosenValue = nil
         isCleared = type.valueType == .asset && value == nil && was != nil
         json = nil
         switch value {
@@ -193,7 +193,7 @@ struct EditedField: Sendable {
     /// Sets an exact value of the field, and shows as much of it in the inputs as they can hold.
     mutating func settle(on value: FieldValue?, place: Place) {
         show(value, place: place)
-        settled = Settled(value: value)
+        chosenValue = ChosenValue(value: value)
     }
 
     // MARK: Values of the form
@@ -202,7 +202,7 @@ struct EditedField: Sendable {
     /// each list element.
     func value(in place: Place) throws(EntryProblem) -> FieldValue? {
         if type.valueType == .asset { return isCleared ? nil : was }
-        if let settled { return settled.value }
+        if let chosenValue { return chosenValue.value }
         if isAsShown(place) { return was }
         if let json { return try list(json) }
         guard type.isList else { return try entries.first?.value(as: type.valueType, in: place) }

@@ -109,15 +109,15 @@ extension MirrorView.Progress {
         let (now, run) = (job.now, job.run.now)
         let isPausing = job.follows && now.ended != nil
         (state, tone) =
-            switch run.ending {
+            switch run.outcome {
             case nil: (job.follows ? "following" : "running", "modified")
             case .done: now.report.map(\.problems.isEmpty) ?? true ? ("done", "good") : ("done, with problems", "warn")
             case .cancelled: ("stopped", "warn")
             case .failed: ("failed", "bad")
             }
-        isLive = run.ending == nil
+        isLive = run.outcome == nil
         let rest = now.failure == nil ? "up to date \(now.ended?.agoText(at: .now()) ?? "")" : "waiting to try again"
-        stage = run.ending != nil ? nil : isPausing ? rest : now.progress?.stage.words
+        stage = run.outcome != nil ? nil : isPausing ? rest : now.progress?.stage.words
         received = Digits.grouped(now.progress?.records ?? 0)
         rate = now.progress.map { Digits.grouped(Int($0.rate())) } ?? "0"
         files = now.progress.flatMap {
@@ -127,7 +127,7 @@ extension MirrorView.Progress {
         answering = now.progress.map { "\($0.answering.millisecondsText) ms" } ?? "–"
         pause = now.progress?.pausedUntil.flatMap { moment in
             let left = moment - .now
-            guard left > .zero, run.ending == nil else { return nil }
+            guard left > .zero, run.outcome == nil else { return nil }
             let until = Timestamp(milliseconds: Timestamp.now().milliseconds + Int64(left / .milliseconds(1)))
             return "waiting for iCloud’s limit until \(until.utcText.dropFirst(11).prefix(8)) UTC"
         }
@@ -137,7 +137,7 @@ extension MirrorView.Progress {
         }
         let refused = RecordFinding.encryptedInPublic(now.report?.outcome.encryptedInPublic ?? 0)
         problems = (now.report?.problems.prefix(50).map(\.description) ?? []) + (refused.map { [$0] } ?? [])
-        failure = if case .failed(let reason)? = run.ending { reason } else { now.failure }
+        failure = if case .failed(let reason)? = run.outcome { reason } else { now.failure }
     }
 }
 

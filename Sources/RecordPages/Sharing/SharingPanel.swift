@@ -5,7 +5,7 @@ internal import Records
 
 /// The panel 'Shared' of a record's page: who sees the record, and through which share.
 struct SharingPanel: ViewModel {
-    struct Through: ViewModel {
+    struct ShareSource: ViewModel {
         /// The beginning of the reason: `A child of`.
         let reason: String
         /// The root of the share, unless it is the record itself.
@@ -24,7 +24,7 @@ struct SharingPanel: ViewModel {
     }
 
     /// `nil` if nobody else sees the record.
-    let through: Through?
+    let through: ShareSource?
     /// The form that shares the record with the records below it; `nil` if that is not possible.
     let make: String?
 
@@ -46,7 +46,7 @@ struct SharingPanel: ViewModel {
         let canBeRoot =
             isOwner && share.rootName != nil && share.rootName != name && share.record.recordID.recordName != name
         return SharingPanel(
-            through: Through(share, of: record, path: path, isOwner: isOwner, visit),
+            through: ShareSource(share, of: record, path: path, isOwner: isOwner, visit),
             make: canBeRoot ? visit.place.link("share", [("name", name.string)]) : nil)
     }
 
@@ -65,7 +65,7 @@ struct SharingPanel: ViewModel {
     }
 }
 
-extension SharingPanel.Through {
+extension SharingPanel.ShareSource {
     fileprivate init(_ found: ZoneShare, of record: StoredRecord, path: [Name], isOwner: Bool, _ visit: Visit) {
         func link(_ name: Name, _ text: String? = nil) -> Frame.Link {
             Frame.Link(text: text ?? name.string, href: visit.place.link(toRecord: name, in: record.recordID.zoneID))

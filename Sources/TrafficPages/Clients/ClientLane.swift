@@ -35,7 +35,7 @@ struct ClientLane: ViewModel {
     let state: String
     /// `good`, `warn`, `bad` or `faint`.
     let tone: String
-    let stand: PullRow.Stand?
+    let tokenPosition: PullRow.TokenPosition?
     /// The changes that it lacks, and the first of these records.
     let lacking: Frame.Link?
     let next: [RecordLink]
@@ -62,8 +62,10 @@ extension ClientLane {
         let there = visit.place(of: lane.user, in: address)
         let (words, tone) = try await ClientPanel.Row.distance(feed, in: address, user: lane.user, tokens: tokens)
         let lastGiven = feed.lastGiven
-        stand =
-            if let lastGiven { try await tokens.stand(of: lastGiven, in: address, of: lane.user, visit) } else { nil }
+        tokenPosition =
+            if let lastGiven { try await tokens.position(of: lastGiven, in: address, of: lane.user, visit) } else {
+                nil
+            }
         let given: TokenExplanation? =
             if let lastGiven { try await tokens.explanation(of: lastGiven, in: address, of: lane.user) } else { nil }
         let sent: TokenExplanation? =
@@ -95,7 +97,7 @@ extension ClientLane {
                     href: there.inZone(zoneID).link("changes", [("since", "1"), ("token", $0.text)]))
             } : nil
         next = isBehind ? try await Self.next(after: lastGiven, lane, at: there, tokens, visit) : []
-        let (state, href) = (tone == "warn" ? "\(words) behind" : words, stand?.href)
+        let (state, href) = (tone == "warn" ? "\(words) behind" : words, tokenPosition?.href)
         self.state = given.flatMap { feed.moreComing ? Self.stopped(at: $0, of: newest) : nil } ?? state
         self.isBehind = isBehind
         isTroubled = isBehind || tone == "bad" || !notes.isEmpty
@@ -124,7 +126,7 @@ extension ClientLane {
         (state, tone) = (
             pullsZones ? "Requests about other zones and databases" : "It never fetched the changes of a zone", "faint"
         )
-        (stand, lacking, track) = (nil, nil, nil)
+        (tokenPosition, lacking, track) = (nil, nil, nil)
         (next, notes) = ([], [])
         dots = LaneDot.all(requests, at: now, visit)
     }

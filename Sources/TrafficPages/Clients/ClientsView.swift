@@ -77,8 +77,8 @@ struct ClientPanel: ViewModel {
         let behind: String
         /// `good`, `warn`, `bad` or `faint`.
         let behindTone: String
-        let sent: PullRow.Stand?
-        let given: PullRow.Stand?
+        let sent: PullRow.TokenPosition?
+        let given: PullRow.TokenPosition?
         let changes: String
         /// The last pull.
         let last: ValueView
@@ -201,11 +201,11 @@ extension ClientPanel.Row {
         zoneHref = feed.zoneID.map { there.inZone($0).link("changes") } ?? there.link("changes")
         database = address.words
         sent =
-            if let token = feed.lastSent { try await tokens.stand(of: token, in: address, of: user, visit) } else {
-                PullRow.Stand(text: "no token", href: nil, note: nil)
+            if let token = feed.lastSent { try await tokens.position(of: token, in: address, of: user, visit) } else {
+                PullRow.TokenPosition(text: "no token", href: nil, note: nil)
             }
         given =
-            if let token = feed.lastGiven { try await tokens.stand(of: token, in: address, of: user, visit) } else {
+            if let token = feed.lastGiven { try await tokens.position(of: token, in: address, of: user, visit) } else {
                 nil
             }
         changes = Digits.grouped(feed.changes)

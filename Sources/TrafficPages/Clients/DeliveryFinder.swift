@@ -4,7 +4,7 @@ internal import Records
 internal import RequestLog
 
 /// A client as one user, as requests identify them.
-struct Asker: Hashable {
+struct ClientOfUser: Hashable {
     let client: String
     let user: Name
 }

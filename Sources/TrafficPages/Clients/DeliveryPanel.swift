@@ -38,9 +38,9 @@ extension RequestLog {
     /// The latest query, lookup or save whose answer contained the present version of a record, for each of some
     /// clients. One search of the log covers all of them.
     fileprivate func answers(
-        holding record: StoredRecord, of owner: Name, to askers: Set<Asker>, in place: DatabaseAddress
-    ) -> [Asker: Delivery.Source] {
-        if askers.isEmpty { return [:] }
+        holding record: StoredRecord, of owner: Name, to clients: Set<ClientOfUser>, in place: DatabaseAddress
+    ) -> [ClientOfUser: Delivery.Source] {
+        if clients.isEmpty { return [:] }
         var writer = JSONWriter()
         writer.value(record.recordID.recordName)
         // Matches a record in an answer, but not a reference to the record.
@@ -57,7 +57,7 @@ extension RequestLog {
             }
             return request.started >= record.modified.timestamp && answer.holds(text)
         }
-        var found: [Asker: Delivery.Source] = [:]
+        var found: [ClientOfUser: Delivery.Source] = [:]
         _ = search(1) { request, bodies in
             guard ["records/query", "records/lookup", Delivery.save].contains(request.operation),
                 request.container == place.container, request.environment == place.environment,
@@ -67,14 +67,14 @@ extension RequestLog {
                         $0.zoneName == zoneName && (user == owner || $0.ownerRecordName == owner)
                     })
             else { return false }
-            let asker = Asker(client: request.client.id, user: user)
-            guard askers.contains(asker), found[asker] == nil, holds(request, bodies?.response?.bytes) else {
+            let client = ClientOfUser(client: request.client.id, user: user)
+            guard clients.contains(client), found[client] == nil, holds(request, bodies?.response?.bytes) else {
                 return false
             }
-            found[asker] = Delivery.Source(
+            found[client] = Delivery.Source(
                 requestID: request.id, started: request.started, operation: request.operation)
             // The search ends once every client has an answer.
-            return found.count == askers.count
+            return found.count == clients.count
         }
         return found
     }
@@ -133,7 +133,7 @@ extension DeliveryPanel {
             let user = history.user
             let reason: SharingReason? =
                 if user == owner { nil } else {
-                    SharingReason(try await sharing.facts(user, Asker(history), isSeen: position != nil))
+                    SharingReason(try await sharing.facts(user, ClientOfUser(history), isSeen: position != nil))
                 }
             var finding = Finding(
                 history: history, name: visit.people.name(of: user), scope: user == owner ? .private : .shared,
@@ -148,11 +148,11 @@ extension DeliveryPanel {
             findings.append(finding)
         }
         let lacking = findings.filter { $0.position != nil && !$0.isDelivered }.compactMap {
-            $0.history.map { Asker($0) }
+            $0.history.map { ClientOfUser($0) }
         }
         let answers = visit.log.answers(holding: record, of: owner, to: Set(lacking), in: address)
         for index in findings.indices where !findings[index].isDelivered {
-            guard let answer = findings[index].history.flatMap({ answers[Asker($0)] }) else { continue }
+            guard let answer = findings[index].history.flatMap({ answers[ClientOfUser($0)] }) else { continue }
             if answer.operation == Delivery.save {
                 findings[index].save = answer
             } else {
@@ -205,7 +205,9 @@ extension DeliveryPanel {
             }
             if isParticipant || positions[user] != nil {
                 guests.append((history, positions[user]))
-            } else if usesShared, !sharing.shares.isEmpty || sharing.traces[Asker(history)]?.namedTheZone ?? false {
+            } else if usesShared,
+                !sharing.shares.isEmpty || sharing.traces[ClientOfUser(history)]?.namedTheZone ?? false
+            {
                 visitors.append((history, nil))
             } else {
                 strangers.append(history)
@@ -241,7 +243,7 @@ extension DeliveryPanel {
     }
 }
 
-extension Asker {
+extension ClientOfUser {
     fileprivate init(_ history: ClientHistory) { self.init(client: history.id, user: history.user) }
 }
 

@@ -30,7 +30,7 @@ struct SharingFacts: Sendable {
     }
 
     /// A request for another zone of the same name.
-    struct Stray: Sendable, Hashable {
+    struct MisdirectedRequest: Sendable, Hashable {
         let scope: DatabaseScope
         /// The owner in the request.
         let owner: Name?
@@ -50,7 +50,7 @@ struct SharingFacts: Sendable {
     /// A request that used the link in vain.
     var refusedLink: Delivery.Source?
     /// The latest such request, if the client never named the right zone.
-    var stray: Stray?
+    var misdirected: MisdirectedRequest?
     /// A request that failed to save or delete the record for lack of rights.
     var refusedWrite: Delivery.Source?
 }
@@ -73,8 +73,8 @@ enum SharingReason: Sendable, Hashable {
     case removed
     case linkClosed(Delivery.Source)
     case notInvited
-    case otherDatabase(SharingFacts.Stray)
-    case otherOwner(SharingFacts.Stray)
+    case otherDatabase(SharingFacts.MisdirectedRequest)
+    case otherOwner(SharingFacts.MisdirectedRequest)
     case readOnly(Delivery.Source)
 
     /// - Returns: `nil` if sharing is not the reason.
@@ -99,8 +99,8 @@ enum SharingReason: Sendable, Hashable {
                 self = facts.wasGuest ? .removed : .notInvited
             }
         case .accepted?:
-            if let stray = facts.stray {
-                self = stray.scope == .shared ? .otherOwner(stray) : .otherDatabase(stray)
+            if let misdirected = facts.misdirected {
+                self = misdirected.scope == .shared ? .otherOwner(misdirected) : .otherDatabase(misdirected)
             } else if !facts.isSeen {
                 self = .notMovedYet
             } else if let source = facts.refusedWrite, let participant = facts.participant,
@@ -216,14 +216,14 @@ extension SharingReason {
                 "Invite \(user), or set publicPermission to READ_ONLY or READ_WRITE.",
                 share
             )
-        case .otherDatabase(let stray):
+        case .otherDatabase(let misdirected):
             return (
-                "\(user) has accepted, but the client asks the \(stray.scope.rawValue) database for zone \(subject.zoneID.zoneName), which is another one:",
+                "\(user) has accepted, but the client asks the \(misdirected.scope.rawValue) database for zone \(subject.zoneID.zoneName), which is another one:",
                 "It must ask the shared database, with ownerRecordName \(subject.ownerRecordName) in the zoneID.", share
             )
-        case .otherOwner(let stray):
+        case .otherOwner(let misdirected):
             return (
-                "\(user) has accepted, but the client asks for zone \(subject.zoneID.zoneName) \(stray.owner.map { "of \($0)" } ?? "without ownerRecordName"):",
+                "\(user) has accepted, but the client asks for zone \(subject.zoneID.zoneName) \(misdirected.owner.map { "of \($0)" } ?? "without ownerRecordName"):",
                 "Its zoneID needs ownerRecordName \(subject.ownerRecordName). changes/database of the shared database tells it.",
                 share
             )
@@ -244,7 +244,7 @@ extension SharingReason {
     var source: Delivery.Source? {
         switch self {
         case .linkClosed(let source), .readOnly(let source): source
-        case .otherDatabase(let stray), .otherOwner(let stray): stray.source
+        case .otherDatabase(let misdirected), .otherOwner(let misdirected): misdirected.source
         default: nil
         }
     }
@@ -265,7 +265,7 @@ struct SharingReader {
     /// The requests of a client for a zone.
     struct Trace {
         var namedTheZone = false
-        var stray: SharingFacts.Stray?
+        var misdirected: SharingFacts.MisdirectedRequest?
         var refusedWrite: Delivery.Source?
         var refusedLink: Delivery.Source?
     }
@@ -277,7 +277,7 @@ struct SharingReader {
     /// The shares of the zone, and the one through which guests see the record.
     let shares: [Share]
     let share: ZoneShare?
-    let traces: [Asker: Trace]
+    let traces: [ClientOfUser: Trace]
     private let chain: SharingFacts.Chain?
     private let tokens: TokenReader
     private let people: People
@@ -364,14 +364,14 @@ struct SharingReader {
     /// True for users who were ever invited to a share of the zone, as far as the shares tell.
     func isParticipant(_ user: Name) -> Bool { shares.contains { $0.part(of: user, addresses(of: user)) != nil } }
 
-    /// - Parameter asker: the client; `nil` for a user without one.
-    func facts(_ user: Name, _ asker: Asker?, isSeen: Bool) async throws -> SharingFacts {
+    /// - Parameter client: the client; `nil` for a user without one.
+    func facts(_ user: Name, _ client: ClientOfUser?, isSeen: Bool) async throws -> SharingFacts {
         let participant = share?.share.part(of: user, addresses(of: user))
-        let trace = asker.flatMap { traces[$0] }
+        let trace = client.flatMap { traces[$0] }
         let wasGuest = share != nil && participant == nil ? try await wasGuest(user) : false
         return SharingFacts(
             isSeen: isSeen, share: share?.share, chain: chain, participant: participant, wasGuest: wasGuest,
-            refusedLink: trace?.refusedLink, stray: trace?.namedTheZone ?? true ? nil : trace?.stray,
+            refusedLink: trace?.refusedLink, misdirected: trace?.namedTheZone ?? true ? nil : trace?.misdirected,
             refusedWrite: trace?.refusedWrite)
     }
 
@@ -435,10 +435,11 @@ extension RequestLog {
     /// - Parameters:
     ///   - record: the record as the owner names it.
     ///   - link: the identifier in the link of the record's share.
-    fileprivate func traces(of record: RecordID, owner: Name, link: String?, in address: DatabaseAddress) -> [Asker:
+    fileprivate func traces(of record: RecordID, owner: Name, link: String?, in address: DatabaseAddress)
+        -> [ClientOfUser:
         SharingReader.Trace]
     {
-        var traces: [Asker: SharingReader.Trace] = [:]
+        var traces: [ClientOfUser: SharingReader.Trace] = [:]
         _ = latest(1) { request in
             guard let user = request.userRecordName, user != owner, request.container == address.container,
                 request.environment == address.environment
@@ -447,24 +448,24 @@ extension RequestLog {
             let isLink = request.operation == "records/resolve" || request.operation == "records/accept"
             if zones.isEmpty, !isLink { return false }
             // Built anew for each request, so only for those that count.
-            let asker = Asker(client: request.client.id, user: user)
+            let client = ClientOfUser(client: request.client.id, user: user)
             let source = Delivery.Source(requestID: request.id, started: request.started, operation: request.operation)
             func isRefused(_ name: Name) -> Bool {
                 request.itemErrors.contains { $0.name == name && $0.code == .accessDenied }
             }
             if isLink {
-                if let link, traces[asker]?.refusedLink == nil, isRefused(Name(link)) {
-                    traces[asker, default: .init()].refusedLink = source
+                if let link, traces[client]?.refusedLink == nil, isRefused(Name(link)) {
+                    traces[client, default: .init()].refusedLink = source
                 }
             } else if request.scope == .shared, zones.contains(where: { $0.ownerRecordName == owner }) {
-                traces[asker, default: .init()].namedTheZone = true
-                if request.operation == "records/modify", traces[asker]?.refusedWrite == nil,
+                traces[client, default: .init()].namedTheZone = true
+                if request.operation == "records/modify", traces[client]?.refusedWrite == nil,
                     isRefused(record.recordName)
                 {
-                    traces[asker, default: .init()].refusedWrite = source
+                    traces[client, default: .init()].refusedWrite = source
                 }
-            } else if let scope = request.scope, traces[asker]?.stray == nil {
-                traces[asker, default: .init()].stray = SharingFacts.Stray(
+            } else if let scope = request.scope, traces[client]?.misdirected == nil {
+                traces[client, default: .init()].misdirected = SharingFacts.MisdirectedRequest(
                     scope: scope, owner: zones[0].ownerRecordName, source: source)
             }
             return false

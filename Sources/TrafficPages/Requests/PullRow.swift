@@ -7,7 +7,7 @@ internal import RequestLog
 /// A pull in a request: its start, its end, and its result.
 struct PullRow: ViewModel {
     /// The position of a token.
-    struct Stand: ViewModel {
+    struct TokenPosition: ViewModel {
         let text: String
         /// The link that explains the token.
         let href: String?
@@ -16,8 +16,8 @@ struct PullRow: ViewModel {
 
     let zone: String
     let zoneHref: String?
-    let from: Stand
-    let to: Stand?
+    let from: TokenPosition
+    let to: TokenPosition?
     let error: String?
     let changes: String
     let moreComing: Bool
@@ -38,9 +38,9 @@ struct PullRow: ViewModel {
                     zoneHref: pull.zoneID.flatMap { zoneID in
                         Self.place(request, address, visit)?.inZone(zoneID).link("changes")
                     },
-                    from: try await Self.stand(pull.sent, request, address, tokens, visit)
-                        ?? Stand(text: "the start", href: nil, note: "no token"),
-                    to: try await Self.stand(pull.given, request, address, tokens, visit),
+                    from: try await Self.position(pull.sent, request, address, tokens, visit)
+                        ?? TokenPosition(text: "the start", href: nil, note: "no token"),
+                    to: try await Self.position(pull.given, request, address, tokens, visit),
                     error: pull.error.map { "\($0.code.rawValue): \($0.reason)" },
                     changes: Digits.grouped(pull.changes), moreComing: pull.moreComing,
                     left: Self.left(pull)))
@@ -49,13 +49,13 @@ struct PullRow: ViewModel {
     }
 
     /// The position of a token, or a note that it can't be read.
-    static func stand(
+    static func position(
         _ token: ChangeToken?, _ request: ServedRequest, _ address: DatabaseAddress, _ tokens: TokenReader,
         _ visit: Visit
-    ) async throws -> Stand? {
+    ) async throws -> TokenPosition? {
         guard let token else { return nil }
-        guard let user = request.userRecordName else { return Stand(text: "a token", href: nil, note: nil) }
-        return try await tokens.stand(of: token, in: address, of: user, visit)
+        guard let user = request.userRecordName else { return TokenPosition(text: "a token", href: nil, note: nil) }
+        return try await tokens.position(of: token, in: address, of: user, visit)
     }
 
     private static func place(_ request: ServedRequest, _ address: DatabaseAddress, _ visit: Visit) -> Place? {
@@ -81,11 +81,11 @@ struct PullRow: ViewModel {
 
 extension TokenReader {
     /// A token by its position, with a link that explains it in its own database.
-    func stand(of token: ChangeToken, in address: DatabaseAddress, of user: Name, _ visit: Visit) async throws
-        -> PullRow.Stand
+    func position(of token: ChangeToken, in address: DatabaseAddress, of user: Name, _ visit: Visit) async throws
+        -> PullRow.TokenPosition
     {
         guard visit.containers.contains(address.container) else {
-            return PullRow.Stand(text: "a token", href: nil, note: "the container was deleted")
+            return PullRow.TokenPosition(text: "a token", href: nil, note: "the container was deleted")
         }
         let there = visit.place.with {
             $0.address = address
@@ -94,7 +94,7 @@ extension TokenReader {
         }
         let href = there.link("token", [("token", token.text)])
         guard let explanation = try await explanation(of: token, in: address, of: user) else {
-            return PullRow.Stand(text: "unknown token", href: href, note: "not from this server")
+            return PullRow.TokenPosition(text: "unknown token", href: href, note: "not from this server")
         }
         let note: String? =
             switch explanation.standing {
@@ -108,6 +108,6 @@ extension TokenReader {
             case .firstPull, .pull: "\(Digits.grouped(explanation.position)), unfinished pull"
             case .reversePull: "\(Digits.grouped(explanation.position)), newest first"
             }
-        return PullRow.Stand(text: text, href: href, note: note)
+        return PullRow.TokenPosition(text: text, href: href, note: note)
     }
 }
