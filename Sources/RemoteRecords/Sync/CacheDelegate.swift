@@ -241,15 +241,15 @@ final class CacheDelegate: SyncEngineDelegate {
     /// - Parameter server: the version to store if the local change is dropped; `nil` if the record was deleted on the
     ///   server.
     private static func resolve(
-        _ meeting: RecordCache.Meeting, _ server: Record?, in records: CachedRecords, _ engine: SyncEngine,
+        _ conflict: RecordCache.Conflict, _ server: Record?, in records: CachedRecords, _ engine: SyncEngine,
         _ resolver: RecordCache.Resolver
     ) throws {
         let recordID: RecordID =
-            switch meeting {
-            case .changed(let conflict): conflict.clientRecord.recordID
+            switch conflict {
+            case .changed(let versions): versions.clientRecord.recordID
             case .deleted(let record): record.recordID
             }
-        if let record = resolver(meeting), record.recordID == recordID {
+        if let record = resolver(conflict), record.recordID == recordID {
             // Without the current change tag, the server would refuse the record again and again for the same reason.
             try records.set(
                 record.recordChangeTag == server?.recordChangeTag
