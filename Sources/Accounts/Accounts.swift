@@ -233,10 +233,11 @@ extension KnownCredentials {
             case .key(let id): keys[id]?.lastUsed = known.keys[id]?.lastUsed
             case .session(let id): sessions[id]?.lastUsed = known.sessions[id]?.lastUsed
             case .notificationToken(let key):
-                guard let told = known.notificationTokens[key.id]?.first(where: { $0.key == key })?.told,
+                guard
+                    let position = known.notificationTokens[key.id]?.first(where: { $0.key == key })?.deliveredPosition,
                     let index = notificationTokens[key.id]?.firstIndex(where: { $0.key == key })
                 else { break }
-                notificationTokens[key.id]?[index].told = told
+                notificationTokens[key.id]?[index].deliveredPosition = position
             }
         }
     }

@@ -130,7 +130,7 @@ extension NotificationToken {
             key: Key(id: try row.value("id"), container: container, environment: environment),
             number: try row.value("number"),
             user: Name(try row.value("user") as String), clientID: try row.value("clientID"), expires: expires,
-            told: try row.value("told"))
+            deliveredPosition: try row.value("told"))
     }
 }
 
@@ -233,7 +233,7 @@ extension KnownCredentials {
             return notificationTokens[key.id]?.first { $0.key == key }.map {
                 UseRow(
                     sql: "UPDATE notificationToken SET told = ? WHERE id = ? AND container = ? AND environment = ?",
-                    arguments: [$0.told, key.id, key.container.description, key.environment.rawValue])
+                    arguments: [$0.deliveredPosition, key.id, key.container.description, key.environment.rawValue])
             }
         }
     }

@@ -36,7 +36,7 @@ public struct NotificationToken: Sendable, Hashable {
     public let clientID: String?
     public let expires: Timestamp
     /// The position up to which the device has been notified of all changes.
-    public internal(set) var told: Int64
+    public internal(set) var deliveredPosition: Int64
 }
 
 // MARK: - Managing notification tokens
@@ -60,7 +60,7 @@ extension Accounts {
             }
             let number = (all.values.lazy.flatMap(\.self).map(\.number).max() ?? 0) + 1
             let token = NotificationToken(
-                key: key, number: number, user: user, clientID: clientID, expires: expires, told: position)
+                key: key, number: number, user: user, clientID: clientID, expires: expires, deliveredPosition: position)
             try Self.insert(token, database)
             database.afterNextTransaction { [self] _ in
                 credentials.withLock { credentials in
@@ -81,7 +81,7 @@ extension Accounts {
             arguments: [
                 token.key.id, token.key.container.description, token.key.environment.rawValue, token.number,
                 token.user.string, token.clientID,
-                token.expires.milliseconds, token.told,
+                token.expires.milliseconds, token.deliveredPosition,
             ])
     }
 
@@ -143,7 +143,7 @@ extension Accounts {
             }
             let added = NotificationToken(
                 key: key, number: token.number, user: token.user, clientID: token.clientID, expires: token.expires,
-                told: position)
+                deliveredPosition: position)
             try Self.insert(added, database)
             database.afterNextTransaction { [self] _ in
                 credentials.withLock { $0.notificationTokens[id]?.append(added) }
@@ -153,12 +153,12 @@ extension Accounts {
 
     /// Records the position up to which a device has been notified of all changes. Written to the file some seconds
     /// later, so after a crash the device is notified of some changes again.
-    public func noteTold(_ position: Int64, to key: NotificationToken.Key) {
+    public func noteDelivered(_ position: Int64, to key: NotificationToken.Key) {
         let isNews = credentials.withLock { credentials -> Bool in
             guard let index = credentials.notificationTokens[key.id]?.firstIndex(where: { $0.key == key }),
-                credentials.notificationTokens[key.id]?[index].told != position
+                credentials.notificationTokens[key.id]?[index].deliveredPosition != position
             else { return false }
-            credentials.notificationTokens[key.id]?[index].told = position
+            credentials.notificationTokens[key.id]?[index].deliveredPosition = position
             return true
         }
         if isNews { noteUse(.notificationToken(key)) }

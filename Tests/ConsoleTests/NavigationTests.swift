@@ -201,7 +201,7 @@ import Testing
                     LoggedNotification(
                         at: moment, in: stage.address, of: stage.user.userRecordName, subscriptionID: "q", position: 2,
                         zoneID: ZoneID(zoneName: "Told"), recordName: "two",
-                        event: .create, tokenID: "abcdef0123456789", clientID: "phone", fate: .delivered(moment)))
+                        event: .create, tokenID: "abcdef0123456789", clientID: "phone", outcome: .delivered(moment)))
             }
             tell(secondsAgo: 86_401)
             tell(secondsAgo: 5)

@@ -29,14 +29,14 @@ import Testing
 
     /// A notification about a record to the developer's phone.
     private static func notification(
-        _ stage: RequestStage, of name: Name, at position: Int64, _ fate: LoggedNotification.Fate,
+        _ stage: RequestStage, of name: Name, at position: Int64, _ outcome: LoggedNotification.Outcome,
         zone: ZoneID = RequestStage.zone
     ) -> LoggedNotification {
         var notification = LoggedNotification(
             at: .now(), in: stage.address, of: stage.user.userRecordName, subscriptionID: "q", position: position,
             zoneID: ZoneID(zoneName: zone.zoneName, ownerRecordName: stage.user.userRecordName), recordName: name,
             event: .create, tokenID: "abcdef0123456789",
-            clientID: "phone", fate: fate)
+            clientID: "phone", outcome: outcome)
         notification.payload = Array(payload.utf8)
         return notification
     }

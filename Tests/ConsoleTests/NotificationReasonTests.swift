@@ -70,22 +70,22 @@ import Testing
         ContainerID("iCloud.com.example.App") ?? { preconditionFailure("a container identifier") }()
 
     private static func notification(
-        _ fate: LoggedNotification.Fate, to client: String? = "phone", id: Int64 = 4, _ subscription: Name = "all"
+        _ outcome: LoggedNotification.Outcome, to client: String? = "phone", id: Int64 = 4, _ subscription: Name = "all"
     ) -> LoggedNotification {
         var notification = LoggedNotification(
             at: saved, in: DatabaseAddress(container: container, environment: .development, scope: .private), of: ada,
             subscriptionID: subscription, position: 9,
-            zoneID: zone, recordName: "milk", event: .create, tokenID: "t", clientID: client, fate: fate)
+            zoneID: zone, recordName: "milk", event: .create, tokenID: "t", clientID: client, outcome: outcome)
         notification.id = id
         return notification
     }
 
     private static func sent(
-        _ fate: LoggedNotification.Fate, _ carrier: LoggedNotification? = nil, fetched: Timestamp? = nil,
+        _ outcome: LoggedNotification.Outcome, _ carrier: LoggedNotification? = nil, fetched: Timestamp? = nil,
         delay: Duration? = nil
     ) -> NotificationFacts {
         facts { facts in
-            facts.notifications = [notification(fate)]
+            facts.notifications = [notification(outcome)]
             facts.notifications[0].delay = delay
             if let carrier { facts.carriers = [7: carrier] }
             facts.lastFetch = fetched

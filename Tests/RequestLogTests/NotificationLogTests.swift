@@ -10,20 +10,21 @@ import Testing
             at: Timestamp(milliseconds: 1),
             in: DatabaseAddress(container: Requests.container, environment: .development, scope: .private), of: "_a",
             subscriptionID: "s", position: position, zoneID: ZoneID(zoneName: "Z"), recordName: nil, event: nil,
-            tokenID: "t", clientID: nil, fate: .waiting)
+            tokenID: "t", clientID: nil, outcome: .waiting)
         notification.payload = [UInt8](repeating: 1, count: count)
         return notification
     }
 
-    @Test func eachHasItsFate() throws {
+    @Test func eachHasItsOutcome() throws {
         let log = NotificationLog()
         let numbers = (1...3).compactMap { log.add(Self.notification($0)) }
         #expect(numbers == [1, 2, 3])
         log.note(.delivered(Timestamp(milliseconds: 5)), of: 2)
         log.note(.coalesced(into: 2), of: 3)
         log.note(.lost, of: 9)
-        #expect(log.latest().map(\.fate) == [.coalesced(into: 2), .delivered(Timestamp(milliseconds: 5)), .waiting])
-        #expect(log.latest(1, before: 3).map(\.id) == [2] && log.latest { $0.fate == .waiting }.map(\.position) == [1])
+        #expect(log.latest().map(\.outcome) == [.coalesced(into: 2), .delivered(Timestamp(milliseconds: 5)), .waiting])
+        #expect(
+            log.latest(1, before: 3).map(\.id) == [2] && log.latest { $0.outcome == .waiting }.map(\.position) == [1])
         #expect(log.notification(2)?.position == 2 && log.notification(0) == nil && log.notification(4) == nil)
         // Addresses may name any number.
         for number in [Int64.min, -1, .max] {
@@ -46,7 +47,7 @@ import Testing
         }
         #expect(log.latest().count == 3 && log.latest().first?.position == 10)
         log.note(.dropped, of: Int64(count))
-        #expect(!log.latest().contains { $0.fate == .dropped })
+        #expect(!log.latest().contains { $0.outcome == .dropped })
     }
 
     @Test func aLogThatIsOffKeepsNothing() {

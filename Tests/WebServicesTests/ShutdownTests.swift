@@ -60,7 +60,7 @@ struct ShutdownTests {
     }
 
     @Test("A client that waits for a notification gets its answer")
-    func courier() async throws {
+    func queue() async throws {
         let router = Routes()
         router.addGuards(trusting: .loopback)
         let (folder, engine, accounts) = (try TemporaryFolder(), InMemoryRecordEngine(), try Accounts(file: nil))
@@ -77,9 +77,9 @@ struct ShutdownTests {
         let place = Notifier.Place(
             container: try #require(ContainerID(ScenarioRunner.container)), environment: .development)
         let token = try await notifier.makeToken(for: ScenarioRunner.developer.userRecordName, clientID: nil, at: place)
-        let courier = try #require(notifier.courier(of: token))
+        let queue = try #require(notifier.queue(of: token))
         async let held = client.exchange("GET /aps?tok=\(token) HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        try await eventually { courier.takers >= 1 }
+        try await eventually { queue.takers >= 1 }
         let start = ContinuousClock.now
         await group.triggerGracefulShutdown()
         try await running

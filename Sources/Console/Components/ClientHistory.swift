@@ -133,7 +133,7 @@ extension NotificationHabit {
         var notified: [Place: Zone] = [:]
         // Records without a feed are fetched by queries, which tell no zone.
         for notification in notifications {
-            guard case .delivered(let moment) = notification.fate,
+            guard case .delivered(let moment) = notification.outcome,
                 notification.clientID.map({ $0 == history.identity.clientID }) ?? true,
                 !notification.zoneID.isDefault, notification.address.scope != .public
             else { continue }

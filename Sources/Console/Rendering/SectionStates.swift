@@ -50,7 +50,7 @@ struct SectionStates {
         if histories.isEmpty { return 0 }
         let delivered = Dictionary(
             grouping: log.notifications.latest { notification in
-                guard case .delivered(let moment) = notification.fate else { return false }
+                guard case .delivered(let moment) = notification.outcome else { return false }
                 let there = notification.address
                 return there.container == address.container && there.environment == address.environment
                     && now.milliseconds - moment.milliseconds < ClientHistory.attention

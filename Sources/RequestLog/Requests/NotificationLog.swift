@@ -56,8 +56,8 @@ public final class NotificationLog: Sendable {
     }
 
     /// Sets the outcome of a notification. Notifications that are no longer kept are ignored.
-    public func note(_ fate: LoggedNotification.Fate, of id: Int64) {
-        state.withLock { state in if let index = state.index(of: id) { state.kept[index].fate = fate } }
+    public func note(_ outcome: LoggedNotification.Outcome, of id: Int64) {
+        state.withLock { state in if let index = state.index(of: id) { state.kept[index].outcome = outcome } }
     }
 
     public func notification(_ id: Int64) -> LoggedNotification? {
@@ -95,7 +95,7 @@ public protocol NotificationSender: Sendable {
 /// A notification for one device: its cause, its content, and its outcome.
 public struct LoggedNotification: Sendable, Hashable, Identifiable {
     /// The state of the notification, or the reason why it was not delivered.
-    public enum Fate: Sendable, Hashable {
+    public enum Outcome: Sendable, Hashable {
         /// It waits in the device's queue.
         case waiting
         case delivered(Timestamp)
@@ -138,16 +138,16 @@ public struct LoggedNotification: Sendable, Hashable, Identifiable {
     public var delay: Duration?
     /// The notification of which this one is a copy, if somebody sent it again.
     public var original: Int64?
-    public internal(set) var fate: Fate
+    public internal(set) var outcome: Outcome
 
     public init(
         at moment: Timestamp, in address: DatabaseAddress, of user: Name, subscriptionID: Name, position: Int64,
         zoneID: ZoneID, recordName: Name?,
-        event: Subscription.Event?, tokenID: String, clientID: String?, fate: Fate
+        event: Subscription.Event?, tokenID: String, clientID: String?, outcome: Outcome
     ) {
         (self.moment, self.address, self.user, self.subscriptionID) = (moment, address, user, subscriptionID)
         (self.position, self.zoneID, self.recordName, self.event) = (position, zoneID, recordName, event)
-        (self.tokenID, self.clientID, self.fate) = (tokenID, clientID, fate)
+        (self.tokenID, self.clientID, self.outcome) = (tokenID, clientID, outcome)
     }
 
     /// The approximate memory use in bytes.

@@ -324,7 +324,7 @@ struct NotificationReader {
 extension LoggedNotification {
     /// The one that tells in place of this one.
     var successor: Int64? {
-        switch fate {
+        switch outcome {
         case .coalesced(let id), .replaced(let id): id
         default: nil
         }

@@ -146,13 +146,13 @@ enum NotificationReason: Sendable, Hashable {
             guard let carrier = facts.carriers[id] else {
                 return (NotificationSummary(id: id, subscriptionID: sent.subscriptionID, moment: sent.moment), false)
             }
-            if case .delivered(let moment) = carrier.fate { return (summary(carrier, moment), true) }
+            if case .delivered(let moment) = carrier.outcome { return (summary(carrier, moment), true) }
             return (summary(carrier), false)
         }
         func arrived(_ delivered: NotificationSummary) -> NotificationReason {
             facts.lastFetch.flatMap { $0 >= delivered.moment ? .fetched(delivered, $0) : nil } ?? .notFetched(delivered)
         }
-        switch sent.fate {
+        switch sent.outcome {
         case .ownChange: self = .ownChange
         case .withoutContent: self = .withoutContent(sent.subscriptionID)
         case .lost: self = .lost(summary(sent))
@@ -190,8 +190,8 @@ extension NotificationFacts {
 
     /// The notification that went furthest.
     fileprivate var sent: LoggedNotification? {
-        func rank(_ fate: LoggedNotification.Fate) -> Int {
-            switch fate {
+        func rank(_ outcome: LoggedNotification.Outcome) -> Int {
+            switch outcome {
             case .delivered: 0
             case .waiting: 1
             case .coalesced, .replaced: 2
@@ -200,7 +200,7 @@ extension NotificationFacts {
             case .withoutContent: 5
             }
         }
-        return notifications.filter { isOfClient($0.clientID) }.min { rank($0.fate) < rank($1.fate) }
+        return notifications.filter { isOfClient($0.clientID) }.min { rank($0.outcome) < rank($1.outcome) }
     }
 }
 

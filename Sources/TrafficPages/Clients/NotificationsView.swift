@@ -58,7 +58,7 @@ extension NotificationsView {
                 && (!isOfUser || token.user == actor.userRecordName)
         }
         let waiting = Dictionary(
-            grouping: visit.log.notifications.latest { $0.fate == .waiting }, by: \.tokenID
+            grouping: visit.log.notifications.latest { $0.outcome == .waiting }, by: \.tokenID
         ).mapValues(\.count)
         let now = Timestamp.now()
         let shown = found.prefix(limit)
@@ -90,7 +90,7 @@ extension NotificationsView.Device {
             .time(Timestamp(milliseconds: token.expires.milliseconds - SubscriptionRules.tokenLifetime * 1000)))
         expires = ValueView(.time(token.expires))
         isExpired = token.expires < now
-        position = Digits.grouped(token.told)
+        position = Digits.grouped(token.deliveredPosition)
         self.waiting = Digits.grouped(waiting)
     }
 }
@@ -165,7 +165,7 @@ struct NotificationRow: ViewModel {
 extension LoggedNotification {
     /// Its state in words, and their tone.
     var stateWords: (String, String) {
-        switch fate {
+        switch outcome {
         case .waiting: delay == nil ? ("waiting", "warn") : ("waiting, held back by a rehearsal", "warn")
         case .delivered(let moment):
             ("delivered \(moment.utcText.prefix(19)) UTC\(original == nil ? "" : ", again")", "good")

@@ -12,19 +12,19 @@ struct NotificationMaker: Sendable {
 
     /// The notifications of a match for a device: none, one, or several if faults are injected. Logs each of them.
     func notifications(of match: SubscriptionMatch, for device: Notifier.Device, at place: Notifier.Place)
-        -> [Courier.Notification]
+        -> [NotificationQueue.Notification]
     {
         guard device.scope.map({ $0 == match.standing.scope }) ?? true else { return [] }
-        func noted(_ fate: LoggedNotification.Fate, _ payload: [UInt8] = [], delay: Duration? = nil) -> Int64? {
+        func noted(_ outcome: LoggedNotification.Outcome, _ payload: [UInt8] = [], delay: Duration? = nil) -> Int64? {
             // Streams are not devices, so their notifications are not logged.
             guard let log, let tokenID = device.tokenID else { return nil }
-            return log.add(match.logged(fate, payload, delay: delay, to: tokenID, device.courier, at: place, now()))
+            return log.add(match.logged(outcome, payload, delay: delay, to: tokenID, device.queue, at: place, now()))
         }
-        if match.isOwn(of: device.courier), !isOn(.ownNotifications, match, at: place) {
+        if match.isOwn(of: device.queue), !isOn(.ownNotifications, match, at: place) {
             _ = noted(.ownChange)
             return []
         }
-        guard let notification = match.notification(for: device.courier, at: place) else {
+        guard let notification = match.notification(for: device.queue, at: place) else {
             _ = noted(.withoutContent)
             return []
         }
@@ -38,8 +38,10 @@ struct NotificationMaker: Sendable {
     }
 
     /// The notifications that result from one after applying the injected faults.
-    private func rehearsed(_ notification: Courier.Notification, _ match: SubscriptionMatch, at place: Notifier.Place)
-        -> [Courier
+    private func rehearsed(
+        _ notification: NotificationQueue.Notification, _ match: SubscriptionMatch, at place: Notifier.Place
+    )
+        -> [NotificationQueue
         .Notification]
     {
         func isOn(_ fault: InjectedFault) -> Bool { self.isOn(fault, match, at: place) }
@@ -72,33 +74,33 @@ struct SubscriptionMatch {
     let standing: OwnedSubscription
 
     /// - Returns: `nil` if the subscription does not define the content of a notification.
-    func notification(for courier: Courier, at place: Notifier.Place) -> Courier.Notification? {
-        let badge = standing.subscription.notificationInfo?.shouldBadge == true ? courier.nextBadge() : 0
+    func notification(for queue: NotificationQueue, at place: Notifier.Place) -> NotificationQueue.Notification? {
+        let badge = standing.subscription.notificationInfo?.shouldBadge == true ? queue.nextBadge() : 0
         return NotificationPayload(of: standing, for: change, in: place.container, id: id, badge: badge)
-            .map { Courier.Notification(bytes: $0.bytes, key: key(at: place)) }
+            .map { NotificationQueue.Notification(bytes: $0.bytes, key: key(at: place)) }
     }
 
     /// True if the device itself made the change.
-    func isOwn(of courier: Courier) -> Bool {
-        guard let clientID = courier.clientID, let signature = change.record?.signature else { return false }
-        return signature.userRecordName == courier.user && signature.deviceID == clientID
+    func isOwn(of queue: NotificationQueue) -> Bool {
+        guard let clientID = queue.clientID, let signature = change.record?.signature else { return false }
+        return signature.userRecordName == queue.user && signature.deviceID == clientID
     }
 
     func logged(
-        _ fate: LoggedNotification.Fate, _ payload: [UInt8], delay: Duration?, to tokenID: String,
-        _ courier: Courier, at place: Notifier.Place, _ now: Timestamp
+        _ outcome: LoggedNotification.Outcome, _ payload: [UInt8], delay: Duration?, to tokenID: String,
+        _ queue: NotificationQueue, at place: Notifier.Place, _ now: Timestamp
     ) -> LoggedNotification {
         var logged = LoggedNotification(
             at: now, in: place.address(standing.scope), of: standing.user,
             subscriptionID: standing.subscription.subscriptionID,
             position: change.position, zoneID: change.zoneID, recordName: change.record?.record.recordID.recordName,
             event: change.record?.event,
-            tokenID: tokenID, clientID: courier.clientID, fate: fate)
+            tokenID: tokenID, clientID: queue.clientID, outcome: outcome)
         (logged.payload, logged.delay) = (payload, delay)
         return logged
     }
 
-    private func key(at place: Notifier.Place) -> Courier.CoalescingKey? {
+    private func key(at place: Notifier.Place) -> NotificationQueue.CoalescingKey? {
         switch standing.subscription.subject {
         case .query: standing.subscription.notificationInfo?.collapseIDKey.map { .collapseID(place, $0) }
         case .zone, .database:

@@ -24,7 +24,7 @@ public final class Notifier: Sendable {
     }
 
     struct Device {
-        let courier: Courier
+        let queue: NotificationQueue
         /// The ID of the token; `nil` for a stream.
         let tokenID: String?
         /// The only database whose notifications a stream receives; `nil` for all databases.
@@ -53,7 +53,7 @@ public final class Notifier: Sendable {
     private let accounts: Accounts
     private let log: NotificationLog?
     private let now: @Sendable () -> Timestamp
-    private let room = Courier.Room()
+    private let room = NotificationQueue.Room()
     private let maker: NotificationMaker
     private let follower: CommitFollower
     private let state = Mutex(State())
@@ -94,7 +94,7 @@ public final class Notifier: Sendable {
             for: user, clientID: clientID, container: place.container, environment: place.environment, at: position,
             now: now,
             expires: Timestamp(milliseconds: now.milliseconds + SubscriptionRules.tokenLifetime * 1000))
-        _ = courier(of: secret)
+        _ = queue(of: secret)
         return secret
     }
 
@@ -109,7 +109,7 @@ public final class Notifier: Sendable {
         if !tokens.contains(where: { Place($0.key) == place }) {
             try await accounts.extend(token, to: place.container, place.environment, at: present(at: place, for: user))
         }
-        return courier(of: secret) != nil
+        return queue(of: secret) != nil
     }
 
     /// The position of the latest change.
@@ -120,32 +120,34 @@ public final class Notifier: Sendable {
     }
 
     /// The queue of a token; `nil` if the token is unknown or has expired. From now on, its environments are followed.
-    func courier(of secret: String) -> Courier? {
+    func queue(of secret: String) -> NotificationQueue? {
         let tokens = accounts.notificationTokens(secret, now: now())
         guard let token = tokens.first else { return nil }
         let places = Set(tokens.map { Place($0.key) })
-        let courier = state.withLock { state -> Courier? in
+        let queue = state.withLock { state -> NotificationQueue? in
             if state.isClosed { return nil }
             let device =
                 state.devices[token.key.id]
                 ?? Device(
-                    courier: Courier(user: token.user, clientID: token.clientID, room: room, log: log),
+                    queue: NotificationQueue(user: token.user, clientID: token.clientID, room: room, log: log),
                     tokenID: token.key.id)
             state.devices[token.key.id] = device
-            for token in tokens { device.courier.follow(Place(token.key), after: token.told) }
+            for token in tokens { device.queue.follow(Place(token.key), after: token.deliveredPosition) }
             // A renamed container counts as another environment.
-            for place in device.courier.places where !places.contains(place) { device.courier.unfollow(place) }
-            return device.courier
+            for place in device.queue.places where !places.contains(place) { device.queue.unfollow(place) }
+            return device.queue
         }
-        if courier != nil { for place in places { follow(place, for: token.user) } }
-        return courier
+        if queue != nil { for place in places { follow(place, for: token.user) } }
+        return queue
     }
 
     /// Notes that the device received a notification.
-    func delivered(_ parcel: Courier.Parcel, by courier: Courier, of secret: String) {
-        courier.confirm(parcel)
-        for token in accounts.notificationTokens(secret, now: now()) where Place(token.key) == parcel.place {
-            if let told = courier.told(at: parcel.place) { accounts.noteTold(told, to: token.key) }
+    func delivered(_ delivery: NotificationQueue.Delivery, by queue: NotificationQueue, of secret: String) {
+        queue.confirm(delivery)
+        for token in accounts.notificationTokens(secret, now: now()) where Place(token.key) == delivery.place {
+            if let delivered = queue.deliveredPosition(at: delivery.place) {
+                accounts.noteDelivered(delivered, to: token.key)
+            }
         }
     }
 
@@ -153,26 +155,26 @@ public final class Notifier: Sendable {
 
     /// Creates a queue without a token, for the user's subscriptions in one database. It exists until ``end(_:)``.
     /// - Parameter position: the position after which changes cause notifications.
-    func stream(to user: Name, of address: DatabaseAddress, after position: Int64) -> Courier {
+    func stream(to user: Name, of address: DatabaseAddress, after position: Int64) -> NotificationQueue {
         let place = Place(container: address.container, environment: address.environment)
-        let courier = Courier(user: user, clientID: nil, endsWhenFull: true, room: room)
-        courier.follow(place, after: position)
+        let queue = NotificationQueue(user: user, clientID: nil, endsWhenFull: true, room: room)
+        queue.follow(place, after: position)
         state.withLock { state in
-            if state.isClosed { return courier.close() }
+            if state.isClosed { return queue.close() }
             state.lastNumber += 1
-            state.devices["stream \(state.lastNumber)"] = Device(courier: courier, tokenID: nil, scope: address.scope)
+            state.devices["stream \(state.lastNumber)"] = Device(queue: queue, tokenID: nil, scope: address.scope)
         }
         follow(place, for: user)
-        return courier
+        return queue
     }
 
     /// Follows the environments again that could not be followed before.
-    func resume(_ courier: Courier) {
-        for place in courier.places { follow(place, for: courier.user) }
+    func resume(_ queue: NotificationQueue) {
+        for place in queue.places { follow(place, for: queue.user) }
     }
 
-    func end(_ courier: Courier) {
-        state.withLock { state in state.devices = state.devices.filter { $0.value.courier !== courier } }
+    func end(_ queue: NotificationQueue) {
+        state.withLock { state in state.devices = state.devices.filter { $0.value.queue !== queue } }
     }
 
     /// Stops following all environments, and ends all waiting calls.
@@ -183,7 +185,7 @@ public final class Notifier: Sendable {
             return Array(state.devices.values)
         }
         follower.close()
-        for device in devices { device.courier.close() }
+        for device in devices { device.queue.close() }
     }
 
     // MARK: Following
@@ -191,32 +193,35 @@ public final class Notifier: Sendable {
     /// Follows an environment, if it is not followed already. Devices are added before, so that they are found.
     private func follow(_ place: Place, for user: Name) {
         follower.follow(place, as: user) { [weak self] database in
-            try await self?.tellAll(in: database, at: place) ?? false
+            try await self?.notifyDevices(in: database, at: place) ?? false
         }
     }
 
     /// Creates the notifications of all changes that were committed so far.
     /// - Returns: `false` if no device follows the environment any more.
-    private func tellAll(in database: any RecordDatabase, at place: Place) async throws -> Bool {
+    private func notifyDevices(in database: any RecordDatabase, at place: Place) async throws -> Bool {
         var isForLate = false
         while let round = round(of: place, isForLate: isForLate) {
             let start = ContinuousClock.now
             let page = try await database.require(.fireSubscriptions).firings(after: round.since)
             makeRoom()
-            let devices = Dictionary(grouping: round.devices, by: \.courier.user)
+            let devices = Dictionary(grouping: round.devices, by: \.queue.user)
             // Several changes of the page may match a subscription that fires only once.
             var ended: Set<OwnedSubscription> = []
             var rest = page.firings[...]
             while let position = rest.first?.change.position {
                 let same = rest.prefix { $0.change.position == position }
-                try await tell(same, of: position, to: devices, at: place, in: database, except: &ended)
+                try await notify(same, of: position, to: devices, at: place, in: database, except: &ended)
                 rest = rest.dropFirst(same.count)
             }
             for device in round.devices {
-                device.courier.noteRead(page.position, isPresent: !page.moreComing, at: place)
-                guard let id = device.tokenID, let told = device.courier.told(at: place) else { continue }
-                accounts.noteTold(
-                    told, to: NotificationToken.Key(id: id, container: place.container, environment: place.environment))
+                device.queue.noteRead(page.position, isPresent: !page.moreComing, at: place)
+                guard let id = device.tokenID, let delivered = device.queue.deliveredPosition(at: place) else {
+                    continue
+                }
+                accounts.noteDelivered(
+                    delivered,
+                    to: NotificationToken.Key(id: id, container: place.container, environment: place.environment))
             }
             // Limits the processor time for checks, however many commits there are, so that saves are not slowed down.
             try await Task.sleep(for: min((.now - start) * Self.rest, Self.longestPause))
@@ -246,11 +251,11 @@ public final class Notifier: Sendable {
                     continue
                 }
                 state.devices[id] = nil
-                device.courier.close()
+                device.queue.close()
             }
             let devices = state.devices.values.compactMap { device in
                 // An ended stream only delivers the notifications that already wait.
-                device.courier.isClosed ? nil : device.courier.read(at: place).map { (device, read: $0) }
+                device.queue.isClosed ? nil : device.queue.read(at: place).map { (device, read: $0) }
             }
             return devices.map(\.read).max().map { latest in
                 let timely = devices.filter { isForLate || $0.read > latest - Int64(FiringPage.recordLimit) }
@@ -265,14 +270,14 @@ public final class Notifier: Sendable {
     /// time.
     private func makeRoom() {
         if !room.isFull { return }
-        let couriers = state.withLock { $0.devices.values.map(\.courier) }
-        for (courier, _) in couriers.map({ ($0, $0.asked) }).sorted(by: { $0.1 < $1.1 }) {
+        let queues = state.withLock { $0.devices.values.map(\.queue) }
+        for (queue, _) in queues.map({ ($0, $0.asked) }).sorted(by: { $0.1 < $1.1 }) {
             if !room.isFull { return }
-            courier.dropAll()
+            queue.dropAll()
         }
     }
 
-    private func tell(
+    private func notify(
         _ firings: ArraySlice<Firing>, of position: Int64, to devices: [Name: [Device]], at place: Place,
         in database: any RecordDatabase,
         except ended: inout Set<OwnedSubscription>
@@ -296,9 +301,9 @@ public final class Notifier: Sendable {
         if !last.isEmpty { try await database.require(.fireSubscriptions).noteFired(last, at: position) }
         for (user, matches) in matches {
             for device in devices[user] ?? [] {
-                guard let read = device.courier.read(at: place), position > read else { continue }
+                guard let read = device.queue.read(at: place), position > read else { continue }
                 let notifications = matches.flatMap { maker.notifications(of: $0, for: device, at: place) }
-                device.courier.add(notifications, of: position, at: place)
+                device.queue.add(notifications, of: position, at: place)
             }
         }
     }
@@ -315,12 +320,12 @@ extension Notifier: NotificationSender {
         }
         let place = Place(container: original.address.container, environment: original.address.environment)
         guard !accounts.notificationTokens(id: original.tokenID, now: now()).isEmpty,
-            let courier = state.withLock({ $0.devices[original.tokenID]?.courier }), let read = courier.read(at: place)
+            let queue = state.withLock({ $0.devices[original.tokenID]?.queue }), let read = queue.read(at: place)
         else { throw RecordError(.notFound, "The device's token has expired, so the notification can't be sent again") }
         guard let number = log?.add(original.again(at: now())) else {
             throw RecordError(.notFound, "The log keeps no notifications")
         }
-        courier.add([Courier.Notification(bytes: original.payload, logID: number)], of: read, at: place)
+        queue.add([NotificationQueue.Notification(bytes: original.payload, logID: number)], of: read, at: place)
         return number
     }
 }
@@ -331,7 +336,7 @@ extension LoggedNotification {
         var copy = LoggedNotification(
             at: moment, in: address, of: user, subscriptionID: subscriptionID, position: position, zoneID: zoneID,
             recordName: recordName, event: event,
-            tokenID: tokenID, clientID: clientID, fate: .waiting)
+            tokenID: tokenID, clientID: clientID, outcome: .waiting)
         (copy.payload, copy.original) = (payload, id)
         return copy
     }

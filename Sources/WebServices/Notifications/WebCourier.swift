@@ -14,26 +14,26 @@ struct WebCourier {
     let notifier: Notifier
 
     func answer(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
-        guard let token = request.queryParameter("tok"), let courier = notifier.courier(of: token) else {
+        guard let token = request.queryParameter("tok"), let queue = notifier.queue(of: token) else {
             // CloudKit JS passes every JSON answer to the app. After an answer in another format it tries again.
             return .text(
                 "This token is not known, or has expired. Ask tokens/create for another one.\n", status: .notFound)
         }
-        RequestRecorder.current?.update { $0.userRecordName = courier.user }
+        RequestRecorder.current?.update { $0.userRecordName = queue.user }
         // An answer without a body must not take a notification from the queue.
-        let parcel =
+        let delivery =
             context.isHead
             ? nil
-            : try await context.whileConnected { [notifier] in await courier.next(within: notifier.patience) } ?? nil
-        let handover = parcel.map { UnconfirmedNotification(of: $0, by: courier) }
-        let bytes = parcel?.bytes ?? Array("null".utf8)
+            : try await context.whileConnected { [notifier] in await queue.next(within: notifier.patience) } ?? nil
+        let handover = delivery.map { UnconfirmedNotification(of: $0, by: queue) }
+        let bytes = delivery?.bytes ?? Array("null".utf8)
         RequestRecorder.current?.answered(bytes)
         var response = Response.json(bytes)
         response.headers[.cacheControl] = "no-store"
         response.body = ResponseBody(contentLength: bytes.count) { [notifier] writer in
             try await writer.write(ByteBuffer(bytes: bytes))
             try await writer.finish(nil)
-            if let parcel = handover?.complete() { notifier.delivered(parcel, by: courier, of: token) }
+            if let delivery = handover?.complete() { notifier.delivered(delivery, by: queue, of: token) }
         }
         return response
     }
@@ -41,22 +41,22 @@ struct WebCourier {
 
 /// A notification that is being sent. If it is not delivered, it returns to the queue.
 private final class UnconfirmedNotification: Sendable {
-    private let parcel: Courier.Parcel
-    private let courier: Courier
+    private let delivery: NotificationQueue.Delivery
+    private let queue: NotificationQueue
     private let isComplete = Atomic<Bool>(false)
 
-    init(of parcel: Courier.Parcel, by courier: Courier) {
-        self.parcel = parcel
-        self.courier = courier
+    init(of delivery: NotificationQueue.Delivery, by queue: NotificationQueue) {
+        self.delivery = delivery
+        self.queue = queue
     }
 
     deinit {
-        if !isComplete.load(ordering: .relaxed) { courier.takeBack(parcel) }
+        if !isComplete.load(ordering: .relaxed) { queue.takeBack(delivery) }
     }
 
-    func complete() -> Courier.Parcel {
+    func complete() -> NotificationQueue.Delivery {
         isComplete.store(true, ordering: .relaxed)
-        return parcel
+        return delivery
     }
 }
 

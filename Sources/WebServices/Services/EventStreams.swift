@@ -265,25 +265,25 @@ struct NotificationEvents {
         let present = try await notifier.present(at: place, for: user)
         let position = try start ?? present
         let body = ResponseBody { writer in
-            let courier = notifier.stream(to: user, of: address, after: position)
-            defer { notifier.end(courier) }
+            let queue = notifier.stream(to: user, of: address, after: position)
+            defer { notifier.end(queue) }
             // The first event confirms that the stream is active.
             try await writer.write(ByteBuffer(string: "id: \(position)\nevent: following\ndata: {}\n\n"))
             try await withGracefulShutdownHandler {
                 while !Task.isShuttingDownGracefully {
-                    guard let parcel = await courier.next(within: Wake.interval) else {
-                        if courier.isClosed { break }
-                        notifier.resume(courier)
+                    guard let delivery = await queue.next(within: Wake.interval) else {
+                        if queue.isClosed { break }
+                        notifier.resume(queue)
                         try await writer.write(Wake.signOfLife)
                         continue
                     }
-                    courier.confirm(parcel)
-                    let told = courier.told(at: place) ?? parcel.position
+                    queue.confirm(delivery)
+                    let position = queue.deliveredPosition(at: place) ?? delivery.position
                     try await writer.write(
-                        piecesOf: "id: \(told)\nevent: notification\ndata: ".utf8 + parcel.bytes + "\n\n".utf8)
+                        piecesOf: "id: \(position)\nevent: notification\ndata: ".utf8 + delivery.bytes + "\n\n".utf8)
                 }
             } onGracefulShutdown: {
-                courier.close()
+                queue.close()
             }
             try await writer.finish(nil)
         }

@@ -79,16 +79,17 @@ import Testing
         return info
     }()
 
-    private func registered(_ notifier: Notifier, _ caller: Caller = Self.ada) async throws -> Courier {
+    private func registered(_ notifier: Notifier, _ caller: Caller = Self.ada) async throws -> NotificationQueue {
         let token = try await notifier.makeToken(for: caller.userRecordName, clientID: caller.deviceID, at: place)
-        return try #require(notifier.courier(of: token))
+        return try #require(notifier.queue(of: token))
     }
 
     /// The subscription, and the record or zone, of the next notification.
-    private static func next(_ courier: Courier) async throws -> String {
-        let parcel = try #require(await courier.next(within: patience))
-        courier.confirm(parcel)
-        guard case .object(let payload) = try JSONReader.value(of: parcel.bytes), case .object(let ck)? = payload["ck"]
+    private static func next(_ queue: NotificationQueue) async throws -> String {
+        let delivery = try #require(await queue.next(within: patience))
+        queue.confirm(delivery)
+        guard case .object(let payload) = try JSONReader.value(of: delivery.bytes),
+            case .object(let ck)? = payload["ck"]
         else { return "" }
         for kind in ["qry", "fet", "met"] as [Name] {
             guard case .object(let told)? = ck[kind], case .string(let sid)? = told["sid"],
@@ -110,13 +111,13 @@ import Testing
         try await subscribe([Self.query("q")])
         try await notifying { notifier in
             try await save("before")
-            let courier = try await registered(notifier)
+            let queue = try await registered(notifier)
             let other = try await registered(notifier, Self.grace)
             try await save("a")
             try await save("b")
-            #expect(try await Self.next(courier) == "q a")
-            #expect(try await Self.next(courier) == "q b")
-            #expect(courier.count == 0 && other.count == 0)
+            #expect(try await Self.next(queue) == "q a")
+            #expect(try await Self.next(queue) == "q b")
+            #expect(queue.count == 0 && other.count == 0)
         }
     }
 
@@ -162,12 +163,12 @@ import Testing
         try await subscribe([Self.query("mute", nil)])
         try await subscribe([Self.query("once", firesOnce: true)], .public)
         try await notifying { notifier in
-            let courier = try await registered(notifier)
+            let queue = try await registered(notifier)
             try await save("a")
             try await save("p", .public)
             try await save("p", .public)
-            #expect(try await Self.next(courier) == "once p")
-            #expect(courier.count == 0)
+            #expect(try await Self.next(queue) == "once p")
+            #expect(queue.count == 0)
         }
         #expect(try await database(.public).require(.keepSubscriptions).subscriptions() == [])
         #expect(try await database().require(.keepSubscriptions).subscriptions().map(\.subscriptionID) == ["mute"])
@@ -181,18 +182,18 @@ import Testing
             let production = Notifier.Place(container: place.container, environment: .production)
             #expect(try await !notifier.register(token, of: "_b", at: place))
             #expect(try await !notifier.register("none", of: "_a", at: place))
-            let courier = try #require(notifier.courier(of: token))
-            #expect(courier.user == "_a" && courier.places == [place] && notifier.courier(of: "none") == nil)
+            let queue = try #require(notifier.queue(of: token))
+            #expect(queue.user == "_a" && queue.places == [place] && notifier.queue(of: "none") == nil)
             // The same token in another environment is one more place that it is told of.
             #expect(try await notifier.register(token, of: "_a", at: production))
             #expect(try await notifier.register(token, of: "_a", at: place))
-            #expect(Set(courier.places) == [place, production])
+            #expect(Set(queue.places) == [place, production])
             try await save("a")
-            #expect(try await Self.next(courier) == "q a")
+            #expect(try await Self.next(queue) == "q a")
             for _ in 0..<NotificationToken.limitOfUser {
                 _ = try await notifier.makeToken(for: "_a", clientID: nil, at: place)
             }
-            #expect(notifier.courier(of: token) == nil)
+            #expect(notifier.queue(of: token) == nil)
         }
     }
 
@@ -209,13 +210,13 @@ import Testing
         try await notifying(first) { notifier in
             let made = try await notifier.makeToken(for: "_a", clientID: nil, at: place)
             token.withLock { $0 = made }
-            let courier = try #require(notifier.courier(of: made))
+            let queue = try #require(notifier.queue(of: made))
             try await save("taken")
-            let parcel = try #require(await courier.next(within: Self.patience))
-            notifier.delivered(parcel, by: courier, of: made)
+            let delivery = try #require(await queue.next(within: Self.patience))
+            notifier.delivered(delivery, by: queue, of: made)
             try await eventually {
                 first.notificationTokens(made, now: Timestamp(milliseconds: 1)).allSatisfy {
-                    $0.told >= parcel.position
+                    $0.deliveredPosition >= delivery.position
                 }
             }
             try await first.writeUses()
@@ -223,20 +224,20 @@ import Testing
             try await save("p", .public)
             // It fires before the server fails, and ends with that.
             try await eventually { try await database(.public).require(.keepSubscriptions).subscriptions().isEmpty }
-            _ = await courier.next(within: Self.patience)
+            _ = await queue.next(within: Self.patience)
         }
         try await save("while nobody listened")
         try await save("late", .public)
         try await notifying(try Accounts(file: file)) { notifier in
-            let courier = try #require(notifier.courier(of: token.withLock { $0 }))
+            let queue = try #require(notifier.queue(of: token.withLock { $0 }))
             var told: [String] = []
-            for _ in 0..<3 { told.append(try await Self.next(courier)) }
+            for _ in 0..<3 { told.append(try await Self.next(queue)) }
             #expect(told == ["q in hand", "once p", "q while nobody listened"])
-            #expect(courier.count == 0)
+            #expect(queue.count == 0)
         }
         // A token lasts for 12 hours.
         try await notifying(try Accounts(file: file), at: SubscriptionRules.tokenLifetime * 1000 + 2) { notifier in
-            #expect(notifier.courier(of: token.withLock { $0 }) == nil)
+            #expect(notifier.queue(of: token.withLock { $0 }) == nil)
         }
     }
 
@@ -254,13 +255,13 @@ import Testing
         let gated = Notifier(
             engine: GatedEngine(base: engine, gate: gate), accounts: accounts, now: { Timestamp(milliseconds: 1) })
         defer { gated.close() }
-        let late = try #require(gated.courier(of: try await gated.makeToken(for: "_a", clientID: nil, at: place)))
+        let late = try #require(gated.queue(of: try await gated.makeToken(for: "_a", clientID: nil, at: place)))
         try await eventually { !gate.isIdle }
-        let courier = try #require(gated.courier(of: early.withLock { $0 }))
+        let queue = try #require(gated.queue(of: early.withLock { $0 }))
         try await save("new")
         gate.open()
-        #expect(try await Self.next(courier) == "q untold")
-        #expect(try await Self.next(courier) == "q new")
+        #expect(try await Self.next(queue) == "q untold")
+        #expect(try await Self.next(queue) == "q new")
         #expect(try await Self.next(late) == "q new")
     }
 
@@ -273,7 +274,7 @@ import Testing
             let device = try await registered(notifier)
             let begin = try await notifier.present(at: place, for: "_a")
             let slow = notifier.stream(to: "_a", of: place.address(.private), after: begin)
-            let names = (0..<Courier.limit + 200).map { Name("n\($0)") }
+            let names = (0..<NotificationQueue.limit + 200).map { Name("n\($0)") }
             for start in stride(from: 0, to: names.count, by: 200) {
                 let operations = names[start..<start + 200].map {
                     RecordOperation(.forceUpdate, recordName: $0, recordType: "Item")
@@ -285,14 +286,14 @@ import Testing
             try await eventually { slow.isClosed }
             var told: [String] = []
             while slow.count > 0 { told.append(try await Self.next(slow)) }
-            let position = try #require(slow.told(at: place))
+            let position = try #require(slow.deliveredPosition(at: place))
             notifier.end(slow)
             let rest = notifier.stream(to: "_a", of: place.address(.private), after: position)
             while told.count < names.count { told.append(try await Self.next(rest)) }
             #expect(told == names.map { "q \($0)" })
             try await save("later")
             #expect(try await Self.next(rest) == "q later")
-            try await eventually { device.count >= Courier.limit }
+            try await eventually { device.count >= NotificationQueue.limit }
         }
     }
 
@@ -318,7 +319,7 @@ import Testing
         }
         try await notifying { notifier in
             let timely = try await registered(notifier)
-            let late = try #require(notifier.courier(of: old))
+            let late = try #require(notifier.queue(of: old))
             try await save("new")
             #expect(try await Self.next(timely) == "q new")
             #expect(try await Self.next(late) == "q missed")
@@ -345,16 +346,16 @@ import Testing
         try faults.start(
             FaultSetting(fault), in: FaultArea(container: place.container, scope: .private, zoneID: Self.zone))
         try await notifying(with: faults) { notifier in
-            let courier = try await registered(notifier)
+            let queue = try await registered(notifier)
             for name in ["a", "b"] as [Name] { try await save(name) }
             let operation = RecordOperation(.forceUpdate, recordName: "end", recordType: "Other")
             for outcome in try await database(.private, as: Self.mac).modify(
                 ModifyRequest([operation], zoneID: ZoneID(zoneName: "Last")))
             { _ = try outcome.get() }
             let waiting = expected.count + (fault == .lateNotifications ? 2 : 0)
-            try await eventually { courier.count >= waiting }
+            try await eventually { queue.count >= waiting }
             var told: [String] = []
-            for _ in expected { told.append(try await Self.next(courier)) }
+            for _ in expected { told.append(try await Self.next(queue)) }
             #expect(told == expected)
         }
     }
@@ -368,32 +369,32 @@ import Testing
         ])
         let log = NotificationLog()
         try await notifying(log: log) { notifier in
-            let courier = try await registered(notifier, Self.ada)
+            let queue = try await registered(notifier, Self.ada)
             try await save("a")
             try await save("b")
-            func fates(_ id: Name) -> [LoggedNotification.Fate] {
-                log.latest { $0.subscriptionID == id }.reversed().map(\.fate)
+            func outcomes(_ id: Name) -> [LoggedNotification.Outcome] {
+                log.latest { $0.subscriptionID == id }.reversed().map(\.outcome)
             }
             // The zone's notification for the second change is the last one to be noted.
-            try await eventually { fates("z").count >= 2 && fates("z").last != .waiting }
+            try await eventually { outcomes("z").count >= 2 && outcomes("z").last != .waiting }
             func nextOfQuery() async throws -> String {
                 while true {
-                    let next = try await Self.next(courier)
+                    let next = try await Self.next(queue)
                     if next.hasPrefix("q") { return next }
                 }
             }
             let zones = log.latest { $0.subscriptionID == "z" }
             let first = try #require(zones.last)
-            #expect(fates("q") == [.waiting, .waiting] && fates("mute") == [.withoutContent, .withoutContent])
-            #expect(fates("z") == [.waiting, .coalesced(into: first.id)])
+            #expect(outcomes("q") == [.waiting, .waiting] && outcomes("mute") == [.withoutContent, .withoutContent])
+            #expect(outcomes("z") == [.waiting, .coalesced(into: first.id)])
             #expect(
                 first.user == "_a" && first.clientID == "phone" && first.recordName == "a" && first.event == .create
                     && first.address.scope == .private)
-            let parcel = try #require(await courier.next(within: Self.patience))
-            #expect(fates("q").first == .waiting && log.notification(parcel.logID ?? 0)?.payload == parcel.bytes)
-            courier.takeBack(parcel)
-            #expect(try await Self.next(courier) == "q a")
-            guard case .delivered? = fates("q").first else {
+            let delivery = try #require(await queue.next(within: Self.patience))
+            #expect(outcomes("q").first == .waiting && log.notification(delivery.logID ?? 0)?.payload == delivery.bytes)
+            queue.takeBack(delivery)
+            #expect(try await Self.next(queue) == "q a")
+            guard case .delivered? = outcomes("q").first else {
                 Issue.record("not delivered")
                 return
             }
@@ -401,7 +402,7 @@ import Testing
             try await save("own", as: Self.ada)
             try await save("c")
             #expect(try await [nextOfQuery(), nextOfQuery()] == ["q b", "q c"])
-            #expect(fates("q").contains(.ownChange))
+            #expect(outcomes("q").contains(.ownChange))
             // Sent again, it is another one with the same content.
             let delivered = try #require(log.latest { $0.recordName == "a" && $0.subscriptionID == "q" }.first)
             let copy = try notifier.sendAgain(delivered.id)
@@ -430,7 +431,7 @@ import Testing
             _ = try await registered(notifier)
             try await save("a")
             try await eventually { !log.latest().isEmpty }
-            #expect(log.latest().map(\.fate) == [.lost] && log.latest().first?.payload.isEmpty == false)
+            #expect(log.latest().map(\.outcome) == [.lost] && log.latest().first?.payload.isEmpty == false)
         }
     }
 }

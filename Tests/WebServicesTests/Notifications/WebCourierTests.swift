@@ -59,13 +59,13 @@ struct WebCourierTests {
     func waiting() async throws {
         try await TestServer.run { server in
             let listener = try await Listener(server)
-            let courier = try #require(server.notifier.courier(of: listener.token))
+            let queue = try #require(server.notifier.queue(of: listener.token))
             async let answer = listener.take()
-            try await eventually { courier.takers >= 1 }
+            try await eventually { queue.takers >= 1 }
             try await listener.client.save(["a"])
             let expected: JSONValue = ["aps": ["sound": "default"], "ck": ["fet": ["sid": "z", "zid": "Z"]]]
             #expect(Subset.differences(expected, try await answer.json()) == [])
-            try await eventually { courier.count == 0 }
+            try await eventually { queue.count == 0 }
         }
     }
 
@@ -73,13 +73,13 @@ struct WebCourierTests {
     func leaving() async throws {
         try await TestServer.run { server in
             let listener = try await Listener(server)
-            let courier = try #require(server.notifier.courier(of: listener.token))
-            try await server.client.hangUp(after: listener.request) { try await eventually { courier.takers >= 1 } }
-            try await eventually { courier.takers == 0 }
+            let queue = try #require(server.notifier.queue(of: listener.token))
+            try await server.client.hangUp(after: listener.request) { try await eventually { queue.takers >= 1 } }
+            try await eventually { queue.takers == 0 }
             try await listener.client.save(["a"])
-            try await eventually { courier.count >= 1 }
+            try await eventually { queue.count >= 1 }
             #expect(try await listener.client.send("HEAD", listener.target).status == 200)
-            #expect(courier.count == 1)
+            #expect(queue.count == 1)
             #expect(try await listener.take().text.contains("fet"))
         }
     }
@@ -143,7 +143,7 @@ struct WebCourierTests {
         try await TestServer.run(keeping: engine, protocolOnly: isOnly) { server in
             let client = NotedClient(server: server, headers: [])
             let token = try client.token(try await client.post("\(Self.device)/tokens/create", "{}"), "apnsToken")
-            server.notifier.courier(of: token)?.close()
+            server.notifier.queue(of: token)?.close()
             let answer = try await client.send("GET", "/aps?tok=\(token)")
             #expect(answer.status == 200 && answer.text == "null")
         }

@@ -4,7 +4,7 @@ internal import RequestLog
 internal import Synchronization
 
 /// The queue of notifications for one device. Each one is delivered in order and once. The queue is limited.
-final class Courier: Sendable {
+final class NotificationQueue: Sendable {
     /// The maximum number of waiting notifications. If there are more, the oldest one is dropped.
     static let limit = 1000
 
@@ -17,7 +17,7 @@ final class Courier: Sendable {
     }
 
     /// A notification that was handed out. ``confirm(_:)`` removes it from the queue.
-    struct Parcel: Sendable {
+    struct Delivery: Sendable {
         let number: Int
         let bytes: [UInt8]
         /// The environment of the change that caused the notification. If one notification stands for several changes,
@@ -49,7 +49,7 @@ final class Courier: Sendable {
     }
 
     private struct Waiting {
-        var parcel: Parcel
+        var delivery: Delivery
         let key: CoalescingKey?
         /// The time from which the notification can be handed out; `nil` if it can be handed out now.
         var ready: ContinuousClock.Instant?
@@ -73,55 +73,57 @@ final class Courier: Sendable {
 
         /// The position up to which the device has received all notifications; `nil` for an environment that it does
         /// not follow.
-        func told(at place: Notifier.Place) -> Int64? {
+        func deliveredPosition(at place: Notifier.Place) -> Int64? {
             read[place].map { read in
-                min(read, waiting.lazy.filter { $0.parcel.place == place }.map { $0.parcel.position - 1 }.min() ?? read)
+                min(
+                    read,
+                    waiting.lazy.filter { $0.delivery.place == place }.map { $0.delivery.position - 1 }.min() ?? read)
             }
         }
 
-        /// - Parameter fates: receives the outcomes of notifications in the log.
+        /// - Parameter outcomes: receives the outcomes of notifications in the log.
         /// - Returns: the growth of the queue in bytes.
         mutating func add(
             _ notification: Notification, of position: Int64, at place: Notifier.Place, isFull: Bool,
-            _ fates: inout Fates
+            _ outcomes: inout Outcomes
         ) -> Int {
             if let key = notification.key, let index = waiting.firstIndex(where: { $0.key == key && !$0.isHanded }) {
-                let parcel = waiting[index].parcel
+                let delivery = waiting[index].delivery
                 guard case .collapseID = key else {
-                    if let other = parcel.logID { fates.note(.coalesced(into: other), of: notification.logID) }
+                    if let other = delivery.logID { outcomes.note(.coalesced(into: other), of: notification.logID) }
                     return 0
                 }
-                if let other = notification.logID { fates.note(.replaced(by: other), of: parcel.logID) }
-                waiting[index].parcel = Parcel(
-                    number: parcel.number, bytes: notification.bytes, place: place, position: parcel.position,
+                if let other = notification.logID { outcomes.note(.replaced(by: other), of: delivery.logID) }
+                waiting[index].delivery = Delivery(
+                    number: delivery.number, bytes: notification.bytes, place: place, position: delivery.position,
                     logID: notification.logID)
-                return notification.bytes.count - parcel.bytes.count
+                return notification.bytes.count - delivery.bytes.count
             }
             lastNumber += 1
-            let parcel = Parcel(
+            let delivery = Delivery(
                 number: lastNumber, bytes: notification.bytes, place: place, position: position,
                 logID: notification.logID)
             waiting.insert(
-                Waiting(parcel: parcel, key: notification.key, ready: notification.delay.map { .now + $0 }),
+                Waiting(delivery: delivery, key: notification.key, ready: notification.delay.map { .now + $0 }),
                 at: notification.isFirst ? 0 : waiting.count)
             var growth = notification.bytes.count
-            while waiting.count > 1, waiting.count > Courier.limit || isFull && growth > 0,
+            while waiting.count > 1, waiting.count > NotificationQueue.limit || isFull && growth > 0,
                 let oldest = waiting.firstIndex(where: { !$0.isHanded })
             {
-                let gone = waiting.remove(at: oldest).parcel
+                let gone = waiting.remove(at: oldest).delivery
                 growth -= gone.bytes.count
-                fates.note(.dropped, of: gone.logID)
+                outcomes.note(.dropped, of: gone.logID)
             }
             return growth
         }
     }
 
     /// Outcomes for the log, which are written after the lock is released.
-    private struct Fates {
-        private(set) var notes: [(id: Int64, fate: LoggedNotification.Fate)] = []
+    private struct Outcomes {
+        private(set) var notes: [(id: Int64, outcome: LoggedNotification.Outcome)] = []
 
-        mutating func note(_ fate: LoggedNotification.Fate, of id: Int64?) {
-            if let id { notes.append((id, fate)) }
+        mutating func note(_ outcome: LoggedNotification.Outcome, of id: Int64?) {
+            if let id { notes.append((id, outcome)) }
         }
     }
 
@@ -146,7 +148,7 @@ final class Courier: Sendable {
     }
 
     deinit {
-        let bytes = state.withLock { $0.waiting.reduce(0) { $0 + $1.parcel.bytes.count } }
+        let bytes = state.withLock { $0.waiting.reduce(0) { $0 + $1.delivery.bytes.count } }
         room.used.subtract(bytes, ordering: .relaxed)
     }
 
@@ -188,7 +190,7 @@ final class Courier: Sendable {
 
     /// The position up to which the device has received all notifications; `nil` for an environment that it does not
     /// follow.
-    func told(at place: Notifier.Place) -> Int64? { state.withLock { $0.told(at: place) } }
+    func deliveredPosition(at place: Notifier.Place) -> Int64? { state.withLock { $0.deliveredPosition(at: place) } }
 
     // MARK: Notifications
 
@@ -208,15 +210,15 @@ final class Courier: Sendable {
             if isClosed { return }
             if count + notifications.count > Self.limit || room.isFull && count > 0 { return close() }
         }
-        let (growth, fates) = state.withLock { state in
+        let (growth, outcomes) = state.withLock { state in
             if let read = state.read[place], position > read { state.read[place] = position }
-            var fates = Fates()
+            var outcomes = Outcomes()
             let growth = notifications.reduce(0) {
-                $0 + state.add($1, of: position, at: place, isFull: room.isFull, &fates)
+                $0 + state.add($1, of: position, at: place, isFull: room.isFull, &outcomes)
             }
-            return (growth, fates)
+            return (growth, outcomes)
         }
-        for note in fates.notes { log?.note(note.fate, of: note.id) }
+        for note in outcomes.notes { log?.note(note.outcome, of: note.id) }
         room.used.add(growth, ordering: .relaxed)
         arrivals.send()
         for delay in Set(notifications.compactMap(\.delay)) { wake(after: delay) }
@@ -233,7 +235,7 @@ final class Courier: Sendable {
 
     /// Hands out the first notification that no other call holds, and waits for one if necessary.
     /// - Returns: `nil` if the time is over, the queue is closed or the task is cancelled.
-    func next(within patience: Duration) async -> Parcel? {
+    func next(within patience: Duration) async -> Delivery? {
         let taker = state.withLock { state in
             state.asked = .now
             let taker = (state.takers.last ?? 0) + 1
@@ -247,11 +249,11 @@ final class Courier: Sendable {
         }
         // Listens before the first check, so that no notification is missed in between.
         let news = arrivals.listen()
-        if let parcel = takeFirst(for: taker) { return parcel }
-        return await withTaskGroup(of: Parcel?.self) { group in
+        if let delivery = takeFirst(for: taker) { return delivery }
+        return await withTaskGroup(of: Delivery?.self) { group in
             group.addTask { [self] in
                 for await _ in news {
-                    if let parcel = takeFirst(for: taker) { return parcel }
+                    if let delivery = takeFirst(for: taker) { return delivery }
                 }
                 return nil
             }
@@ -260,47 +262,49 @@ final class Courier: Sendable {
                 return nil
             }
             // A notification that arrives at the last moment is not lost.
-            var parcel: Parcel?
+            var delivery: Delivery?
             for await result in group {
-                parcel = parcel ?? result
+                delivery = delivery ?? result
                 group.cancelAll()
             }
-            return parcel
+            return delivery
         }
     }
 
-    private func takeFirst(for taker: Int) -> Parcel? {
+    private func takeFirst(for taker: Int) -> Delivery? {
         state.withLock { state in
             guard state.takers.last == taker, let index = state.waiting.firstIndex(where: \.isReady) else { return nil }
             state.waiting[index].isHanded = true
-            return state.waiting[index].parcel
+            return state.waiting[index].delivery
         }
     }
 
     /// Removes a notification that the device received.
-    func confirm(_ parcel: Parcel) {
+    func confirm(_ delivery: Delivery) {
         let bytes = state.withLock { state -> Int in
-            guard let index = state.waiting.firstIndex(where: { $0.parcel.number == parcel.number }) else { return 0 }
-            return state.waiting.remove(at: index).parcel.bytes.count
+            guard let index = state.waiting.firstIndex(where: { $0.delivery.number == delivery.number }) else {
+                return 0
+            }
+            return state.waiting.remove(at: index).delivery.bytes.count
         }
         room.used.subtract(bytes, ordering: .relaxed)
-        if let id = parcel.logID { log?.note(.delivered(.now()), of: id) }
+        if let id = delivery.logID { log?.note(.delivered(.now()), of: id) }
     }
 
     /// Drops all waiting notifications, for a device that does not fetch them.
     func dropAll() {
         let gone = state.withLock { state in
             defer { state.waiting.removeAll { !$0.isHanded } }
-            return state.waiting.filter { !$0.isHanded }.map(\.parcel)
+            return state.waiting.filter { !$0.isHanded }.map(\.delivery)
         }
         room.used.subtract(gone.reduce(0) { $0 + $1.bytes.count }, ordering: .relaxed)
-        for parcel in gone { if let id = parcel.logID { log?.note(.dropped, of: id) } }
+        for delivery in gone { if let id = delivery.logID { log?.note(.dropped, of: id) } }
     }
 
     /// Returns a notification that was not delivered to the queue. It is the next one again.
-    func takeBack(_ parcel: Parcel) {
+    func takeBack(_ delivery: Delivery) {
         state.withLock { state in
-            guard let index = state.waiting.firstIndex(where: { $0.parcel.number == parcel.number }) else { return }
+            guard let index = state.waiting.firstIndex(where: { $0.delivery.number == delivery.number }) else { return }
             state.waiting[index].isHanded = false
         }
         arrivals.send()
@@ -310,7 +314,7 @@ final class Courier: Sendable {
     func close() {
         let left = state.withLock { state in
             state.isClosed = true
-            return state.waiting.compactMap(\.parcel.logID)
+            return state.waiting.compactMap(\.delivery.logID)
         }
         for id in left { log?.note(.expired, of: id) }
         arrivals.finish()

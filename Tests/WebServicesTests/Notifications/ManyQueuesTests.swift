@@ -7,7 +7,7 @@ import Testing
 @testable import WebServices
 
 /// Many clients hold the web courier while another one saves.
-@Suite struct ManyCouriersTests {
+@Suite struct ManyQueuesTests {
     private static let device = "/device/1/\(ScenarioRunner.container)/development"
     private static let database = "/database/1/\(ScenarioRunner.container)/development/public"
     private static let count = 20
@@ -29,7 +29,7 @@ import Testing
     private struct Listener {
         let client: NotedClient
         let token: String
-        let courier: Courier
+        let queue: NotificationQueue
 
         init(_ number: Int, on server: TestServer) async throws {
             client = NotedClient(server: server, headers: ["X-Skylight-User: listener\(number)"])
@@ -42,7 +42,7 @@ import Testing
                 #"{"operations":[{"operationType":"create","subscription":\#(subscription)}]}"#)
             #expect(!answer.text.contains("serverErrorCode"), "\(answer.text)")
             token = try client.token(try await client.post("\(device)/tokens/create", "{}"), "apnsToken")
-            courier = try #require(server.notifier.courier(of: token))
+            queue = try #require(server.notifier.queue(of: token))
         }
 
         /// The names of the next records.
@@ -62,11 +62,11 @@ import Testing
             try await Self.save([("first", -1)], on: server)
             var listeners: [Listener] = []
             for number in 0..<Self.count { listeners.append(try await Listener(number, on: server)) }
-            let told = try await withThrowingTaskGroup(of: (Int, [String]).self) { group in
+            let position = try await withThrowingTaskGroup(of: (Int, [String]).self) { group in
                 for (number, listener) in listeners.enumerated().dropFirst(Self.slow) {
                     group.addTask { (number, try await listener.take(Self.rounds)) }
                 }
-                for listener in listeners.dropFirst(Self.slow) { try await eventually { listener.courier.takers >= 1 } }
+                for listener in listeners.dropFirst(Self.slow) { try await eventually { listener.queue.takers >= 1 } }
                 for round in 0..<Self.rounds {
                     try await Self.save((0..<Self.count).map { ("\($0)-\(round)", $0) }, on: server)
                 }
@@ -77,13 +77,13 @@ import Testing
                 #expect(try await listeners[number].take(Self.rounds) == (0..<Self.rounds).map { "\(number)-\($0)" })
             }
             // A client that never comes has the latest ones.
-            for start in stride(from: 0, to: Courier.limit, by: 200) {
+            for start in stride(from: 0, to: NotificationQueue.limit, by: 200) {
                 try await Self.save((start..<start + 200).map { ("flood\($0)", 0) }, on: server)
             }
             let place = Notifier.Place(container: ScenarioRunner.address.container, environment: .development)
             let present = try await server.notifier.present(at: place, for: ScenarioRunner.developer.userRecordName)
-            try await eventually { listeners[0].courier.read(at: place) ?? 0 >= present }
-            #expect(listeners[0].courier.count == Courier.limit)
+            try await eventually { listeners[0].queue.read(at: place) ?? 0 >= present }
+            #expect(listeners[0].queue.count == NotificationQueue.limit)
             #expect(try await listeners[0].take(2) == ["flood0", "flood1"])
         }
     }
