@@ -12,7 +12,7 @@ struct NotificationMaker: Sendable {
 
     /// The notifications of a match for a device: none, one, or several if faults are injected. Logs each of them.
     func notifications(of match: SubscriptionMatch, for device: Notifier.Device, at place: Notifier.Place)
-        -> [NotificationQueue.Notification]
+        -> [DeviceQueue.Notification]
     {
         guard device.scope.map({ $0 == match.standing.scope }) ?? true else { return [] }
         func noted(_ outcome: LoggedNotification.Outcome, _ payload: [UInt8] = [], delay: Duration? = nil) -> Int64? {
@@ -39,9 +39,9 @@ struct NotificationMaker: Sendable {
 
     /// The notifications that result from one after applying the injected faults.
     private func rehearsed(
-        _ notification: NotificationQueue.Notification, _ match: SubscriptionMatch, at place: Notifier.Place
+        _ notification: DeviceQueue.Notification, _ match: SubscriptionMatch, at place: Notifier.Place
     )
-        -> [NotificationQueue
+        -> [DeviceQueue
         .Notification]
     {
         func isOn(_ fault: InjectedFault) -> Bool { self.isOn(fault, match, at: place) }
@@ -74,21 +74,21 @@ struct SubscriptionMatch {
     let standing: OwnedSubscription
 
     /// - Returns: `nil` if the subscription does not define the content of a notification.
-    func notification(for queue: NotificationQueue, at place: Notifier.Place) -> NotificationQueue.Notification? {
+    func notification(for queue: DeviceQueue, at place: Notifier.Place) -> DeviceQueue.Notification? {
         let badge = standing.subscription.notificationInfo?.shouldBadge == true ? queue.nextBadge() : 0
         return NotificationPayload(of: standing, for: change, in: place.container, id: id, badge: badge)
-            .map { NotificationQueue.Notification(bytes: $0.bytes, key: key(at: place)) }
+            .map { DeviceQueue.Notification(bytes: $0.bytes, key: key(at: place)) }
     }
 
     /// True if the device itself made the change.
-    func isOwn(of queue: NotificationQueue) -> Bool {
+    func isOwn(of queue: DeviceQueue) -> Bool {
         guard let clientID = queue.clientID, let signature = change.record?.signature else { return false }
         return signature.userRecordName == queue.user && signature.deviceID == clientID
     }
 
     func logged(
         _ outcome: LoggedNotification.Outcome, _ payload: [UInt8], delay: Duration?, to tokenID: String,
-        _ queue: NotificationQueue, at place: Notifier.Place, _ now: Timestamp
+        _ queue: DeviceQueue, at place: Notifier.Place, _ now: Timestamp
     ) -> LoggedNotification {
         var logged = LoggedNotification(
             at: now, in: place.address(standing.scope), of: standing.user,
@@ -100,7 +100,7 @@ struct SubscriptionMatch {
         return logged
     }
 
-    private func key(at place: Notifier.Place) -> NotificationQueue.CoalescingKey? {
+    private func key(at place: Notifier.Place) -> DeviceQueue.CoalescingKey? {
         switch standing.subscription.subject {
         case .query: standing.subscription.notificationInfo?.collapseIDKey.map { .collapseID(place, $0) }
         case .zone, .database:

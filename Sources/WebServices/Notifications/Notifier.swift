@@ -24,7 +24,7 @@ public final class Notifier: Sendable {
     }
 
     struct Device {
-        let queue: NotificationQueue
+        let queue: DeviceQueue
         /// The ID of the token; `nil` for a stream.
         let tokenID: String?
         /// The only database whose notifications a stream receives; `nil` for all databases.
@@ -53,7 +53,7 @@ public final class Notifier: Sendable {
     private let accounts: Accounts
     private let log: NotificationLog?
     private let now: @Sendable () -> Timestamp
-    private let room = NotificationQueue.Room()
+    private let room = DeviceQueue.Room()
     private let maker: NotificationMaker
     private let follower: CommitFollower
     private let state = Mutex(State())
@@ -120,16 +120,16 @@ public final class Notifier: Sendable {
     }
 
     /// The queue of a token; `nil` if the token is unknown or has expired. From now on, its environments are followed.
-    func queue(of secret: String) -> NotificationQueue? {
+    func queue(of secret: String) -> DeviceQueue? {
         let tokens = accounts.notificationTokens(secret, now: now())
         guard let token = tokens.first else { return nil }
         let places = Set(tokens.map { Place($0.key) })
-        let queue = state.withLock { state -> NotificationQueue? in
+        let queue = state.withLock { state -> DeviceQueue? in
             if state.isClosed { return nil }
             let device =
                 state.devices[token.key.id]
                 ?? Device(
-                    queue: NotificationQueue(user: token.user, clientID: token.clientID, room: room, log: log),
+                    queue: DeviceQueue(user: token.user, clientID: token.clientID, room: room, log: log),
                     tokenID: token.key.id)
             state.devices[token.key.id] = device
             for token in tokens { device.queue.follow(Place(token.key), after: token.deliveredPosition) }
@@ -142,7 +142,7 @@ public final class Notifier: Sendable {
     }
 
     /// Notes that the device received a notification.
-    func delivered(_ delivery: NotificationQueue.Delivery, by queue: NotificationQueue, of secret: String) {
+    func delivered(_ delivery: DeviceQueue.Delivery, by queue: DeviceQueue, of secret: String) {
         queue.confirm(delivery)
         for token in accounts.notificationTokens(secret, now: now()) where Place(token.key) == delivery.place {
             if let delivered = queue.deliveredPosition(at: delivery.place) {
@@ -155,9 +155,9 @@ public final class Notifier: Sendable {
 
     /// Creates a queue without a token, for the user's subscriptions in one database. It exists until ``end(_:)``.
     /// - Parameter position: the position after which changes cause notifications.
-    func stream(to user: Name, of address: DatabaseAddress, after position: Int64) -> NotificationQueue {
+    func stream(to user: Name, of address: DatabaseAddress, after position: Int64) -> DeviceQueue {
         let place = Place(container: address.container, environment: address.environment)
-        let queue = NotificationQueue(user: user, clientID: nil, endsWhenFull: true, room: room)
+        let queue = DeviceQueue(user: user, clientID: nil, endsWhenFull: true, room: room)
         queue.follow(place, after: position)
         state.withLock { state in
             if state.isClosed { return queue.close() }
@@ -169,11 +169,11 @@ public final class Notifier: Sendable {
     }
 
     /// Follows the environments again that could not be followed before.
-    func resume(_ queue: NotificationQueue) {
+    func resume(_ queue: DeviceQueue) {
         for place in queue.places { follow(place, for: queue.user) }
     }
 
-    func end(_ queue: NotificationQueue) {
+    func end(_ queue: DeviceQueue) {
         state.withLock { state in state.devices = state.devices.filter { $0.value.queue !== queue } }
     }
 
@@ -325,7 +325,7 @@ extension Notifier: NotificationSender {
         guard let number = log?.add(original.again(at: now())) else {
             throw RecordError(.notFound, "The log keeps no notifications")
         }
-        queue.add([NotificationQueue.Notification(bytes: original.payload, logID: number)], of: read, at: place)
+        queue.add([DeviceQueue.Notification(bytes: original.payload, logID: number)], of: read, at: place)
         return number
     }
 }

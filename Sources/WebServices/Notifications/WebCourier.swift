@@ -41,11 +41,11 @@ struct WebCourier {
 
 /// A notification that is being sent. If it is not delivered, it returns to the queue.
 private final class UnconfirmedNotification: Sendable {
-    private let delivery: NotificationQueue.Delivery
-    private let queue: NotificationQueue
+    private let delivery: DeviceQueue.Delivery
+    private let queue: DeviceQueue
     private let isComplete = Atomic<Bool>(false)
 
-    init(of delivery: NotificationQueue.Delivery, by queue: NotificationQueue) {
+    init(of delivery: DeviceQueue.Delivery, by queue: DeviceQueue) {
         self.delivery = delivery
         self.queue = queue
     }
@@ -54,7 +54,7 @@ private final class UnconfirmedNotification: Sendable {
         if !isComplete.load(ordering: .relaxed) { queue.takeBack(delivery) }
     }
 
-    func complete() -> NotificationQueue.Delivery {
+    func complete() -> DeviceQueue.Delivery {
         isComplete.store(true, ordering: .relaxed)
         return delivery
     }

@@ -29,7 +29,7 @@ import Testing
     private struct Listener {
         let client: NotedClient
         let token: String
-        let queue: NotificationQueue
+        let queue: DeviceQueue
 
         init(_ number: Int, on server: TestServer) async throws {
             client = NotedClient(server: server, headers: ["X-Skylight-User: listener\(number)"])
@@ -62,7 +62,7 @@ import Testing
             try await Self.save([("first", -1)], on: server)
             var listeners: [Listener] = []
             for number in 0..<Self.count { listeners.append(try await Listener(number, on: server)) }
-            let position = try await withThrowingTaskGroup(of: (Int, [String]).self) { group in
+            let told = try await withThrowingTaskGroup(of: (Int, [String]).self) { group in
                 for (number, listener) in listeners.enumerated().dropFirst(Self.slow) {
                     group.addTask { (number, try await listener.take(Self.rounds)) }
                 }
@@ -77,13 +77,13 @@ import Testing
                 #expect(try await listeners[number].take(Self.rounds) == (0..<Self.rounds).map { "\(number)-\($0)" })
             }
             // A client that never comes has the latest ones.
-            for start in stride(from: 0, to: NotificationQueue.limit, by: 200) {
+            for start in stride(from: 0, to: DeviceQueue.limit, by: 200) {
                 try await Self.save((start..<start + 200).map { ("flood\($0)", 0) }, on: server)
             }
             let place = Notifier.Place(container: ScenarioRunner.address.container, environment: .development)
             let present = try await server.notifier.present(at: place, for: ScenarioRunner.developer.userRecordName)
             try await eventually { listeners[0].queue.read(at: place) ?? 0 >= present }
-            #expect(listeners[0].queue.count == NotificationQueue.limit)
+            #expect(listeners[0].queue.count == DeviceQueue.limit)
             #expect(try await listeners[0].take(2) == ["flood0", "flood1"])
         }
     }

@@ -331,7 +331,7 @@ private struct NotificationHistory {
             // One more, for which there is nothing.
             let head = "GET /aps?tok=\(token) HTTP/1.1\r\nHost: localhost\r\n"
             let requests = String(repeating: head + "\r\n", count: expected.count) + head + "Connection: close\r\n\r\n"
-            var found = try await server.client.exchange(requests).map { try Self.deliveredPosition(try $0.json()) }
+            var found = try await server.client.exchange(requests).map { try Self.told(try $0.json()) }
             if found.popLast() != "" { return "\(client.id) has more than \(expected)" }
             // Notifications of zones are one for several changes, which the server may have seen in another order.
             let (queries, zones) = (found.filter { $0.hasPrefix("qry") }, found.filter { !$0.hasPrefix("qry") })
@@ -349,7 +349,7 @@ private struct NotificationHistory {
     private static func told(_ json: JSONValue) throws -> String {
         if json == .null { return "" }
         for kind in ["qry", "fet", "met"] {
-            guard let position = Subset.value(at: "ck.\(kind)", in: json) else { continue }
+            guard let told = Subset.value(at: "ck.\(kind)", in: json) else { continue }
             func text(_ place: String) -> String { Self.text(at: place, in: told) }
             let scope = ["public", "private", "shared"][try #require(Int(text("dbs")))]
             let zone = "\(kind) \(scope) \(text("sid")) \(text("zid"))"

@@ -79,13 +79,13 @@ import Testing
         return info
     }()
 
-    private func registered(_ notifier: Notifier, _ caller: Caller = Self.ada) async throws -> NotificationQueue {
+    private func registered(_ notifier: Notifier, _ caller: Caller = Self.ada) async throws -> DeviceQueue {
         let token = try await notifier.makeToken(for: caller.userRecordName, clientID: caller.deviceID, at: place)
         return try #require(notifier.queue(of: token))
     }
 
     /// The subscription, and the record or zone, of the next notification.
-    private static func next(_ queue: NotificationQueue) async throws -> String {
+    private static func next(_ queue: DeviceQueue) async throws -> String {
         let delivery = try #require(await queue.next(within: patience))
         queue.confirm(delivery)
         guard case .object(let payload) = try JSONReader.value(of: delivery.bytes),
@@ -274,7 +274,7 @@ import Testing
             let device = try await registered(notifier)
             let begin = try await notifier.present(at: place, for: "_a")
             let slow = notifier.stream(to: "_a", of: place.address(.private), after: begin)
-            let names = (0..<NotificationQueue.limit + 200).map { Name("n\($0)") }
+            let names = (0..<DeviceQueue.limit + 200).map { Name("n\($0)") }
             for start in stride(from: 0, to: names.count, by: 200) {
                 let operations = names[start..<start + 200].map {
                     RecordOperation(.forceUpdate, recordName: $0, recordType: "Item")
@@ -293,7 +293,7 @@ import Testing
             #expect(told == names.map { "q \($0)" })
             try await save("later")
             #expect(try await Self.next(rest) == "q later")
-            try await eventually { device.count >= NotificationQueue.limit }
+            try await eventually { device.count >= DeviceQueue.limit }
         }
     }
 

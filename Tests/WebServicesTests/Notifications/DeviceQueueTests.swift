@@ -6,7 +6,7 @@ import Testing
 @testable import WebServices
 
 /// Notifications wait for their device: in order, once, and a limited number.
-@Suite struct NotificationQueueTests {
+@Suite struct DeviceQueueTests {
     private static let patience = Duration.seconds(60)
 
     private let place: Notifier.Place
@@ -16,16 +16,16 @@ import Testing
             container: try #require(ContainerID("iCloud.com.example.Test")), environment: .development)
     }
 
-    private static func queue() -> NotificationQueue {
-        NotificationQueue(user: "_a", clientID: nil, room: NotificationQueue.Room())
+    private static func queue() -> DeviceQueue {
+        DeviceQueue(user: "_a", clientID: nil, room: DeviceQueue.Room())
     }
 
-    private func zone(_ name: Name, _ id: Name = "s") -> NotificationQueue.CoalescingKey {
+    private func zone(_ name: Name, _ id: Name = "s") -> DeviceQueue.CoalescingKey {
         .zone(place, .private, subscriptionID: id, ZoneID(zoneName: name))
     }
 
     /// Takes everything that waits.
-    private static func all(_ queue: NotificationQueue) async -> [UInt8] {
+    private static func all(_ queue: DeviceQueue) async -> [UInt8] {
         var all: [UInt8] = []
         while queue.count > 0, let delivery = await queue.next(within: patience) {
             queue.confirm(delivery)
@@ -86,12 +86,12 @@ import Testing
         let queue = Self.queue()
         queue.send([0], of: 0, at: place, key: nil)
         let inHand = try #require(await queue.next(within: Self.patience))
-        for _ in 0..<NotificationQueue.limit { queue.send([1], of: 1, at: place, key: nil) }
+        for _ in 0..<DeviceQueue.limit { queue.send([1], of: 1, at: place, key: nil) }
         queue.send([2], of: 2, at: place, key: nil)
-        #expect(queue.count == NotificationQueue.limit)
+        #expect(queue.count == DeviceQueue.limit)
         queue.confirm(inHand)
         let left = await Self.all(queue)
-        #expect(left.count == NotificationQueue.limit - 1 && left.last == 2)
+        #expect(left.count == DeviceQueue.limit - 1 && left.last == 2)
     }
 
     /// A position counts as told only when every notification up to it was taken.
@@ -131,11 +131,11 @@ import Testing
 
     @Test func lateOnesComeWhenTheyAreReady() async throws {
         let queue = Self.queue()
-        queue.add([NotificationQueue.Notification(bytes: [1], delay: .seconds(3600))], of: 1, at: place)
+        queue.add([DeviceQueue.Notification(bytes: [1], delay: .seconds(3600))], of: 1, at: place)
         // The one that is ready first comes while the other is waited for.
         async let first = queue.next(within: Self.patience)
         try await eventually { queue.takers >= 1 }
-        queue.add([NotificationQueue.Notification(bytes: [2], delay: .milliseconds(1))], of: 1, at: place)
+        queue.add([DeviceQueue.Notification(bytes: [2], delay: .milliseconds(1))], of: 1, at: place)
         #expect(await first?.bytes == [2])
         queue.send([3], of: 2, at: place, key: nil)
         #expect(await queue.next(within: Self.patience)?.bytes == [3])
@@ -145,15 +145,15 @@ import Testing
 
     /// A client of a stream goes on after the last notification that it got.
     @Test func aStreamEndsBeforeItLosesAny() async throws {
-        let stream = NotificationQueue(user: "_a", clientID: nil, endsWhenFull: true, room: NotificationQueue.Room())
+        let stream = DeviceQueue(user: "_a", clientID: nil, endsWhenFull: true, room: DeviceQueue.Room())
         stream.follow(place, after: 0)
-        for position in 1...Int64(NotificationQueue.limit) { stream.send([1], of: position, at: place, key: nil) }
+        for position in 1...Int64(DeviceQueue.limit) { stream.send([1], of: position, at: place, key: nil) }
         #expect(!stream.isClosed)
-        stream.send([2], of: Int64(NotificationQueue.limit) + 1, at: place, key: nil)
+        stream.send([2], of: Int64(DeviceQueue.limit) + 1, at: place, key: nil)
         stream.noteRead(5000, isPresent: true, at: place)
         #expect(stream.isClosed && stream.deliveredPosition(at: place) == 0)
-        #expect(await Self.all(stream).count == NotificationQueue.limit)
-        #expect(stream.deliveredPosition(at: place) == Int64(NotificationQueue.limit))
+        #expect(await Self.all(stream).count == DeviceQueue.limit)
+        #expect(stream.deliveredPosition(at: place) == Int64(DeviceQueue.limit))
     }
 
     @Test func whatNobodyAsksForIsDropped() async throws {
@@ -167,9 +167,9 @@ import Testing
     }
 
     @Test func allQueuesTogetherHaveLimitedRoom() async throws {
-        let room = NotificationQueue.Room()
-        let queues = (0..<3).map { _ in NotificationQueue(user: "_a", clientID: nil, room: room) }
-        let large = [UInt8](repeating: 0, count: NotificationQueue.Room.limit / 4)
+        let room = DeviceQueue.Room()
+        let queues = (0..<3).map { _ in DeviceQueue(user: "_a", clientID: nil, room: room) }
+        let large = [UInt8](repeating: 0, count: DeviceQueue.Room.limit / 4)
         for queue in queues {
             for number in 0..<5 as Range<Int64> { queue.send(large, of: number, at: place, key: nil) }
         }
@@ -180,7 +180,7 @@ import Testing
     }
 }
 
-extension NotificationQueue {
+extension DeviceQueue {
     fileprivate func send(_ bytes: [UInt8], of position: Int64, at place: Notifier.Place, key: CoalescingKey?) {
         add([Notification(bytes: bytes, key: key)], of: position, at: place)
     }

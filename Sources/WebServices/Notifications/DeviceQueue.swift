@@ -4,7 +4,7 @@ internal import RequestLog
 internal import Synchronization
 
 /// The queue of notifications for one device. Each one is delivered in order and once. The queue is limited.
-final class NotificationQueue: Sendable {
+final class DeviceQueue: Sendable {
     /// The maximum number of waiting notifications. If there are more, the oldest one is dropped.
     static let limit = 1000
 
@@ -107,7 +107,7 @@ final class NotificationQueue: Sendable {
                 Waiting(delivery: delivery, key: notification.key, ready: notification.delay.map { .now + $0 }),
                 at: notification.isFirst ? 0 : waiting.count)
             var growth = notification.bytes.count
-            while waiting.count > 1, waiting.count > NotificationQueue.limit || isFull && growth > 0,
+            while waiting.count > 1, waiting.count > DeviceQueue.limit || isFull && growth > 0,
                 let oldest = waiting.firstIndex(where: { !$0.isHanded })
             {
                 let gone = waiting.remove(at: oldest).delivery
