@@ -1,6 +1,7 @@
 import Crypto
 @testable import DataTransfer
 import Foundation
+import Records
 import Testing
 
 /// The demo's files have the format that their names promise, as checked from the viewpoint of other programs.

@@ -293,5 +293,5 @@ private final class KeepingEngine: ForwardingEngine, ContainerListing, AssetKeep
         Ledger(engine: self)
     }
     func containers() async throws -> [ContainerID] { [ContainerID(ScenarioRunner.container)].compactMap(\.self) }
-    func environments(of container: ContainerID) async throws -> [Records.Environment] { [] }
+    func environments(of container: ContainerID) async throws -> [Records.Environment] { [.development] }
 }
