@@ -42,9 +42,9 @@ extension CacheTests {
             let first = try await Self.cache("first", container, folder)
             let second = try await RecordCache(
                 folder.url.appending(path: "second.sqlite"), of: container.privateCloudDatabase
-            ) { conflict in
+            ) { meeting in
                 Issue.record("asked for nothing")
-                return RecordCache.mergingKeys(conflict)
+                return RecordCache.mergingKeys(meeting)
             }
             try await Self.edit(first, "a", "text", "old")
             try await first.sync()
@@ -87,8 +87,8 @@ extension CacheTests {
             let first = try await Self.cache("first", container, folder)
             let keeping = try await RecordCache(
                 folder.url.appending(path: "keeping.sqlite"), of: container.privateCloudDatabase
-            ) { conflict in
-                if case .deleted(let mine) = conflict { mine } else { RecordCache.mergingKeys(conflict) }
+            ) { meeting in
+                if case .deleted(let mine) = meeting { mine } else { RecordCache.mergingKeys(meeting) }
             }
             let giving = try await Self.cache("giving", container, folder)
             try await Self.edit(first, "a", "text", "old")
@@ -115,15 +115,15 @@ extension CacheTests {
             let calls = Mutex(0)
             let second = try await RecordCache(
                 folder.url.appending(path: "second.sqlite"), of: container.privateCloudDatabase
-            ) { conflict in
+            ) { meeting in
                 guard
                     calls.withLock({ calls in
                         calls += 1
                         return calls <= 3
                     })
                 else { return nil }
-                switch conflict {
-                case .changed(let versions): return versions.clientRecord
+                switch meeting {
+                case .changed(let conflict): return conflict.clientRecord
                 case .deleted(let mine): return mine
                 }
             }

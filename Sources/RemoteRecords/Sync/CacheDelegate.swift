@@ -241,15 +241,15 @@ final class CacheDelegate: SyncEngineDelegate {
     /// - Parameter server: the version to store if the local change is dropped; `nil` if the record was deleted on the
     ///   server.
     private static func resolve(
-        _ conflict: RecordCache.Conflict, _ server: Record?, in records: CachedRecords, _ engine: SyncEngine,
+        _ meeting: RecordCache.Meeting, _ server: Record?, in records: CachedRecords, _ engine: SyncEngine,
         _ resolver: RecordCache.Resolver
     ) throws {
         let recordID: RecordID =
-            switch conflict {
-            case .changed(let versions): versions.clientRecord.recordID
+            switch meeting {
+            case .changed(let conflict): conflict.clientRecord.recordID
             case .deleted(let record): record.recordID
             }
-        if let record = resolver(conflict), record.recordID == recordID {
+        if let record = resolver(meeting), record.recordID == recordID {
             // Without the current change tag, the server would refuse the record again and again for the same reason.
             try records.set(
                 record.recordChangeTag == server?.recordChangeTag

@@ -10,21 +10,17 @@ internal import Synchronization
 /// one transaction with the change token after it. So the program may be killed at any moment.
 public final class RecordCache: Sendable {
     /// A conflict of a local change with a change on the server.
-    public enum Conflict: Sendable {
+    public enum Meeting: Sendable {
         /// The record was changed both locally and on the server.
         case changed(OperationError.Conflict)
         /// The record was changed locally and deleted on the server.
         case deleted(Record)
     }
 
-    /// The earlier name of ``Conflict``.
-    @available(*, deprecated, renamed: "Conflict")
-    public typealias Meeting = Conflict
-
     /// Resolves the conflict of a local change. It runs in a transaction, so it must return quickly.
     /// - Returns: the record to save; `nil` to accept the server's version. If the record is based on another version
     ///   than the server's, its changed keys are applied to the server's version.
-    public typealias Resolver = @Sendable (Conflict) -> Record?
+    public typealias Resolver = @Sendable (Meeting) -> Record?
 
     /// The engine that synchronizes the cache. The app may use its state and call its methods.
     public let engine: SyncEngine
@@ -55,9 +51,9 @@ public final class RecordCache: Sendable {
     }
 
     /// Resolves a conflict: applies the locally changed keys to the server's version, and accepts deletions.
-    public static func mergingKeys(_ conflict: Conflict) -> Record? {
-        guard case .changed(let versions) = conflict else { return nil }
-        return versions.clientRecord.moved(onto: versions.serverRecord)
+    public static func mergingKeys(_ meeting: Meeting) -> Record? {
+        guard case .changed(let conflict) = meeting else { return nil }
+        return conflict.clientRecord.moved(onto: conflict.serverRecord)
     }
 
     // MARK: Reading
