@@ -119,42 +119,6 @@ struct FileEndedEarly: Error {
     let expected: Int64
 }
 
-// MARK: - Compressed form
-
-/// The form of a file that a request asks for, if the file is stored twice: uncompressed and compressed (RFC 9110,
-/// 12.5.3 and 14.2).
-///
-/// A range counts the bytes of one form. Clients that request a range mean the uncompressed bytes, even if they accept
-/// gzip: most libraries accept it in every request, and would learn only from the answer that the server counted other
-/// bytes. A client that continues a compressed download sends the entity tag of that form.
-///
-/// So the answer also depends on `Range` and `If-Range`. `Vary` does not name them: caches store parts of a file by its
-/// entity tag, and each form has its own.
-public enum RequestedForm: Sendable, Equatable {
-    /// The uncompressed file.
-    case identity
-    /// The compressed form if it exists, otherwise the uncompressed file.
-    case gzip
-    /// The compressed form. The client refuses the uncompressed file (`identity;q=0`), so its ranges count compressed
-    /// bytes too.
-    case onlyGzip
-
-    /// - Parameter compressedTag: the entity tag of the compressed form, without quotes.
-    public init(_ request: Request, compressedTag: String) {
-        let accepted = AcceptEncoding(request)
-        if accepted.forbidsIdentity {
-            self = .onlyGzip
-        } else if !request.headers.contains(.range) {
-            self = accepted.prefersGzip ? .gzip : .identity
-        } else {
-            // If the tag or date of a range is not that of the compressed form, the answer has uncompressed bytes: the
-            // range, or the whole file if the tag is outdated, the range is malformed, or there are several.
-            let conditions = Preconditions(request, tag: "\"\(compressedTag)\"", lastModified: 0)
-            self = accepted.quality(of: "gzip") > 0 && conditions.continuesDownload ? .gzip : .identity
-        }
-    }
-}
-
 // MARK: - Ranges
 
 /// The byte range of a file request (RFC 9110, 14.1.2).

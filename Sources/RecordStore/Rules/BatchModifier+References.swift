@@ -43,7 +43,7 @@ extension BatchModifier {
             throw RecordError.unexpectedInput(
                 "Expected 'recordName' in the record of operation \(operation.kind.rawValue)")
         }
-        let existing = try seen(transaction.record(named: name, in: zone.key), by: operation, in: zone)
+        let existing = try permitted(transaction.record(named: name, in: zone.key), by: operation, in: zone)
         if let existing { try grants.checkDeleting(existing, transaction.schema) }
         // A cascade of the same request may already have deleted the record.
         try checkOplock(operation, existing?.recordChangeTag ?? cascaded[zone.key]?[name])

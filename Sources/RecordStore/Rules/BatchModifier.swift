@@ -184,7 +184,7 @@ public struct BatchModifier {
 
     private mutating func save(_ operation: RecordOperation, in zone: Zone, at index: Int) throws -> ModifyOutcome {
         let name = operation.recordName ?? Name(UUID().uuidString)
-        let existing = try seen(
+        let existing = try permitted(
             transaction.record(orUser: name, in: zone, of: database, at: now), by: operation, in: zone)
         try checkGrants(operation, name, existing, in: zone)
         try checkOplock(operation, existing?.recordChangeTag)
