@@ -282,9 +282,17 @@ private struct ParameterizedHeader {
         var parts: [Text] = [[]]
         var isQuoted = false
         var isEscaped = false
-        for scalar in text.unicodeScalars {
+        for (index, scalar) in zip(text.unicodeScalars.indices, text.unicodeScalars) {
             if isEscaped {
                 isEscaped = false
+                let rest = text.unicodeScalars[index...].dropFirst().drop { $0 == " " || $0 == "\t" }
+                let hasPairs = rest.count(where: { $0 == "\"" }).isMultiple(of: 2)
+                if scalar == "\"", rest.first.map({ $0 == ";" && hasPairs }) ?? true {
+                    // The name ends in a backslash, which browsers do not escape, and the quotation mark closes it.
+                    parts[parts.count - 1].append(("\\", true))
+                    isQuoted = false
+                    continue
+                }
                 // Browsers do not escape a backslash.
                 if scalar != "\"", scalar != "\\" { parts[parts.count - 1].append(("\\", true)) }
             } else if isQuoted, scalar == "\\" {

@@ -116,6 +116,8 @@ struct MultipartParserTests {
             (#"Content-Disposition: form-data; name="a"; filename="x%22y.txt""#, "a", #"x"y.txt"#),
             (#"Content-Disposition: form-data; name="a"; filename="x \"y\"; z.txt""#, "a", #"x "y"; z.txt"#),
             (#"Content-Disposition: form-data; name="a"; filename="x\y.txt""#, "a", #"x\y.txt"#),
+            (#"Content-Disposition: form-data; name="a"; filename="x\""#, "a", #"x\"#),
+            (#"Content-Disposition: form-data; filename="x\"; name="a""#, "a", #"x\"#),
             (#"Content-Disposition: form-data; name=" a " ; filename=" x.txt ""#, " a ", " x.txt "),
             (#"Content-Disposition: form-data; filename="""#, nil, ""), ("X: name=a", nil, nil),
         ] as [(String, String?, String?)])
