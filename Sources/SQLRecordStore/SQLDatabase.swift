@@ -6,7 +6,7 @@ struct SQLDatabase: RecordDatabase, SchemaReading, SchemaEditing, TypeMeasuring,
     FeedOutlining, CommitSignals, RecordListing, ReferenceTracing, ZoneMeasuring, RecordJournal, SubscriptionKeeping,
     SubscriptionFiring, KeyValueKeeping, ShareLinks, ShareListing, ZonePurging, AssetUploading, RecordMirroring
 {
-    let store: StorePlace
+    let store: SQLStore
     let address: DatabaseAddress
     let caller: Caller
 

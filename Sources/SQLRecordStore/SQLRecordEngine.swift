@@ -22,7 +22,7 @@ public final class SQLRecordEngine: RecordEngine, ContainerListing, ContainerSum
     let open: OpenStores
     private let tidying: Task<Void, Never>
     /// The places of the stores requested so far; `nil` once the engine is closed.
-    let stores = Mutex<[StoreKey: StorePlace]?>([:])
+    let stores = Mutex<[StoreKey: SQLStore]?>([:])
     /// Containers being deleted or renamed, which can't be opened meanwhile. Access only while holding the lock of
     /// ``stores``.
     let moving = Mutex<Set<ContainerID>>([])
@@ -116,26 +116,26 @@ public final class SQLRecordEngine: RecordEngine, ContainerListing, ContainerSum
     }
 
     /// The place of a container and environment, opened if its file exists.
-    func store(of container: ContainerID, _ environment: Records.Environment) async throws -> StorePlace {
+    func store(of container: ContainerID, _ environment: Records.Environment) async throws -> SQLStore {
         let place = try place(of: StoreKey(container: container, environment: environment))
         try await place.prepare()
         return place
     }
 
-    private func place(of key: StoreKey) throws -> StorePlace {
+    private func place(of key: StoreKey) throws -> SQLStore {
         try stores.withLock { stores in
             guard stores != nil else { throw RecordError.storeClosed }
             if moving.withLock({ $0.contains(key.container) }) { throw RecordError.containerBusy(key.container) }
             if let place = stores?[key] { return place }
             forgetSome(of: &stores)
-            let place = StorePlace(key, settings, open)
+            let place = SQLStore(key, settings, open)
             stores?[key] = place
             return place
         }
     }
 
     /// Drops empty places, so that requests for nonexistent containers can't fill the memory.
-    private func forgetSome(of stores: inout [StoreKey: StorePlace]?) {
+    private func forgetSome(of stores: inout [StoreKey: SQLStore]?) {
         // Taken out of the optional, so that the references below are unique.
         guard stores.map({ $0.count >= open.limits.places }) == true, var places = stores.take() else { return }
         defer { stores = places }

@@ -1,159 +1,124 @@
+internal import Dispatch
 internal import Foundation
-internal import Logging
 internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// A container and environment, open for reading and writing.
+/// A container and environment for the lifetime of the engine: closed, or open as a ``WritableStore`` or a
+/// ``ReadOnlyStore``. It is opened on demand and closed when idle.
 final class SQLStore: Sendable {
     let key: StoreKey
-    let reader: StoreReader
-    let connections: any WritableConnections
-    /// The users in the file when it was opened.
-    let users: [Name: Int64]
-    private let opening: StoreOpening
-    private let settings: StoreSettings
-    private let logger: Logger
-    /// Serializes changes of the token key.
-    private let keyChanges = SerialQueue()
-    private let indexing: IndexWorker
-    private let cascading: CascadeWorker
-    private let writer: CommitWriter
-    private let purging = Mutex<Task<Void, Never>?>(nil)
-    /// Number of running sweeps and purges.
-    private let upkeep = Atomic<Int>(0)
-    /// True if this process did the store's background work when last checked.
-    private let isKeeper: Atomic<Bool>
-    /// The state of the sweep task.
-    private let sweepTurns = Mutex(SweepTurns())
+    let queries = QueryLog(since: Timestamp.now())
+    let subscriptionIndex = LatestSubscriptionIndex()
+    /// Sent after each commit. The same object is used when the store is closed and opened again.
+    let signals = Signals()
+    var clock: @Sendable () -> Timestamp { settings.clock }
+    /// Maximum number of cascaded deletions in the transaction of a request.
+    var cascadeLimit: Int { settings.cascadeLimits.recordsInRequest }
 
-    fileprivate struct SweepTurns {
-        var isUnderWay = false
-        var isAskedFor = false
+    let settings: StoreSettings
+    let open: OpenStores
+    let state = Mutex(State())
+    let used = Atomic<Int64>(0)
+    let messages = RecentMessages()
+
+    enum Phase {
+        case closed
+        /// The store is being opened or closed.
+        case changing(Task<Void, any Error>)
+        case open(WritableStore)
+        case readOnly(ReadOnlyStore)
+        /// There is no file yet.
+        case absent(StoreReader)
+        case ended
+
+        var reader: StoreReader? {
+            switch self {
+            case .open(let store): store.reader
+            case .readOnly(let store): store.reader
+            case .absent(let reader): reader
+            case .closed, .changing, .ended: nil
+            }
+        }
+
+        /// The users in the file; `nil` if unknown at present.
+        var users: [Name: Int64]? {
+            switch self {
+            case .open(let store): store.users
+            case .readOnly(let store): store.users
+            case .absent: [:]
+            case .closed, .changing, .ended: nil
+            }
+        }
     }
 
-    /// Time between two purges of expired deletions and versions.
-    private static let purgeInterval = Duration.seconds(3600)
-    /// Time to wait for the process that does the background work, because it may have ended.
-    private static let patienceForOthers = Duration.seconds(1)
+    struct State {
+        var phase = Phase.closed
+        /// The state of the file when it was closed.
+        var last: StoreOpening?
+        var users = UserNumbers()
+        /// Time of the last attempt to reopen a read-only store, on the clock of ``SQLStore/now``.
+        var lastRetry: Int64?
+        /// The latest reader. Its keys remain usable while the store is closed.
+        var reader: StoreReader?
+        /// The reason why the store could not be opened.
+        var outage: StoreOutage?
+        /// The amounts per zone when the store was closed, if they were ever requested.
+        var amounts: [ZoneTypeAmount]?
+    }
 
-    /// Opens an existing file and migrates its tables. Blocks on the disk.
-    /// - Parameters:
-    /// - last: the state of the store when this process last closed it.
-    /// - signals: sent after each commit.
-    init(_ key: StoreKey, continuing last: StoreOpening?, signals: Signals, _ settings: StoreSettings) throws {
+    init(_ key: StoreKey, _ settings: StoreSettings, _ open: OpenStores) {
         self.key = key
         self.settings = settings
-        var logger = settings.logger
-        logger[metadataKey: "store"] = "\(key)"
-        self.logger = logger
-        connections = try settings.home.open(key)
-        try StoreFacts.complete(connections, journal: settings.journal, at: settings.clock())
-        if let epoch = connections.epoch { try StoreOpening.begin(epoch, of: connections) }
-        var facts = try connections.read { db in try db.snapshot { try StoreFacts(db, journal: settings.journal) } }
-        facts.catalog.indexLimits = settings.indexLimits
-        let opening = StoreOpening(facts, continuing: last, epoch: connections.epoch)
-        isKeeper = Atomic(connections.epoch == nil)
-        self.opening = opening
-        users = facts.users
-        reader = StoreReader(connections, of: key, facts, opening, settings)
-        indexing = IndexWorker(beforeStep: settings.indexLimits.beforeStep)
-        cascading = CascadeWorker(settings.cascadeLimits, clock: settings.clock, logger: logger)
-        writer = CommitWriter(
-            connections, reader: reader, signals: signals, schemaSignals: indexing.signals,
-            cascadeSignals: cascading.signals, threads: settings.threads, logger: logger,
-            state: CommitWriter.State(
-                position: facts.position, isBegun: opening.isBegun, catalog: facts.catalog,
-                journalLimits: facts.journal,
-                journalBytes: facts.journalBytes, cascades: CascadeState(count: facts.cascades),
-                hasHierarchies: facts.hasHierarchies)
-        ) { [current = opening.current] db in try StoreOpening.begin(current, db) }
-        // Checked here on one connection. Usually there is nothing to do, and each task would need a connection to
-        // find out.
-        let (isSweepDue, isPurgeDue) = try connections.read { [settings, clock = settings.clock] db in
-            (
-                try Self.isSweepDue(db),
-                try Self.isPurgeDue(facts.journal, deletionsKept: settings.tokenLifetime, at: clock(), db)
-            )
-        }
-        connections.listen { [weak self] in
-            signals.send()
-            self?.hear()
-        }
-        indexing.start(on: self, hasWork: !facts.catalog.works.isEmpty)
-        cascading.start(on: self, hasWork: facts.cascades > 0)
-        if isSweepDue { sweep() }
-        purgeOld(deletionsKept: settings.tokenLifetime, beginsNow: isPurgeDue)
-        logger.debug("Opened")
+        self.open = open
     }
 
-    /// Stops writing, waits for readers and closes the file.
-    /// - Returns: the final state, for the next opening.
-    func close() async -> StoreOpening {
-        purging.withLock { $0?.cancel() }
-        await indexing.close()
-        await cascading.close()
-        await writer.close()
-        await reader.gate.shut()
-        let state = writer.present
-        let hasFailed = writer.failure != nil
-        do {
-            try await DiskThreads.run { [connections, logger] in
-                do {
-                    if !hasFailed { try connections.closeInOrder() }
-                } catch {
-                    // The log is durable and is read at the next opening.
-                    logger.warning("The log stays beside the file: \(StoreProblem.details(of: error))")
-                }
-                try connections.close()
-            }
-            logger.debug("Closed")
-        } catch {
-            logger.error("The file could not be closed: \(StoreProblem.details(of: error))")
-        }
-        return opening.closed(at: state.position, isBegun: state.isBegun)
+    /// Monotonic time in nanoseconds, used to find the least recently used store.
+    static var now: Int64 { Int64(DispatchTime.now().uptimeNanoseconds) }
+    var lastUse: Int64 { used.load(ordering: .relaxed) }
+
+    /// Starts opening or closing the store. Callers that arrive meanwhile wait for the task.
+    func change(_ state: inout State, _ work: @escaping @Sendable (SQLStore) async throws -> Void) -> Task<
+        Void, any Error
+    > {
+        let task = Task.detached { [self] in try await work(self) }
+        state.phase = .changing(task)
+        return task
     }
+}
 
-    /// True if the store can be closed without interrupting reads, saves, index work, cascades or upkeep. A store
-    /// that failed on the disk is not idle: it stays open until the server restarts.
-    var isIdle: Bool {
-        guard writer.isIdle, writer.failure == nil, upkeep.load(ordering: .relaxed) == 0 else { return false }
-        if !isKeeper.load(ordering: .relaxed) { return true }
-        return writer.present.catalog.works.isEmpty && writer.present.cascades.count == 0
-    }
+// MARK: - Reads and writes
 
-    /// Replaces the token key. Old keys are kept to recognize expired tokens.
-    func expireTokens() async throws {
-        try await keyChanges.run { [self] in
-            let key = TokenSeal.makeKey()
-            try await write { db, state in
-                state.factsVersion += 1
-                try db.run("INSERT INTO retiredTokenKeys (key) VALUES (?)", [try FactRows.bytes("tokenKey", db)])
-                try FactRows.set("tokenKey", to: .bytes(key), db)
-            }
-            reader.retireTokens(for: TokenSeal(key: key))
-        }
-    }
+// Each caller opens the store if necessary and keeps it open while it uses it.
 
-    // MARK: Reading and writing
+extension SQLStore {
+    // MARK: Reading
 
-    /// Reads for background work of the store itself.
-    /// - Throws: `RecordError` TRY_AGAIN_LATER if the store is closed.
+    /// Runs a short read on a snapshot. It must not wait for a client.
     func read<Value: Sendable>(_ body: (SQLConnection, SchemaCatalog) throws -> Value) async throws -> Value {
-        guard reader.gate.tryEnter() else { throw RecordError.storeClosed }
-        defer { reader.gate.exit() }
+        let reader = try await enter()
+        defer { release(reader) }
         return try await reader.read(body)
     }
 
-    func readAtLength<Value: Sendable>(
+    /// Like ``read(_:)`` for a potentially long read. Runs on a thread that other requests don't need.
+    func readLong<Value: Sendable>(
         for purpose: LongReadTurns.Purpose, _ body: @escaping @Sendable (SQLConnection, SchemaCatalog) throws -> Value
     ) async throws -> Value {
-        guard reader.gate.tryEnter() else { throw RecordError.storeClosed }
-        defer { reader.gate.exit() }
-        return try await reader.readAtLength(for: purpose, body)
+        let reader = try await enter()
+        defer { release(reader) }
+        return try await reader.readLong(for: purpose, body)
     }
 
-    /// Runs a write and returns once it is on disk.
+    /// The progress of index work.
+    func indexBuilds(_ catalog: SchemaCatalog, _ db: SQLConnection) throws -> [IndexBuildProgress] {
+        if let store = openStore { return try store.indexBuilds(catalog, db) }
+        return try IndexWork.progress(catalog, db, inHand: [:])
+    }
+
+    // MARK: Writing
+
+    /// Runs a write and returns once it is on disk. Creates a missing file.
     /// - Parameters:
     ///   - isAlone: `true` to commit it without other writes, as large writes require.
     ///   - isBatch: `true` for a batch of records, which reads neither counts nor positions of zones.
@@ -161,226 +126,262 @@ final class SQLStore: Sendable {
         isAlone: Bool = false, isBatch: Bool = false,
         _ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value
     ) async throws -> Value {
-        try await writer.write(isAlone: isAlone, isBatch: isBatch, body)
+        let store = try await enterForWriting()
+        defer { release(store.reader) }
+        return try await store.write(isAlone: isAlone, isBatch: isBatch, body)
     }
 
-    /// Runs a step of background work, like ``write(isAlone:isBatch:_:)``.
-    /// - Throws: ``UpkeepElsewhere`` if another process does this work.
-    func runUpkeep<Value: Sendable>(
-        _ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value
-    ) async throws -> Value {
-        do {
-            return try await write { [connections] db, state in
-                guard try connections.keepsUp(db) else { throw UpkeepElsewhere() }
-                return try body(db, &state)
-            }
-        } catch let error as UpkeepElsewhere {
-            isKeeper.store(false, ordering: .relaxed)
-            throw error
-        }
+    /// Stores the number of a user that a save added.
+    func note(_ number: Int64, of name: Name) { state.withLock { $0.users.note(number, of: name) } }
+
+    func expireTokens() async throws {
+        let store = try await enterForWriting()
+        defer { release(store.reader) }
+        try await store.expireTokens()
     }
 
-    /// True if other processes may have the store open.
-    var isShared: Bool { connections.epoch != nil }
-
-    /// True if this process does the store's background work. It takes over when the process that did the work has
-    /// ended.
-    func keepsUp() async throws -> Bool {
-        if isKeeper.load(ordering: .relaxed) { return true }
-        let isKeeper = try await write { [connections] db, state in
-            let isKeeper = try connections.keepsUp(db)
-            // The write is rolled back, because there is nothing to commit and no reason to notify other processes.
-            if !isKeeper { state.isRefused = true }
-            return isKeeper
-        }
-        self.isKeeper.store(isKeeper, ordering: .relaxed)
-        return isKeeper
-    }
-
-    /// Called after a commit of another process: there may be background work, or an index may be complete.
-    private func hear() {
-        indexing.signals.send()
-        cascading.signals.send()
-        if isKeeper.load(ordering: .relaxed) { sweep() }
-    }
-
-    /// Number of times that values were removed from records without a new position.
-    var strips: Int { writer.present.strips }
-
-    /// Number of writes processed so far.
-    var writeCount: Int { writer.count.load(ordering: .relaxed) }
-
-    /// The reason why the store refuses writes; `nil` while it accepts them.
-    var failure: RecordError? { writer.failure }
-
-    // MARK: Indexes
-
-    /// The progress of index work.
-    func indexBuilds(_ catalog: SchemaCatalog, _ db: SQLConnection) throws -> [IndexBuildProgress] {
-        try IndexWork.progress(catalog, db, inHand: indexing.reached)
-    }
-
-    /// Returns when the given index work is done, or was dropped with its index. Cancelling the task does not stop
-    /// the work.
-    /// - Throws: `RecordError` with the reason why the work can't continue at present.
     func waitForIndexes(_ works: Set<Int64>) async throws {
-        var signals = indexing.signals.listen().makeAsyncIterator()
-        let before = indexing.failures.mapValues(\.count)
-        var failuresBefore: [Int64: Int]?
+        let store = try await enterForWriting()
+        defer { release(store.reader) }
+        try await store.waitForIndexes(works)
+    }
+
+    /// Removes records and values dropped by a schema change, if they are too many for one transaction.
+    /// - Returns: by type, the position up to which records have lost the values of the dropped fields.
+    func removeBefore(_ change: SchemaChange, by caller: Caller) async throws -> [Name: Int64] {
+        let store = try await enterForWriting()
+        defer { release(store.reader) }
+        return try await SchemaRemoval(store: store, caller: caller, limits: settings.indexLimits, clock: clock).run(
+            change)
+    }
+
+    func sweep() { openStore?.sweep() }
+
+    /// The store, if it is open for writing.
+    var openStore: WritableStore? {
+        state.withLock { if case .open(let store) = $0.phase { store } else { nil } }
+    }
+
+    // MARK: Opening
+
+    /// Opens the store, or determines that it has no file. Afterwards keys and users are known.
+    func prepare() async throws {
+        try await enter().gate.exit()
+    }
+
+    /// Keeps the store open until the caller calls ``release(_:)``, opening it if necessary.
+    func enter() async throws -> StoreReader {
         while true {
-            // If another process builds the index, it stores the reason why it can't continue.
-            let (isLeft, failures) = try await read { [isElsewhere = !isKeeper.load(ordering: .relaxed)] db, catalog in
-                (
-                    catalog.works.contains { works.contains($0.id) && $0.phase != .removing },
-                    isElsewhere ? try IndexWork.failures(db) : [:]
+            var isAbsent = false
+            let (reader, task) = try state.withLock { state -> (StoreReader?, Task<Void, any Error>?) in
+                switch state.phase {
+                case .open(let store) where store.connections.isStale: return (nil, reopen(&state, makes: false))
+                case .open(let store): return (store.reader.gate.tryEnter() ? store.reader : nil, nil)
+                case .readOnly(let store): return (store.reader.gate.tryEnter() ? store.reader : nil, nil)
+                case .absent(let reader):
+                    isAbsent = true
+                    return (reader.gate.tryEnter() ? reader : nil, nil)
+                case .changing(let task): return (nil, task)
+                case .closed: return (nil, change(&state) { place in try await place.openFile(makes: false) })
+                case .ended: throw RecordError.storeClosed
+                }
+            }
+            if let task { try await task.value }
+            guard let reader else {
+                await Task.yield()
+                continue
+            }
+            if isAbsent, await hasAppeared() {
+                reader.gate.exit()
+                forget(absent: reader)
+                continue
+            }
+            used.store(Self.now, ordering: .relaxed)
+            return reader
+        }
+    }
+
+    func release(_ reader: StoreReader) {
+        used.store(Self.now, ordering: .relaxed)
+        reader.gate.exit()
+    }
+
+    /// How a write can proceed.
+    private enum WriteAdmission {
+        case inside(WritableStore)
+        /// The store is about to be closed.
+        case shut
+        case after(Task<Void, any Error>)
+        case readOnly(ReadOnlyStore)
+    }
+
+    private func enterForWriting() async throws -> WritableStore {
+        while true {
+            let admission = try state.withLock { state -> WriteAdmission in
+                switch state.phase {
+                case .open(let store) where store.connections.isStale: return .after(reopen(&state, makes: true))
+                case .open(let store): return store.reader.gate.tryEnter() ? .inside(store) : .shut
+                case .readOnly(let store):
+                    if let last = state.lastRetry, Self.now - last < Self.retryPause { throw store.refusal }
+                    return .readOnly(store)
+                case .closed, .absent: return .after(change(&state) { place in try await place.openFile(makes: true) })
+                case .changing(let task): return .after(task)
+                case .ended: throw RecordError.storeClosed
+                }
+            }
+            switch admission {
+            case .inside(let store):
+                used.store(Self.now, ordering: .relaxed)
+                return store
+            case .shut: await Task.yield()
+            case .after(let task): try await task.value
+            case .readOnly(let store):
+                // Reopening blocks all readers, so check first whether the disk has room again.
+                guard await store.looksWritable() else { throw store.refusal }
+                try await reopen(store)?.value
+            }
+        }
+    }
+
+    /// Opens a store again, because another process has changed or replaced it.
+    private func reopen(_ state: inout State, makes: Bool) -> Task<Void, any Error> {
+        let phase = state.phase
+        return change(&state) { place in
+            await place.closeFile(phase)
+            try await place.openFile(makes: makes)
+        }
+    }
+
+    /// Minimum time in nanoseconds between two attempts to reopen a read-only store.
+    private static let retryPause: Int64 = 1_000_000_000
+
+    /// Reopens a read-only store, unless another write already does so.
+    private func reopen(_ store: ReadOnlyStore) -> Task<Void, any Error>? {
+        state.withLock { state in
+            guard case .readOnly(let held) = state.phase, held === store else { return nil }
+            return change(&state) { place in
+                await store.close()
+                try await place.openFile(makes: true, isRetry: true)
+            }
+        }
+    }
+
+    /// True if another process created a store where none existed.
+    private func hasAppeared() async -> Bool {
+        await (try? DiskThreads.run { [home = settings.home, key] in try home.holds(key) }) ?? true
+    }
+
+    private func forget(absent reader: StoreReader) {
+        state.withLock { state in
+            if case .absent(let held) = state.phase, held === reader { state.phase = .closed }
+        }
+    }
+}
+
+// MARK: - Information in memory
+
+// Information that does not require opening the file.
+
+extension SQLStore {
+    /// The token codec. Read it only within a read or write: before that, the store may be replaced by another one
+    /// with another epoch.
+    var codec: TokenCodec { get throws { try lastReader.codec } }
+    var assetTickets: AssetTickets { get throws { try lastReader.assetTickets } }
+    var journalLimits: JournalLimits { get throws { try lastReader.journalLimits } }
+
+    /// The last known schema. It may be outdated, so use it only as a hint.
+    var latestSchema: Schema { state.withLock { $0.reader }?.catalog.schema ?? Schema() }
+
+    private var lastReader: StoreReader {
+        get throws {
+            guard let reader = state.withLock({ $0.reader }) else { throw RecordError.storeClosed }
+            return reader
+        }
+    }
+
+    /// Remembers a user in memory only, or reads the number that another process assigned.
+    func register(_ name: Name) async throws {
+        while isShared, knownNumber(of: name) == nil {
+            let number = userNumber(of: name)
+            let rows = try await read { db, _ in
+                try SQLRow.fetchAll(
+                    db, sql: "SELECT name, number FROM users WHERE name = ? OR number = ?", [name.string, number]
                 )
-            }
-            if !isLeft { return }
-            if let failure = writer.failure { throw failure }
-            let earlier = failuresBefore ?? failures.mapValues(\.count)
-            failuresBefore = earlier
-            if let failure = IndexWork.failure(of: works, in: indexing.failures, after: before)
-                ?? IndexWork.failure(of: works, in: failures, after: earlier)
-            {
-                throw RecordError(
-                    failure.code, "The index is declared and will be built later: \(failure.reason)",
-                    retryAfter: failure.retryAfter)
-            }
-            if await signals.next() == nil {
-                try Task.checkCancellation()
-                throw RecordError(
-                    .tryAgainLater, "The store is closing; the index will be built when it is opened again",
-                    retryAfter: 1)
-            }
-        }
-    }
-
-    // MARK: Upkeep
-
-    /// Regularly removes expired deletions and earlier versions while the store is open.
-    private func purgeOld(deletionsKept lifetime: Duration?, beginsNow: Bool) {
-        let task = Task.detached(priority: .low) { [weak self] in
-            var isDue = beginsNow
-            while true {
-                do {
-                    if isDue, try await self?.keepsUp() ?? false { try await self?.purgeOnce(deletionsKept: lifetime) }
-                } catch {
-                    // The purge is repeated after the next interval.
-                    self?.logUpkeep("Old deletions and versions are kept for now", error)
-                }
-                isDue = true
-                // The sleep throws when closing the store cancels the task.
-                guard (try? await Task.sleep(for: Self.purgeInterval)) != nil, self != nil else { return }
-            }
-        }
-        purging.withLock { $0 = task }
-    }
-
-    private static func isPurgeDue(
-        _ limits: JournalLimits, deletionsKept lifetime: Duration?, at now: Timestamp, _ db: SQLConnection
-    ) throws -> Bool {
-        if lifetime != nil, try !DeletionPurge.zones(db).isEmpty { return true }
-        return try JournalRows.isLong(limits, before: oldestKept(limits, at: now), db)
-    }
-
-    /// The time before which replaced versions expire. If no versions are kept, all existing ones expire.
-    private static func oldestKept(_ limits: JournalLimits, at now: Timestamp) -> Timestamp {
-        limits.isOff ? Timestamp(milliseconds: .max) : limits.oldest(at: now)
-    }
-
-    private func purgeOnce(deletionsKept lifetime: Duration?) async throws {
-        upkeep.add(1, ordering: .relaxed)
-        defer { upkeep.subtract(1, ordering: .relaxed) }
-        let now = settings.clock()
-        if let lifetime {
-            let threshold = Timestamp(milliseconds: now.milliseconds - lifetime.components.seconds * 1000)
-            for zone in try await read({ db, _ in try DeletionPurge.zones(db) }) {
-                while try await runUpkeep({ db, state in try DeletionPurge.step(in: zone, before: threshold, &state, db)
-                }) {}
-            }
-        }
-        let limits = reader.journalLimits
-        let oldest = Self.oldestKept(limits, at: now)
-        guard try await read({ db, _ in try JournalRows.isLong(limits, before: oldest, db) }) else { return }
-        while try await runUpkeep({ db, state in try JournalRows.sweep(before: oldest, &state, db) }) {}
-    }
-
-    private static func isSweepDue(_ db: SQLConnection) throws -> Bool {
-        try ZoneSweep.isDue(db) || RetiredIndexRows.isDue(db)
-    }
-
-    /// Removes the rows of deleted zones and dropped indexes in steps of a few thousand, so that saves don't wait
-    /// long.
-    func sweep() {
-        let isNew = sweepTurns.withLock { turns in
-            turns.isAskedFor = true
-            defer { turns.isUnderWay = true }
-            return !turns.isUnderWay
-        }
-        guard isNew else { return }
-        upkeep.add(1, ordering: .relaxed)
-        Task.detached(priority: .low) { [self] in
-            defer { upkeep.subtract(1, ordering: .relaxed) }
-            while sweepTurns.withLock({ $0.takeTurn() }) {
-                do {
-                    // Usually nothing is due. Checking with a reader avoids an empty commit.
-                    while try await read({ db, _ in try Self.isSweepDue(db) }) {
-                        guard try await keepsUp() else {
-                            try await Task.sleep(for: Self.patienceForOthers)
-                            continue
-                        }
-                        try await runUpkeep { db, state in
-                            if try !ZoneSweep.step(db, &state) { try RetiredIndexRows.step(db, &state) }
-                        }
-                    }
-                } catch {
-                    logUpkeep("Rows of deleted types and fields are kept for now", error)
+                .map { row in
+                    (Name(try row.value("name", in: "users") as String), try row.value("number", in: "users") as Int64)
                 }
             }
-        }
-    }
-
-    /// Logs an upkeep error, unless it was caused by closing the store.
-    private func logUpkeep(_ what: String, _ error: any Error) {
-        if (error as? RecordError)?.code == .tryAgainLater || error is CancellationError || error is UpkeepElsewhere {
-            return
-        }
-        logger.warning("\(what): \(StoreProblem.words(for: error))")
-    }
-}
-
-extension SQLStore.SweepTurns {
-    /// - Returns: `true` if a sweep was requested since the last turn; `false` ends the task.
-    fileprivate mutating func takeTurn() -> Bool {
-        defer { isAskedFor = false }
-        isUnderWay = isAskedFor
-        return isAskedFor
-    }
-}
-
-/// Thrown by a step of background work if another process does this work.
-struct UpkeepElsewhere: Error {}
-
-extension RecordError {
-    static let storeClosed = RecordError(.tryAgainLater, "The store is closed", retryAfter: 1)
-}
-
-// MARK: - Serial queue
-
-/// Runs operations one at a time, in the order of the calls. An operation continues even if its caller is cancelled.
-final class SerialQueue: Sendable {
-    private let last = Mutex<Task<Void, Never>?>(nil)
-
-    func run<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        let task = last.withLock { last in
-            let before = last
-            let task = Task.detached {
-                await before?.value
-                return try await work()
+            // If another user has the number, this user gets the next one.
+            let isNew = state.withLock { state in
+                defer { for (name, number) in rows { state.users.note(number, of: name) } }
+                return rows.contains { state.users.knownNumber(of: $0.0) == nil }
             }
-            last = Task.detached { _ = await task.result }
-            return task
+            if !isNew { break }
         }
-        return try await task.value
+        state.withLock { state in
+            if !state.users.knows(name) { state.users.rememberVisitor(name) }
+        }
+    }
+
+    /// True if other processes may have the store open, too.
+    private var isShared: Bool { openStore?.connections.epoch != nil }
+
+    /// True if the user is in the file or was remembered by ``rememberVisitor(_:)``.
+    func knows(_ name: Name) -> Bool { state.withLock { $0.users.knows(name) } }
+    /// The number of a user with a row in `users`.
+    func knownNumber(of name: Name) -> Int64? { state.withLock { $0.users.knownNumber(of: name) } }
+    /// The number that the user has, or will get with the first save.
+    func userNumber(of name: Name) -> Int64 { state.withLock { $0.users.number(of: name) } }
+
+    /// The name of a user; `nil` for an unassigned number.
+    func userName(of number: Int64, in db: SQLConnection) throws -> Name? {
+        if let name = try String.fetchOne(db, sql: "SELECT name FROM users WHERE number = ?", [number]) {
+            return Name(name)
+        }
+        return state.withLock { $0.users.visitors[number] }
+    }
+
+    /// Yields after each commit.
+    func commits() -> AsyncStream<Void> { signals.listen() }
+
+    /// The health of the store; `nil` if it is not open and no problem is known.
+    var health: StoreHealth? {
+        state.withLock { state in
+            var health = StoreHealth(container: key.container, environment: key.environment)
+            switch state.phase {
+            case .open(let store): health.readOnlyBecause = store.failure
+            case .readOnly(let store): health.readOnlyBecause = store.refusal
+            case .absent, .closed, .changing, .ended: if state.outage == nil { return nil }
+            }
+            if let outage = state.outage ?? state.phase.reader?.damage {
+                (health.unreadableBecause, health.since) = (outage.reason, outage.since)
+            }
+            return health
+        }
+    }
+
+    /// The amounts per zone and type, without opening the store; `nil` if unknown.
+    func amounts() async -> [ZoneTypeAmount]? {
+        guard let store = openStore else { return state.withLock { $0.amounts } }
+        do {
+            let amounts = try await store.readLong(for: .scan) { db, catalog in try ZoneTypeAmount.all(db, catalog)
+            }
+            state.withLock { $0.amounts = amounts }
+            return amounts
+        } catch {
+            // The reader has logged the error. The answer still covers the other stores.
+            return nil
+        }
+    }
+
+    /// True if a new place would hold the same information.
+    var isForgettable: Bool {
+        state.withLock { state in
+            switch state.phase {
+            case .absent: true
+            case .closed: state.reader == nil && state.outage == nil
+            case .changing, .open, .readOnly, .ended: false
+            }
+        }
     }
 }

@@ -83,7 +83,7 @@ final class StoreReader: Sendable {
     /// Like ``read(_:)`` for a potentially long read. It waits for its turn and runs on a thread that other requests
     /// don't need.
     /// - Throws: `CancellationError` if the task is cancelled while it waits.
-    func readAtLength<Value: Sendable>(
+    func readLong<Value: Sendable>(
         for purpose: LongReadTurns.Purpose, _ body: @escaping @Sendable (SQLConnection, SchemaCatalog) throws -> Value
     ) async throws -> Value {
         do {

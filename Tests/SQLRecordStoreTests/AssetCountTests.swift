@@ -16,7 +16,7 @@ import Testing
         let clock = TestClock()
         let engine: SQLRecordEngine
         let database: any RecordDatabase
-        let store: StorePlace
+        let store: SQLStore
 
         init() async throws {
             let clock = clock

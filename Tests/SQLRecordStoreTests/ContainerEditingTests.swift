@@ -155,7 +155,7 @@ import Testing
         try await fill(other)
         let store = try #require(one as? SQLDatabase).store
         let (begun, end) = (AsyncStream.makeStream(of: Void.self), DispatchSemaphore(value: 0))
-        async let read = store.readAtLength(for: .scan) { _, catalog in
+        async let read = store.readLong(for: .scan) { _, catalog in
             begun.continuation.finish()
             end.wait()
             return catalog.schema.types["Note"] != nil

@@ -35,7 +35,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 // More reads than turns, so some must wait.
                 for _ in 0..<(2 * LongReadTurns.limit) {
-                    group.addTask { try await store.readAtLength(for: purpose) { _, _ in held.hold() } }
+                    group.addTask { try await store.readLong(for: purpose) { _, _ in held.hold() } }
                 }
                 // All reads either have a turn or wait for one.
                 try await eventually {
@@ -53,7 +53,7 @@ import Testing
                 // A waiting read that is cancelled does not affect the others.
                 let others = 2 * LongReadTurns.limit - held.begun.load(ordering: .relaxed)
                 try await eventually { longReads[purpose].waitingCount == others }
-                let impatient = Task { try await store.readAtLength(for: purpose) { _, _ in } }
+                let impatient = Task { try await store.readLong(for: purpose) { _, _ in } }
                 try await eventually { longReads[purpose].waitingCount == others + 1 }
                 impatient.cancel()
                 await #expect(throws: CancellationError.self) { try await impatient.value }
@@ -104,7 +104,7 @@ import Testing
         let held = Held()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<LongReadTurns.limit {
-                group.addTask { try await store.readAtLength(for: .query) { _, _ in held.hold() } }
+                group.addTask { try await store.readLong(for: .query) { _, _ in held.hold() } }
             }
             try await eventually {
                 turns.waitingCount > 0

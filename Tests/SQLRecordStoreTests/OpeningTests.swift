@@ -199,7 +199,7 @@ import Testing
         (limits.unused, limits.all) = (2, 2)
         let engine = try engine(limits)
         // Each task holds its store until all have been answered.
-        let held: [(StorePlace, StoreReader)] = try await withThrowingTaskGroup(of: (StorePlace, StoreReader)?.self) {
+        let held: [(SQLStore, StoreReader)] = try await withThrowingTaskGroup(of: (SQLStore, StoreReader)?.self) {
             group in
             for number in 0..<6 {
                 group.addTask {
@@ -224,7 +224,7 @@ import Testing
         var limits = OpenStores.Limits()
         limits.unused = 2
         let engine = try engine(limits)
-        var places: [StorePlace] = []
+        var places: [SQLStore] = []
         for number in 0..<2 {
             let database = try await database(engine, number)
             try await zone(database)
@@ -278,7 +278,7 @@ import Testing
         try await zone(try await database(engine, 2))
         let held = try #require(try await database(engine, 1) as? SQLDatabase).store
         let (begun, end) = (AsyncStream.makeStream(of: Void.self), DispatchSemaphore(value: 0))
-        async let read = held.readAtLength(for: .query) { _, _ in
+        async let read = held.readLong(for: .query) { _, _ in
             begun.continuation.finish()
             end.wait()
             return true
@@ -383,7 +383,7 @@ import Testing
         let (database, other) = (try await database(engine, 1), try await self.database(engine, 2))
         let place = try #require(database as? SQLDatabase).store
         let (begun, end, isOver) = (AsyncStream.makeStream(of: Void.self), DispatchSemaphore(value: 0), Shared(false))
-        async let long = place.readAtLength(for: .query) { _, _ in
+        async let long = place.readLong(for: .query) { _, _ in
             begun.continuation.finish()
             end.wait()
             isOver.withLock { $0 = true }

@@ -23,7 +23,7 @@ final class ReadMeter: Sendable {
     private let pool: DatabasePool
 
     /// Uses all readers of a store at once, so that every one is measured.
-    init(_ store: StorePlace) async throws {
+    init(_ store: SQLStore) async throws {
         pool = try store.pool
         let readers = pool.configuration.maximumReaderCount
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -50,7 +50,7 @@ final class IndexWorker: Sendable {
 
     /// Starts the task.
     /// - Parameter hasWork: `true` if `indexWork` has rows already.
-    func start(on store: SQLStore, hasWork: Bool) {
+    func start(on store: WritableStore, hasWork: Bool) {
         let work = signals.listen()
         if hasWork { signals.send() }
         let task = Task.detached(priority: .low) { [weak store, weak self] in
@@ -75,7 +75,7 @@ final class IndexWorker: Sendable {
     // MARK: Steps
 
     /// - Returns: `false` if there was nothing to do.
-    private func step(_ store: SQLStore) async -> Bool {
+    private func step(_ store: WritableStore) async -> Bool {
         let works: [IndexWork]
         do {
             works = try await store.read { _, catalog in catalog.works }
@@ -115,7 +115,7 @@ final class IndexWorker: Sendable {
         return ready.first { $0.phase != .removing } ?? ready.first
     }
 
-    private func note(_ failure: RecordError, of work: IndexWork, _ store: SQLStore) async {
+    private func note(_ failure: RecordError, of work: IndexWork, _ store: WritableStore) async {
         state.withLock { state in
             let count = state.failures[work.id]?.failure.count ?? 0
             state.failures[work.id] = (
@@ -127,7 +127,7 @@ final class IndexWorker: Sendable {
         if store.isShared { try? await store.runUpkeep { db, _ in try work.note(failure, db) } }
     }
 
-    private func remove(_ work: IndexWork, _ store: SQLStore) async throws {
+    private func remove(_ work: IndexWork, _ store: WritableStore) async throws {
         state.withLock { $0.reached[work.id] = nil }
         var pace = WorkPace(store)
         while !Task.isCancelled {
@@ -156,10 +156,10 @@ final class IndexWorker: Sendable {
     }
 
     /// Indexes one chunk of records for all indexes of the type that have reached the same place.
-    private func build(_ work: IndexWork, _ store: SQLStore) async throws {
+    private func build(_ work: IndexWork, _ store: WritableStore) async throws {
         let alone = state.withLock { $0.alone }
         let strips = store.strips
-        let begun = try await store.readAtLength(for: .scan) { db, catalog -> (group: Group, chunk: IndexChunk?)? in
+        let begun = try await store.readLong(for: .scan) { db, catalog -> (group: Group, chunk: IndexChunk?)? in
             guard catalog.works.contains(work), let place = try Self.place(of: work, db) else { return nil }
             let works = try catalog.works.filter { other in
                 if other.id == work.id { return true }
@@ -195,12 +195,12 @@ final class IndexWorker: Sendable {
         var done: [Int64: Int] = [:]
     }
 
-    private func enter(_ chunk: Shared<IndexChunk>, for group: Group, _ store: SQLStore) async throws {
+    private func enter(_ chunk: Shared<IndexChunk>, for group: Group, _ store: WritableStore) async throws {
         var pace = WorkPace(store)
         var isLeft = true
         while isLeft, !Task.isCancelled {
             await beforeStep?()
-            isLeft = try await store.readAtLength(for: .scan) { db, catalog in
+            isLeft = try await store.readLong(for: .scan) { db, catalog in
                 try chunk.withLock { chunk in
                     let isLeft = try catalog.typeNumbers[chunk.type] != nil && chunk.read(catalog, db)
                     // Sorting takes long, so it runs in the long read rather than on the writer.
@@ -258,7 +258,7 @@ final class IndexWorker: Sendable {
     }
 
     /// Completes the indexes, unless records were added after the last indexed one.
-    private func finish(_ works: [IndexWork], _ store: SQLStore) async throws {
+    private func finish(_ works: [IndexWork], _ store: WritableStore) async throws {
         await beforeStep?()
         try await store.runUpkeep { db, state in
             for work in works where state.catalog.works.contains(work) {

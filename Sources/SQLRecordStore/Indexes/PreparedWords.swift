@@ -93,7 +93,7 @@ extension SQLDatabase {
     private static let textsInMemory = 16 << 20
 
     private func presentTexts(of request: ModifyRequest) async throws -> [String] {
-        try await store.readAtLength(for: .query) { [view] db, catalog in
+        try await store.readLong(for: .query) { [view] db, catalog in
             var lookups: [ZoneID: Result<NameLookup?, RecordError>] = [:]
             var bytes = 0
             return try request.operations.flatMap { operation -> [String] in

@@ -149,7 +149,7 @@ extension SQLDatabase {
 
     func outline(_ request: FeedOutlineRequest) async throws -> FeedOutline {
         try ZoneChangeRules.check(ZoneChangesRequest(request.zoneID), in: address)
-        return try await store.readAtLength(for: .scan) { [view, store] db, _ in
+        return try await store.readLong(for: .scan) { [view, store] db, _ in
             let codec = try store.codec
             let zone = try view.zone(request.zoneID, db)
             let feed = view.feed(of: zone)

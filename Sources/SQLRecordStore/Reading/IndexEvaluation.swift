@@ -5,7 +5,7 @@ internal import Synchronization
 
 extension SQLDatabase {
     func explain(_ request: QueryRequest) async throws -> QueryExplanation {
-        try await store.readAtLength(for: .query) { [view, store] db, catalog in
+        try await store.readLong(for: .query) { [view, store] db, catalog in
             let grants = view.grants(db, catalog)
             let reach = try grants.reach(of: request.query, catalog.schema)
             let problems = IndexRules.problems(

@@ -12,7 +12,7 @@ extension SQLDatabase {
                 }
             } catch is ReadBudget.Exceeded {}
         }
-        return try await store.readAtLength(for: .query) { db, catalog in try page(request, within: nil, db, catalog) }
+        return try await store.readLong(for: .query) { db, catalog in try page(request, within: nil, db, catalog) }
     }
 
     private func page(

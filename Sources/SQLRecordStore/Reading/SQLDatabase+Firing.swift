@@ -7,7 +7,7 @@ extension SQLDatabase {
         var place = address
         place.scope = .public
         let view = DatabaseView(address: place, caller: caller, userNumber: 0)
-        return try await store.readAtLength(for: .query) { [store, limits = try store.journalLimits] db, catalog in
+        return try await store.readLong(for: .query) { [store, limits = try store.journalLimits] db, catalog in
             let present = try StoreFacts.position(db)
             guard let position else { return FiringPage(position: present) }
             let subscribers = try store.subscriptionIndex.reading(catalog, db)
@@ -23,14 +23,14 @@ extension SQLDatabase {
 // Explains why a change fired subscriptions or not.
 extension SQLDatabase {
     func standingSubscriptions() async throws -> [OwnedSubscription] {
-        try await store.readAtLength(for: .query) { [store] db, catalog in
+        try await store.readLong(for: .query) { [store] db, catalog in
             try store.subscriptionIndex.reading(catalog, db).index.all
         }
     }
 
     func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] {
         let now = store.clock()
-        return try await store.readAtLength(for: .query) { [view, limits = try store.journalLimits] db, catalog in
+        return try await store.readLong(for: .query) { [view, limits = try store.journalLimits] db, catalog in
             let standing = OwnedSubscription(
                 user: view.caller.userRecordName, scope: view.address.scope, position: 0,
                 isHeldToRoles: GrantRules.areAsked(of: view.caller, in: view.address), subscription: subscription)

@@ -251,7 +251,7 @@ struct SQLAssetLedger: AssetLedger {
     /// Number of records examined for one page of a verification. Each may have a megabyte.
     private static let recordsInPage = 200
 
-    let store: StorePlace
+    let store: SQLStore
     /// The store's tickets when the ledger was created.
     let firstTickets: AssetTickets
 
@@ -286,7 +286,7 @@ struct SQLAssetLedger: AssetLedger {
 
     func entries(unusedSince moment: Timestamp, after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry]
     {
-        try await store.readAtLength(for: .scan) { db, _ in
+        try await store.readLong(for: .scan) { db, _ in
             try AssetRows.entries(
                 try SQLRow.fetchAll(
                     db,
@@ -302,7 +302,7 @@ struct SQLAssetLedger: AssetLedger {
     }
 
     func recordedAssets(after place: Int64?) async throws -> RecordedAssetsPage {
-        try await store.readAtLength(for: .scan) { db, catalog in
+        try await store.readLong(for: .scan) { db, catalog in
             let rows = try SQLRow.fetchAll(
                 db, sql: "SELECT id, zone, name, type, state, fields FROM records WHERE id > ? ORDER BY id LIMIT ?",
                 [place ?? 0, Self.recordsInPage])

@@ -8,7 +8,7 @@ struct SchemaRemoval {
     /// Number of positions that are examined together for records saved meanwhile.
     private static let positionsInRange: Int64 = 512
 
-    let store: SQLStore
+    let store: WritableStore
     let caller: Caller
     let limits: IndexLimits
     let clock: @Sendable () -> Timestamp
@@ -43,7 +43,7 @@ struct SchemaRemoval {
     /// Deletes the records of a type in each zone once. The schema change itself deletes records that are saved in
     /// zones already done.
     private func removeRecords(of type: Name) async throws {
-        for zone in try await store.readAtLength(
+        for zone in try await store.readLong(
             for: .scan, { db, catalog in try SchemaEditor.zones(of: type, catalog, db) })
         {
             try await inSteps(of: type, after: IndexChunk.Place(zone: zone.number)) { editor, place, mayGoOn in
@@ -120,7 +120,7 @@ struct SchemaRemoval {
 
     /// The words of the searchable texts of the next records.
     private func words(of type: Name, after place: IndexChunk.Place) async throws -> PreparedWords {
-        let texts = try await store.readAtLength(for: .scan) { db, catalog -> [String] in
+        let texts = try await store.readLong(for: .scan) { db, catalog -> [String] in
             let keys = Set(
                 (catalog.indexedFields[type] ?? []).filter { $0.indexes.contains(.searchable) }.compactMap {
                     field -> Name? in

@@ -112,7 +112,7 @@ extension SQLDatabase {
     private static let treeScanLimit = 200_000
 
     func tree(of zoneID: ZoneID, limit: Int) async throws -> ZoneTree {
-        try await store.readAtLength(for: .scan) { [view] db, catalog in
+        try await store.readLong(for: .scan) { [view] db, catalog in
             var tree = ZoneTree(nodes: [], isComplete: true)
             guard let zone = try view.zoneUnlessDefault(zoneID, db) else { return tree }
             let sql =

@@ -4,7 +4,7 @@ internal import Synchronization
 
 extension SQLDatabase {
     func storage(limit: Int) async throws -> DatabaseStorage {
-        try await store.readAtLength(for: .scan) { [view] db, catalog in
+        try await store.readLong(for: .scan) { [view] db, catalog in
             var types: [Int64: [Name: RecordTotals]] = [:]
             try SQLRow.forEach(db, sql: Self.amounts(of: view), [view.isShared ? view.userNumber : view.ownerNumber]) {
                 row in
@@ -101,7 +101,7 @@ extension SQLDatabase {
     private static let rowsInStep = 20_000
 
     func summaries(limit: Int, changes: Int) async throws -> ZoneSummaries {
-        try await store.readAtLength(for: .scan) { [view] db, catalog in
+        try await store.readLong(for: .scan) { [view] db, catalog in
             let (zones, count) = try view.zones(limit: limit, db)
             let depth = ZoneSummaries.depth(of: changes, among: zones.count)
             return ZoneSummaries(
@@ -117,7 +117,7 @@ extension SQLDatabase {
         var last: Int64? = try StoredRow.id(zone: zone, position: 0)
         // A record saved between two steps moves to a higher id but keeps its creation date, so it is still found.
         while let after = last {
-            let step = try await store.readAtLength(for: .scan) { db, _ in
+            let step = try await store.readLong(for: .scan) { db, _ in
                 try SQLRow.fetchOne(
                     db,
                     sql: """
@@ -181,7 +181,7 @@ extension SQLDatabase {
         var usage = meter.withLock { $0.usage }
         for slot in usage.fields.indices {
             let key = usage.fields[slot].key
-            (usage.fields[slot].entryBytes, usage.fields[slot].tokenBytes) = try await store.readAtLength(for: .scan) {
+            (usage.fields[slot].entryBytes, usage.fields[slot].tokenBytes) = try await store.readLong(for: .scan) {
                 db, catalog in
                 guard let number = catalog.fieldNumber(key, of: recordType) else { return (0, 0) }
                 return (
@@ -191,7 +191,7 @@ extension SQLDatabase {
             }
         }
         for composite in try await store.read({ $1.composites[recordType] ?? [] }) {
-            usage.compositeBytes[composite.index] = try await store.readAtLength(for: .scan) { db, _ in
+            usage.compositeBytes[composite.index] = try await store.readLong(for: .scan) { db, _ in
                 try Self.bytes(
                     of: composite.number, in: "compositeEntries", key: "composite", values: ["filter", "sort"], db)
             }
@@ -222,7 +222,7 @@ extension SQLDatabase {
         for zone in zones {
             var last: String? = ""
             while let after = last {
-                last = try await store.readAtLength(for: .scan) { db, catalog in
+                last = try await store.readLong(for: .scan) { db, catalog in
                     try Self.step(type, in: zone, after: after, catalog, db, body)
                 }
             }

@@ -4,7 +4,7 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-extension StorePlace {
+extension SQLStore {
     /// - Parameters:
     /// - makes: `true` to create a missing file.
     /// - isRetry: `true` if the store was read-only before. The time is noted to avoid immediate further attempts.
@@ -65,7 +65,7 @@ extension StorePlace {
             last = StoreOpening(making: keys)
         }
         do {
-            return .open(try SQLStore(key, continuing: last, signals: signals, settings))
+            return .open(try WritableStore(key, continuing: last, signals: signals, settings))
         } catch  where StoreProblem.isOfWriting(error) {
             do {
                 let store = try ReadOnlyStore(
@@ -109,7 +109,7 @@ extension StorePlace {
         case .open(let store):
             if state.withLock({ $0.amounts != nil }) {
                 // If reading fails, the previous amounts are kept.
-                let amounts = try? await store.reader.readAtLength(for: .scan) { db, catalog in
+                let amounts = try? await store.reader.readLong(for: .scan) { db, catalog in
                     try ZoneTypeAmount.all(db, catalog)
                 }
                 if let amounts { state.withLock { $0.amounts = amounts } }
@@ -178,18 +178,18 @@ final class OpenStores: Sendable {
     private static let pause = Duration.milliseconds(10)
 
     let limits: Limits
-    private let open = Mutex<[StoreKey: StorePlace]>([:])
+    private let open = Mutex<[StoreKey: SQLStore]>([:])
 
     init(_ limits: Limits) {
         self.limits = limits
     }
 
     var count: Int { open.withLock { $0.count } }
-    var places: [StorePlace] { open.withLock { Array($0.values) } }
+    var places: [SQLStore] { open.withLock { Array($0.values) } }
 
     /// Makes room for a store about to be opened and counts it as open.
     /// - Throws: `RecordError` TRY_AGAIN_LATER if the maximum number of stores is in use.
-    func admit(_ place: StorePlace) async throws {
+    func admit(_ place: SQLStore) async throws {
         for _ in 0..<Self.tries {
             // Openings that wait here are not counted. Otherwise many concurrent openings could block each other.
             let isIn = enter(place)
@@ -205,7 +205,7 @@ final class OpenStores: Sendable {
     }
 
     /// - Returns: `false` if there is no room.
-    private func enter(_ place: StorePlace) -> Bool {
+    private func enter(_ place: SQLStore) -> Bool {
         open.withLock { open in
             guard open.count < limits.all || open[place.key] != nil else { return false }
             open[place.key] = place
@@ -216,7 +216,7 @@ final class OpenStores: Sendable {
     /// Closes the least recently used idle stores until the limit for idle stores is met, counting `place` as one of
     /// them.
     /// - Returns: `true` if a store was closed.
-    private func closeUnused(besides place: StorePlace) async -> Bool {
+    private func closeUnused(besides place: SQLStore) async -> Bool {
         let others = places.filter { $0 !== place }
         var excess = others.count + 1 - limits.unused
         var hasClosed = false
@@ -228,7 +228,7 @@ final class OpenStores: Sendable {
         return hasClosed
     }
 
-    func remove(_ place: StorePlace) {
+    func remove(_ place: SQLStore) {
         open.withLock { if $0[place.key] === place { $0[place.key] = nil } }
     }
 
@@ -236,7 +236,7 @@ final class OpenStores: Sendable {
     func tidyRegularly() async {
         // The sleep throws when the engine cancels the task.
         while (try? await Task.sleep(for: limits.patience / 4)) != nil {
-            let oldest = StorePlace.now - Int64(limits.patience / .nanoseconds(1))
+            let oldest = SQLStore.now - Int64(limits.patience / .nanoseconds(1))
             for place in places where place.lastUse < oldest { _ = await place.closeUnlessUsed() }
         }
     }

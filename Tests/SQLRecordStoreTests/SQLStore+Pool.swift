@@ -3,7 +3,7 @@ import Records
 
 @testable import SQLRecordStore
 
-extension StorePlace {
+extension SQLStore {
     /// The connections of a store that is open for writing.
     var pool: DatabasePool {
         get throws {
