@@ -45,8 +45,8 @@ let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-func layer(_ name: String, on dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
+func layer(_ name: String, on dependencies: [Target.Dependency] = [], excluding files: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies, exclude: files, swiftSettings: swiftSettings)
 }
 
 /// Shared by tests, in Tests.
@@ -93,7 +93,7 @@ package.targets = [
     .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
     .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .systemLibrary(name: "CSystemCalls"),
-    .target(name: "CEmbeddedFiles", exclude: ["Demo"]),
+    layer("CEmbeddedFiles", excluding: ["Demo"]),
     layer("Records"),
     // For programs that import the module it was: all of it is in Records.
     layer("JSON", on: ["Records"]),
