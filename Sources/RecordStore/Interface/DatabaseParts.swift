@@ -50,7 +50,7 @@ extension Capability where Part == any SchemaEditing {
     public static var deploySchema: Self { Self("deploy a schema") }
 }
 
-/// What the records of a type take.
+/// Measures the records of a type: their number, sizes and values.
 public protocol TypeMeasuring: Sendable {
     /// Reads every record of a type, in all databases of the environment and for all users. Can take long, but does
     /// not block saves.
@@ -69,7 +69,7 @@ extension Capability where Part == any TypeMeasuring {
     public static var measureTypes: Self { Self("measure its types") }
 }
 
-/// How queries are answered.
+/// Explains how queries are answered, and which indexes they used or lacked.
 public protocol QueryDiagnostics: Sendable {
     /// Runs one page of the query and records how it is answered.
     ///
@@ -107,7 +107,7 @@ extension Capability where Part == any TokenDiagnostics {
     public static var expireTokens: Self { Self("expire its tokens") }
 }
 
-/// Where changes stand in the feeds.
+/// Counts the changes in the feeds of zones, and finds the position of a record.
 public protocol FeedOutlining: Sendable {
     /// Counts a zone's changes in stretches of equal width.
     ///
@@ -127,7 +127,7 @@ extension Capability where Part == any FeedOutlining {
     public static var positionRecords: Self { Self("tell the positions of records") }
 }
 
-/// News of commits.
+/// Signals commits.
 public protocol CommitSignals: Sendable {
     /// Yields after each commit to the container and environment by any caller, so that followers need not poll.
     /// Signals that are not consumed are merged, so a slow follower uses no memory.
@@ -138,7 +138,7 @@ extension Capability where Part == any CommitSignals {
     public static var signalCommits: Self { Self("signal commits") }
 }
 
-/// All records of a zone.
+/// Counts and lists all records of a zone.
 public protocol RecordListing: Sendable {
     /// The number of records of each type in a zone, and of its deletions.
     func counts(in zoneID: ZoneID) async throws -> ZoneCounts
@@ -156,7 +156,7 @@ extension Capability where Part == any RecordListing {
     public static var listRecords: Self { Self("list records") }
 }
 
-/// Who refers to a record, or to a file.
+/// Finds the records that refer to a record or use a file.
 public protocol ReferenceTracing: Sendable {
     /// References to a record from its own zone, ordered by the name of the referring record.
     func referrers(to recordID: RecordID, limit: Int) async throws -> [Referrer]
@@ -172,7 +172,7 @@ extension Capability where Part == any ReferenceTracing {
     public static var traceAssets: Self { Self("find the uses of assets") }
 }
 
-/// What the zones hold.
+/// Summarizes and measures the contents of zones.
 public protocol ZoneMeasuring: Sendable {
     /// Summaries of the existing zones, the default zone first, then by name. A default zone without records or
     /// deletions is left out.
@@ -201,7 +201,7 @@ extension Capability where Part == any ZoneMeasuring {
     public static var measureStorage: Self { Self("measure its storage") }
 }
 
-/// Earlier versions of records (docs/journal.md).
+/// Keeps earlier versions of records (docs/journal.md).
 public protocol RecordJournal: Sendable {
     /// One page of the saves and deletions of a record, latest first. The first entry of the first page is the
     /// record's present state or its deletion.
@@ -350,7 +350,7 @@ extension Capability where Part == any ZonePurging {
     public static var purgeZones: Self { Self("purge zones") }
 }
 
-/// Files of records.
+/// Grants uploads of the files of records.
 public protocol AssetUploading: Sendable {
     /// Grants an upload for each request. The ticket is valid for 15 minutes, for this record field and this caller.
     ///
