@@ -1,5 +1,5 @@
-// Adaptations to narrow screens: scrolls the current page into view in the navigation, and shows wide tables
-// as cards, one per row, with the column names in them. Without scripts, such a table scrolls horizontally.
+// Shows wide tables on narrow screens as cards, one per row, with the column names in them. Without scripts, such a
+// table scrolls horizontally.
 
 const narrow = matchMedia('(max-width: 640px)')
 
@@ -23,7 +23,6 @@ export function enableHandheld() {
   })
   const turn = () => {
     fit(main)
-    showCurrent()
     if (narrow.matches) rows.observe(main, { childList: true, subtree: true })
     else rows.disconnect()
   }
@@ -31,16 +30,6 @@ export function enableHandheld() {
   // A table that fits at 600 pixels may be too wide at 360.
   addEventListener('resize', () => narrow.matches && fitLater())
   turn()
-}
-
-function showCurrent() {
-  const pages = document.querySelector('.sections')
-  const current = pages?.querySelector('[aria-current]')
-  if (!current) return
-  // The ways to read cover the left of the strip. The current entry is beside them, so that no entry is half covered.
-  const first = pages.querySelector('li')
-  const covered = getComputedStyle(first).position === 'sticky' ? first.offsetWidth : 0
-  pages.scrollLeft = current.offsetLeft - covered - 4
 }
 
 function fit(main) {

@@ -35,7 +35,7 @@ class Palette {
     // The form leads to the same page as the box, with the same fields.
     const form = this.form.cloneNode(true)
     form.className = ''
-    form.querySelector('kbd')?.remove()
+    for (const ornament of form.querySelectorAll('kbd, svg')) ornament.remove()
     this.input = form.querySelector('[data-find]')
     this.input.removeAttribute('data-find')
     this.found = document.createElement('div')

@@ -71,7 +71,7 @@ extension Console {
 // MARK: - Keys
 
 extension Console {
-    /// Adds the page API tokens & keys and its actions.
+    /// Adds the page Keys and its actions.
     func addKeyPages(to router: Routes.Group) {
         show("keys", on: router) { .page(try KeysView.load($0, access)) }
         show("keys/revoke", on: router) { .page(try KeyActions.confirmRevocation($0)) }

@@ -150,6 +150,9 @@ static const char field_row_mustache[] = {
 static const char find_mustache[] = {
 #embed "../../Templates/find.mustache" suffix(, 0)
 };
+static const char find_box_mustache[] = {
+#embed "../../Templates/find_box.mustache" suffix(, 0)
+};
 static const char first_steps_mustache[] = {
 #embed "../../Templates/first_steps.mustache" suffix(, 0)
 };
@@ -206,6 +209,9 @@ static const char layout_mustache[] = {
 };
 static const char location_map_mustache[] = {
 #embed "../../Templates/location_map.mustache" suffix(, 0)
+};
+static const char mark_mustache[] = {
+#embed "../../Templates/mark.mustache" suffix(, 0)
 };
 static const char meter_mustache[] = {
 #embed "../../Templates/meter.mustache" suffix(, 0)
@@ -272,6 +278,9 @@ static const char query_form_mustache[] = {
 };
 static const char query_funnel_mustache[] = {
 #embed "../../Templates/query_funnel.mustache" suffix(, 0)
+};
+static const char query_head_mustache[] = {
+#embed "../../Templates/query_head.mustache" suffix(, 0)
 };
 static const char query_written_mustache[] = {
 #embed "../../Templates/query_written.mustache" suffix(, 0)
@@ -585,6 +594,7 @@ static const struct embedded_file files[] = {
     {"fetching.mustache", fetching_mustache},
     {"field_row.mustache", field_row_mustache},
     {"find.mustache", find_mustache},
+    {"find_box.mustache", find_box_mustache},
     {"first_steps.mustache", first_steps_mustache},
     {"folded_form.mustache", folded_form_mustache},
     {"found_record.mustache", found_record_mustache},
@@ -604,6 +614,7 @@ static const struct embedded_file files[] = {
     {"latest_requests.mustache", latest_requests_mustache},
     {"layout.mustache", layout_mustache},
     {"location_map.mustache", location_map_mustache},
+    {"mark.mustache", mark_mustache},
     {"meter.mustache", meter_mustache},
     {"mirror.mustache", mirror_mustache},
     {"mirror_offer.mustache", mirror_offer_mustache},
@@ -626,6 +637,7 @@ static const struct embedded_file files[] = {
     {"query_fold.mustache", query_fold_mustache},
     {"query_form.mustache", query_form_mustache},
     {"query_funnel.mustache", query_funnel_mustache},
+    {"query_head.mustache", query_head_mustache},
     {"query_written.mustache", query_written_mustache},
     {"record.mustache", record_mustache},
     {"record_assets.mustache", record_assets_mustache},

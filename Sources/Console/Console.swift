@@ -306,7 +306,7 @@ extension Console {
                 error, back: form ?? Frame.Link(text: "Back to the records", href: visit.place.link(Tab.query.rawValue))
             )
         }
-        let states = await SectionStates(visit, check: runs.check(of: visit.place), faults: faults.running.count)
+        let states = await SidebarStates(visit, check: runs.check(of: visit.place), faults: faults.running.count)
         let frame = Frame(
             title: page.title, tab: page.frameTab, visit: visit, states: states, staticFiles: renderer.staticFiles)
         return try renderer.response(page, in: frame)

@@ -54,8 +54,9 @@ class Hand:
         self.page.get_by_role("link", name=name, exact=True).first.click()
 
     def section(self, name: str):
-        """Opens an entry of the navigation. Its state, such as a count, is part of its name."""
-        self.page.get_by_label("Pages", exact=True).get_by_role("link", name=name).click()
+        """Opens an entry of the sidebar, or one of the ways to read records. A state, such as a count, is part of its name."""
+        area = "Ways to read records" if name in ("Query", "Fetch", "Changes") else "Pages"
+        self.page.get_by_label(area, exact=True).get_by_role("link", name=name).click()
 
     def tab(self, name: str):
         self.page.get_by_label("Tabs").get_by_role("link", name=name).click()

@@ -41,15 +41,16 @@ def tabs(page):
 
 def check_navigation(page):
     """The tabs are at one place, and Query, Fetch and Changes are one click away, wide and narrow."""
-    # Below the bar, at the edge of the navigation.
-    row, bar, side = (page.locator(part).bounding_box() for part in ("nav.tabs", ".bar", ".sections"))
-    assert abs(row["x"] - side["width"]) < 1 and abs(row["y"] - bar["height"]) < 1, page.url
+    # Below the scope bar, at the edge of the sidebar.
+    if page.locator("nav.tabs").count():
+        row, bar, side = (page.locator(part).bounding_box() for part in ("nav.tabs", ".scope", ".side"))
+        banners = page.locator(".rehearsing, .connected").evaluate_all("them => them.reduce((sum, it) => sum + it.offsetHeight, 0)")
+        assert abs(row["x"] - side["width"]) < 1 and abs(row["y"] - bar["height"] - banners) < 1, page.url
     for width in [1440, 390]:
         page.set_viewport_size({"width": width, "height": 760})
+        # On a phone, the scope and the ways to read leave the page most of the window.
+        assert page.locator(".scope").bounding_box()["height"] <= (60 if width == 1440 else 130), page.url
         for text in ["Query", "Fetch", "Changes"]:
-            link = entries(page).get_by_role("link", name=text, exact=True)
-            # On their own pages, they are tabs.
-            if width == 390:
-                link = link.or_(tabs(page).get_by_role("link", name=text, exact=True)).first
+            link = page.get_by_label("Ways to read records").get_by_role("link", name=text, exact=True)
             expect(link).to_be_in_viewport(ratio=1)
             assert link.evaluate("link => { const at = link.getBoundingClientRect(); return link.contains(document.elementFromPoint(at.x + at.width / 2, at.y + at.height / 2)) }"), f"{text}, {page.url}, {width} wide"

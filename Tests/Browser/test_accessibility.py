@@ -45,7 +45,7 @@ def test_axe_finds_nothing_where_nothing_is_yet(empty_server, open_page):
     expect(page.get_by_role("heading", name="No record types yet")).to_be_visible()
     assert not problems(page)
     with page.expect_navigation():
-        page.get_by_label("Tabs").get_by_role("link", name="Fetch").click()
+        page.get_by_label("Ways to read records").get_by_role("link", name="Fetch").click()
     assert not problems(page)
 
 
@@ -90,9 +90,22 @@ def test_cards_are_a_table_for_who_does_not_see_them(open_page):
     expect(page.get_by_role("columnheader", name="author")).to_be_visible()
 
 
-def test_the_entry_of_the_page_is_in_sight_among_all(open_page):
-    page = open_page(CHAT + "/telemetry", viewport={"width": 380, "height": 800})
-    expect(page.get_by_label("Pages", exact=True).get_by_role("link", name="Requests")).to_be_in_viewport(ratio=1)
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_pages_are_a_menu_on_a_phone(open_page, scripts):
+    page = open_page(CHAT + "/telemetry", viewport={"width": 380, "height": 800}, java_script_enabled=scripts)
+    pages = page.get_by_label("Pages", exact=True)
+    expect(pages).to_be_hidden()
+    page.get_by_role("button", name="Pages and search").click()
+    entry = pages.get_by_role("link", name="Requests")
+    expect(entry).to_be_visible()
+    expect(entry).to_have_attribute("aria-current", "true")
+    if scripts:
+        assert not problems(page)
+    pages.get_by_role("button", name="Close").click()
+    expect(pages).to_be_hidden()
+    page.get_by_role("button", name="Pages and search").click()
+    pages.get_by_role("link", name="Zones").click()
+    page.wait_for_url("**/zones")
 
 
 def test_open_menus_are_accessible_and_close(open_page, demo):

@@ -4,6 +4,7 @@ from playwright.sync_api import expect
 
 from axe import problems
 from rows import notes
+from folding import choose
 
 
 def test_a_record_is_copied_with_its_file_to_another_user(open_page, server):
@@ -15,7 +16,7 @@ def test_a_record_is_copied_with_its_file_to_another_user(open_page, server):
     page.get_by_label("New user").fill("copyist")
     page.get_by_role("button", name="Add").click()
     page.goto(f"{place}/record?zone=Notes&name=papers")
-    page.get_by_role("link", name="Copy to…").click()
+    choose(page, "Copy to…")
     page.get_by_label("User").select_option("copyist")
     page.get_by_label("zone", exact=True).fill("Elsewhere")
     page.get_by_role("button", name="Preview").click()

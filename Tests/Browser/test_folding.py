@@ -1,4 +1,4 @@
-"""The form of Query, Fetch and Changes is one line once it has an answer, so that the answer begins near the top."""
+"""The form of Fetch and Changes is one line once it has an answer, and that of Query its chips, so that the answer begins near the top."""
 
 import pytest
 from playwright.sync_api import expect
@@ -7,7 +7,7 @@ from folding import unfold
 from pages import CHAT
 
 ANSWERED = {
-    "query": (CHAT + "/query?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1=Room%2Fgeneral&sort1=sentAt&order1=descending", "Message in Chats where room is General, sorted by sentAt newest first"),
+    "query": (CHAT + "/query?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1=Room%2Fgeneral&sort1=sentAt&order1=descending", ["room is General", "sorted by sentAt newest first"]),
     "changes": (CHAT + "/changes?zone=Chats", "All records of Chats by latest change"),
     "fetch": (CHAT + "/fetch?zone=Chats&names=Person%2Fada%0Anobody", "Person/ada, nobody from Chats"),
     "fetch in all zones": (CHAT + "/fetch?names=Person%2Fada%0Anobody", "Person/ada, nobody from all zones"),
@@ -27,7 +27,7 @@ def test_the_answer_begins_in_the_upper_third(look, page_name, record_property):
     path, words = ANSWERED[page_name]
     page = look(path)
     page.set_viewport_size({"width": 1360, "height": 720})
-    expect(page.locator(".words")).to_have_text(words)
+    expect(page.locator(".chip, .words")).to_have_text(words)
     table = page.locator(".answer thead").bounding_box()["y"]
     assert table < 240
     page.set_viewport_size({"width": 390, "height": 844})
@@ -50,7 +50,7 @@ def test_the_line_counts_the_records(look):
 def test_a_form_without_an_answer_is_open(look, page_name):
     page = look(UNANSWERED[page_name])
     expect(page.locator("form.ask button.go")).to_be_visible()
-    expect(page.locator(".words")).to_be_hidden()
+    expect(page.locator(".chip, .words").filter(visible=True)).to_have_count(0)
 
 
 @pytest.mark.parametrize("size", [(1360, 720), (390, 844)])
@@ -72,7 +72,7 @@ def test_a_form_opens_stays_open_while_it_changes_and_folds_when_it_runs(open_pa
     expect(page.get_by_label("Field of sort 2")).to_have_count(0)
     button.last.click()
     expect(page.locator("form.ask button.go")).to_be_hidden()
-    expect(page.locator(".words")).to_have_text(ANSWERED["query"][1])
+    expect(page.locator(".chip")).to_have_text(ANSWERED["query"][1])
     assert "edit=" not in page.url
 
 
@@ -83,7 +83,8 @@ def test_another_type_leaves_the_form_open(open_page):
     page.wait_for_url("**type=Room**")
     expect(page.get_by_label("Field of filter 1")).to_be_visible()
     page.get_by_role("button", name="Query", exact=True).last.click()
-    expect(page.locator(".words")).to_have_text("Room in Chats")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Room")
+    expect(page.locator(".chip")).to_have_count(0)
     assert "edit=" not in page.url
 
 
@@ -98,3 +99,16 @@ def test_many_filters_scroll_and_the_button_stays_in_reach(look):
     last.focus()
     expect(last).to_be_in_viewport(ratio=1)
     expect(page.get_by_role("button", name="Query", exact=True).last).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_filter_goes_with_one_click_and_comes_with_another(open_page, scripts):
+    page = open_page(ANSWERED["query"][0], java_script_enabled=scripts)
+    page.get_by_role("link", name="Remove room is General").click()
+    page.wait_for_url(lambda url: "filter1" not in url and "sort1=sentAt" in url)
+    expect(page.locator(".chip")).to_have_text(["sorted by sentAt newest first"])
+    page.get_by_role("link", name="Remove sorted by sentAt newest first").click()
+    page.wait_for_url(lambda url: "sort1" not in url)
+    expect(page.locator(".chip")).to_have_count(0)
+    page.get_by_role("link", name="+ Filter").click()
+    expect(page.get_by_label("Value of filter 1")).to_be_visible()

@@ -42,7 +42,7 @@ def test_colours_are_chosen_and_stay(open_page):
 def test_the_bar_is_one_line_with_long_names(open_page):
     page = open_page(JOURNAL + "/query?type=CD_Entry&zone=com.apple.coredata.cloudkit.zone")
     page.set_viewport_size({"width": 1360, "height": 720})
-    assert page.locator("header.bar").bounding_box()["height"] < 50
+    assert page.locator("header.scope").bounding_box()["height"] < 50
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.get_by_text("zone", exact=True).first.click()
     expect(page.locator(".menu a[aria-current]:visible")).to_have_text("com.apple.coredata.cloudkit.zone")
@@ -192,12 +192,12 @@ def test_keys_do_not_move_long_names_out_of_sight(open_page, server):
     assert first.locator("input[name=pick]").bounding_box()["y"] > page.locator("thead th").first.bounding_box()["y"] + page.locator("thead th").first.bounding_box()["height"]
 
 
-def test_the_tabs_stay_where_they_are_and_copy_covers_nothing(open_page):
+def test_the_ways_to_read_stay_where_they_are_and_copy_covers_nothing(open_page):
     page = open_page(TABLE)
-    tabs = page.locator("nav.tabs")
-    place = tabs.bounding_box()
+    ways = page.locator("nav.ways-to-read")
+    place = ways.bounding_box()
     page.goto(CHAT + "/record?zone=Chats&name=Room%2Fgeneral#json")
-    assert all(abs(tabs.bounding_box()[side] - place[side]) < 1 for side in ("x", "y"))
+    assert all(abs(ways.bounding_box()[side] - place[side]) < 1 for side in ("x", "y"))
     code = page.locator(".copyable:has(> pre)").first
     code.scroll_into_view_if_needed()
     pre, button = code.locator("pre").bounding_box(), code.get_by_role("button").bounding_box()
@@ -228,7 +228,7 @@ def test_the_footer_stays_and_covers_nothing_that_is_scrolled_to(look, name):
 
 def test_the_parts_of_a_record_are_one_click_away(open_page):
     page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral")
-    page.get_by_role("navigation", name="Parts of the record").get_by_role("link", name="Which clients have this record?").click()
+    page.get_by_role("navigation", name="Parts of the record").get_by_role("link", name="Clients").click()
     heading = page.get_by_role("heading", name="Which clients have this record?")
     expect(heading).to_be_in_viewport()
     parts = page.locator("nav.parts").bounding_box()

@@ -16,7 +16,7 @@ import urllib.request
 import pytest
 from playwright.sync_api import expect
 
-from folding import unfold
+from folding import choose, unfold
 from page_server import binary
 from pictures import keep
 
@@ -286,7 +286,7 @@ def test_the_main_ways(open_page, empty_server, screen):
     page.get_by_role("link", name=container, exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sync")
     look("sync")
-    page.get_by_label("Pages", exact=True).get_by_role("link", name="Query", exact=True).click()
+    page.get_by_label("Ways to read records").get_by_role("link", name="Query", exact=True).click()
     # A type that a save created cannot be listed, as in CloudKit, until its recordName has an index.
     expect(page.get_by_role("alert")).to_contain_text("not marked queryable")
     look("refused query")
@@ -314,7 +314,7 @@ def test_the_main_ways(open_page, empty_server, screen):
     expect(page.get_by_role("status")).to_contain_text("The record is saved.")
     expect(page.locator("main")).to_contain_text("Changed on the way")
     look("saved")
-    page.get_by_role("link", name="Changes of the zone").click()
+    choose(page, "Changes of the zone")
     expect(page.locator("tbody tr")).to_have_count(12)
     look("changes")
     token = page.locator(".newtoken a").inner_text()
@@ -329,7 +329,7 @@ def test_the_main_ways(open_page, empty_server, screen):
     expect(page.locator("tbody tr").filter(has_text="records/modify").first).to_be_visible()
     look("requests")
     page.goto(f"/c/{container}/development/private/record?zone=Notes&name=note7")
-    page.get_by_role("link", name="Delete…").click()
+    choose(page, "Delete…")
     page.get_by_role("button", name="Delete the record").click()
     expect(page.get_by_role("button", name="Undo the deletion")).to_be_visible()
     look("deleted")

@@ -1,4 +1,4 @@
-"""The page API tokens & keys, the one that checks signatures, and what the page of a request says of a signature that was refused."""
+"""The page Keys, the one that checks signatures, and what the page of a request says of a signature that was refused."""
 
 import base64
 import datetime

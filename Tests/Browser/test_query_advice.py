@@ -134,7 +134,7 @@ def test_refused_queries_of_clients_are_served_from_the_advice(open_page, server
         ask()
     # Not on the Query page, because the refusal of its list would count too.
     page.goto(there + "/types")
-    page.get_by_label("Pages", exact=True).get_by_role("link", name="Health").click()
+    page.get_by_label("Pages", exact=True).get_by_role("link", name="Check").click()
     page.get_by_label("Tabs").get_by_role("link", name="Query advice").click()
     refused = page.get_by_role("region", name="Recently refused queries")
     expect(refused).to_contain_text("Item where year is more than 2010, sorted by title A to Z")

@@ -87,7 +87,8 @@ def test_the_last_messages_of_a_room(hand, done):
     hand.find("Room/general")
     hand.link("Query Message by room")
     page.locator("thead").get_by_role("link", name="sentAt").click()
-    expect(page.locator(".words")).to_have_text("Message in Chats where room is General, sorted by sentAt newest first")
+    expect(page.get_by_role("list", name="Filters and sort order")).to_contain_text("room is General")
+    expect(page.get_by_role("link", name="Remove sorted by sentAt newest first")).to_be_visible()
     rows = page.locator(".answer tbody tr")
     assert rows.count() == 50
     column = page.locator("thead th").all_inner_texts().index(page.locator("thead th[aria-sort]").inner_text())
@@ -199,7 +200,7 @@ def test_why_a_client_never_got_a_record(hand, done, server, place):
     pull(server, place[0], "client-A")
     hand.go(place[1] + "/sync")
     hand.find("note 4")
-    hand.link("Which clients have this record?")
+    hand.link("Clients")
     panel = page.get_by_role("region", name="Clients and this record")
     expect(panel.get_by_role("row").filter(has_text="client-B")).to_contain_text("the response had moreComing true")
     expect(panel.get_by_role("row").filter(has_text="client-B")).to_be_in_viewport()

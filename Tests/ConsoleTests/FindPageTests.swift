@@ -105,7 +105,7 @@ import Testing
         try await EditStage.run { stage in
             let all = found(try await stage.page("find"))
             #expect(
-                all["Query"] == "\(Self.there)/query" && all["Tokens"] == "\(Self.there)/token"
+                all["Query"] == "\(Self.there)/query" && all["Decode"] == "\(Self.there)/token"
                     && all["New zone"] != nil && all["Notes"] != nil)
             #expect(all["Not sent"] == nil && all["Developer"] == nil)
             let start = found(try await stage.page("/find/list?q=app"))

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Console
 
-/// The page API tokens & keys, and the one that checks signatures.
+/// The page Keys, and the one that checks signatures.
 @Suite struct KeyPageTests {
     static func pem(_ key: P256.Signing.PrivateKey = P256.Signing.PrivateKey()) -> String {
         key.publicKey.pemRepresentation

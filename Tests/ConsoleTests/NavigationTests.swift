@@ -6,13 +6,14 @@ import Testing
 
 @testable import Console
 
-/// The nine entries of the navigation, their tabs and their states.
+/// The entries of the sidebar, their tabs and their states.
 @Suite struct NavigationTests {
     /// The texts and the addresses of the links in one of the navigations, and the texts of the current ones.
     private static func links(of navigation: String, in page: String) throws -> (
         texts: [String], addresses: [String], current: [String]
     ) {
-        let start = try #require(page.firstRange(of: "<nav class=\"\(navigation)\""), "\(navigation)")
+        // A single page has no tabs.
+        guard let start = page.firstRange(of: "<nav class=\"\(navigation)\"") else { return ([], [], []) }
         let rest = page[start.lowerBound...]
         let links = rest[..<(rest.firstRange(of: "</nav>")?.lowerBound ?? rest.endIndex)].matches(
             of: #/<a href="([^"]*)"( aria-current="[a-z]*")?>([^<]*)/#)
@@ -43,11 +44,11 @@ import Testing
         try await RequestStage.with { stage in
             try await stage.save("one")
             let questions = [
-                "zone/delete?zone=Notes": "Zones", "record/delete?zone=Notes&name=one": "Fetch",
-                "type/remove?type=Note": "Record types",
+                "zone/delete?zone=Notes": ("tabs", "Zones"), "type/remove?type=Note": ("tabs", "Record types"),
+                "record/delete?zone=Notes&name=one": ("ways-to-read", "Fetch"),
             ]
-            for (path, tab) in questions {
-                #expect(try await Self.tabs(on: path, of: stage).current == [tab], "\(path)")
+            for (path, (navigation, tab)) in questions {
+                #expect(try Self.links(of: navigation, in: try await stage.page(path)).current == [tab], "\(path)")
             }
         }
     }
@@ -57,39 +58,45 @@ import Testing
             try await stage.save("one")
             for tab in Tab.allCases {
                 // A container of this machine has no mirror, and this one no objects of Core Data.
-                guard let section = tab.section, ![.objects, .mirror, .unsent].contains(tab) else { continue }
+                guard tab != .home, ![.objects, .mirror, .unsent].contains(tab) else { continue }
                 let escaped = tab.title.replacing("&", with: "&amp;")
                 let page = try await stage.page(tab.rawValue)
                 let tabs = try Self.links(of: "tabs", in: page)
-                #expect(tabs.current == [tab.title], "\(tab)")
+                #expect(tabs.current == (tabs.texts.isEmpty ? [] : [tab.title]), "\(tab)")
                 #expect(page.contains("<title>\(escaped)"), "\(tab)")
                 #expect(page.contains(" · iCloud.com.example.App · development</title>"), "\(tab)")
-                let heading = try Regex("<h1[^>]*>\(escaped)")
+                // The heading of a query is its type.
+                let heading = try Regex("<h1[^>]*>\(tab == .query ? "Note" : escaped)")
                 #expect(page.contains(heading), "\(tab)")
-                let sections = try Self.links(of: "sections", in: page)
-                #expect(
-                    sections.texts.filter { !["Query", "Fetch", "Changes"].contains($0) }
-                        == Tab.Section.allCases.map(\.title), "\(tab)")
-                #expect(sections.current.first == section.title, "\(tab)")
-                // An entry leads to the first of its tabs.
-                let entry = try #require(sections.texts.firstIndex(of: section.title))
-                #expect(sections.addresses[entry] == tabs.addresses.first, "\(tab)")
-                // These are one click away everywhere.
-                for address in ["query", "fetch", "changes"] {
-                    #expect(sections.addresses.contains("\(RequestStage.there)/\(address)"), "\(address) on \(tab)")
+                let ways = try Self.links(of: "ways-to-read", in: page)
+                #expect(ways.texts == ["Query", "Fetch", "Changes"], "one click away everywhere: \(tab)")
+                #expect(ways.current == (tab.readsRecords ? [tab.title] : []), "\(tab)")
+                // An entry has the name of the first of its pages, and leads there.
+                let side = try Self.links(of: "side", in: page)
+                #expect(side.texts.suffix(Self.entries.count) == Self.entries, "\(tab)")
+                if tab.group != nil {
+                    #expect(side.current == [tab.entry.title], "\(tab)")
+                    let entry = try #require(side.texts.lastIndex(of: tab.entry.title))
+                    #expect(tabs.addresses.isEmpty || side.addresses[entry] == tabs.addresses.first, "\(tab)")
                 }
             }
         }
     }
 
-    @Test func pagesOutsideOfTheTabsKeepTheirRow() async throws {
+    private static let entries = [
+        "Zones", "Record types", "Key-value store", "Import", "Snapshots", "Sync", "Notifications", "Decode", "Start",
+        "Requests", "Rehearsals", "Check", "Keys",
+    ]
+
+    @Test func theTypesStandInTheSidebarWithTheirCounts() async throws {
         try await RequestStage.with { stage in
-            for (path, first) in [
-                ("zone?zone=Nothing", "Query"), ("find?q=nothing", "Query"), ("zone/delete?zone=Notes", "Zones"),
-            ] {
-                let tabs = try await Self.tabs(on: path, of: stage)
-                #expect(tabs.texts.first == first, "\(path)")
-            }
+            try await stage.save("one")
+            let page = try await stage.page("query?type=Note")
+            #expect(
+                page.contains(
+                    #/<a href="[^"]*/query\?type=Note" aria-current="page"><b>Note</b> <span class="faint">1</span></a>/#
+                ))
+            #expect(!page.contains("Filter record types"), "one type needs no filter")
         }
     }
 
@@ -153,7 +160,7 @@ import Testing
     @Test func clientsThatAreStuckCount() async throws {
         try await RequestStage.with { stage in
             func state(on path: String = "zones") async throws -> String? {
-                try await Self.state("Clients", on: path, stage)
+                try await Self.state("Sync", on: path, stage)
             }
             let now = Timestamp.now()
             func note(
@@ -221,10 +228,10 @@ import Testing
                 ModifyRequest(
                     [RecordOperation(.forceUpdate, recordName: "one", recordType: "Note", fields: ["other": field])],
                     zoneID: RequestStage.zone))
-            #expect(try await Self.state("Health", on: "zones", stage) == nil)
+            #expect(try await Self.state("Check", on: "zones", stage) == nil)
             _ = try await stage.post("check/start", "")
             try await eventually {
-                try await Self.state("Health", on: "zones", stage) == "1 problem found by the latest check"
+                try await Self.state("Check", on: "zones", stage) == "1 problem found by the latest check"
             }
         }
     }
@@ -234,7 +241,7 @@ import Testing
             try await stage.save("one")
             let page = try await stage.page("types")
             #expect(try Self.state("Zones", in: page) == "2 zones" && page.contains("<b>1 record type and Users</b>"))
-            #expect(try Self.state("Schema", in: page) == "1 type")
+            #expect(try Self.state("Record types", in: page) == "1 record type")
             #expect(try await stage.page("schema").contains("<b>1 record type</b>"))
             #expect(page.contains(">Record types <span>1</span></a>"))
         }

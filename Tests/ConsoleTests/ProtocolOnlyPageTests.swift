@@ -63,7 +63,7 @@ import Testing
     }
 
     /// The entries of the menu that need more than the protocol.
-    private static let entries = ["Record types", "Deploy", "Query advice", "Tokens", "Check"]
+    private static let entries = ["Record types", "Deploy", "Query advice", "Decode", "Check"]
 
     @Test func whatTheStoreCantDoIsLeftOut() async throws {
         try await onStage { client, _ in

@@ -5,7 +5,7 @@ internal import HTTPTypes
 internal import RecordStore
 internal import Records
 
-/// The page API tokens & keys: the credentials of clients for one environment of a container, and the user sessions.
+/// The page Keys: the credentials of clients for one environment of a container, and the user sessions.
 struct KeysView: Page {
     static let template = "keys"
     static let tab = Tab.keys
@@ -194,7 +194,7 @@ extension Timestamp {
 
 // MARK: - Actions
 
-/// The actions of the page API tokens & keys.
+/// The actions of the page Keys.
 enum KeyActions {
     static func makeToken(_ visit: Visit, _ access: AccessControl) async throws -> Answer {
         let address = visit.place.address

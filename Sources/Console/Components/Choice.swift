@@ -71,6 +71,8 @@ package struct FoldedForm: ViewModel {
     package let words: String
     /// `50 of 1,185`, or the reason why there is no result.
     package let outcome: String
+    /// `in Chats`, or `in all zones`; `nil` where the words say it, or there is only one.
+    package let place: String?
     /// True if the form is open, because the request has no result yet or the user is changing it.
     package let isOpen: Bool
 
@@ -78,8 +80,9 @@ package struct FoldedForm: ViewModel {
     package static let editing: (name: String, value: String) = ("edit", "1")
 
     /// - Parameter isAnswered: true if the page shows a result.
-    package init(_ words: String, outcome: String, isAnswered: Bool, visit: Visit) {
+    package init(_ words: String, outcome: String, place: String? = nil, isAnswered: Bool, visit: Visit) {
         self.words = words
+        self.place = place
         self.outcome = outcome
         isOpen = !isAnswered || visit.fields[Self.editing.name] != nil
     }

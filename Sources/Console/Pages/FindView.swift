@@ -113,7 +113,7 @@ struct FindView: Page {
         if visit.canEditSchema {
             actions.append(Found("New record type", note: "on Record types", href: place.link(Tab.types.rawValue)))
         }
-        actions.append(Found("New API token", note: "on API tokens & keys", href: place.link(Tab.keys.rawValue)))
+        actions.append(Found("New API token", note: "on Keys", href: place.link(Tab.keys.rawValue)))
         actions.append(Found("New user", note: "on Users", href: place.link(Tab.users.rawValue)))
         actions += Environment.allCases.filter { $0 != place.address.environment && visit.connection == nil }.map {
             environment in

@@ -2,9 +2,10 @@ internal import Accounts
 internal import RecordStore
 internal import Records
 
-/// The frame of every page: the current location, and the navigation.
+/// The frame of every page: the sidebar with the record types and the pages, and the scope bar with the current
+/// location and the ways to read records.
 package struct Frame: ViewModel {
-    /// A selection in the bar: the current choice, and links to the alternatives.
+    /// A menu of the scope bar: the current choice, and links to the alternatives.
     struct Chip: ViewModel {
         struct Option: ViewModel {
             let text: String
@@ -26,15 +27,33 @@ package struct Frame: ViewModel {
             }
         }
 
+        /// What is chosen: `container`, `environment`, `database`, `as` for the user, or `zone`.
         let label: String
         let text: String
-        /// The style of environment badges.
-        let tone: String?
         let options: [Option]
         /// The last link, to a page with more choices or actions.
         let more: Link?
         /// A search field, if there are too many options to list.
         var find: Find?
+
+        /// The heading of the menu.
+        private var title: String { label == "as" ? "User" : label.prefix(1).uppercased() + label.dropFirst() }
+
+        /// True if the label is part of what is read, as in `zone Notes`. It is for screen readers otherwise.
+        private var isNamed: Bool { label == "as" || label == "zone" }
+
+        func child(named name: String) -> Any? {
+            switch name {
+            case "label": label
+            case "title": title
+            case "isNamed": isNamed
+            case "text": text
+            case "options": options
+            case "more": more ?? Absent()
+            case "find": find ?? Absent()
+            default: nil
+            }
+        }
     }
 
     /// A search field that loads a page with the matches.
@@ -82,24 +101,10 @@ package struct Frame: ViewModel {
         }
     }
 
-    struct Section: ViewModel {
+    /// A heading of the sidebar, and the pages under it.
+    struct Group: ViewModel {
         let title: String
-        let href: String
-        let isCurrent: Bool
-        let state: State?
-        /// The pages that are one click away on every page.
-        let pages: [Entry]
-
-        func child(named name: String) -> Any? {
-            switch name {
-            case "title": title
-            case "href": href
-            case "isCurrent": isCurrent
-            case "state": state ?? Absent()
-            case "pages": pages
-            default: nil
-            }
-        }
+        let entries: [Entry]
     }
 
     package struct Entry: ViewModel {
@@ -109,6 +114,8 @@ package struct Frame: ViewModel {
         /// The letter of the keyboard shortcut, after the key `g`.
         package let key: String?
         package let isCurrent: Bool
+        /// What stands beside an entry of the sidebar.
+        var state: State?
 
         package init(text: String, href: String, count: String?, key: String?, isCurrent: Bool) {
             self.text = text
@@ -125,6 +132,7 @@ package struct Frame: ViewModel {
             case "count": count ?? Absent()
             case "key": key ?? Absent()
             case "isCurrent": isCurrent
+            case "state": state ?? Absent()
             default: nil
             }
         }
@@ -148,12 +156,25 @@ package struct Frame: ViewModel {
     let firstRendering: String
     let script: String
     let icon: String
-    let chips: [Chip]
-    let sections: [Section]
-    /// The pages of the current section.
-    let tabs: [Entry]
+    /// The style of the environment; `nil` outside of any container.
+    var environment: String?
+    var chips: [Chip] = []
+    /// Query, Fetch and Changes.
+    var ways: [Entry] = []
+    /// The link to the records of all types.
+    var records: Entry?
+    /// The record types; a click queries one.
+    var types: [Entry] = []
+    /// The page with all types, if there are too many to list.
+    var moreTypes: Link?
+    /// The hint of the box that filters the types; `nil` if there are few.
+    var narrowing: String?
+    /// The other pages. Empty outside of any container.
+    var groups: [Group] = []
+    /// The pages of the current entry; empty if it is a single one.
+    var tabs: [Entry] = []
     /// The pages that a keyboard shortcut leads to.
-    let shortcuts: [Entry]
+    var shortcuts: [Entry] = []
     let findAction: String
     /// The acting user and the zone.
     let findFields: [Hidden]
@@ -163,10 +184,14 @@ package struct Frame: ViewModel {
     /// `nil` for containers of this machine alone.
     var connection: ConnectionBanner?
 
-    /// The maximum number of zones in the bar. The Zones page lists all.
+    /// The maximum number of zones in their menu. The Zones page lists all.
     package static let zoneLimit = 40
-    /// The maximum number of users in the bar, the most recently active ones. A search finds the others.
+    /// The maximum number of users in their menu, the most recently active ones. A search finds the others.
     static let userLimit = 12
+    /// The maximum number of types in the sidebar. The Record types page lists all.
+    static let typeLimit = 60
+    /// Up to this number of types, the eye is as fast as a filter.
+    static let unfilteredTypes = 8
 }
 
 extension Frame {
@@ -176,12 +201,12 @@ extension Frame {
         self.init(
             title: "\(title) · Skylight", stylesheet: url("skylight.css"), firstRendering: url("first-rendering.js"),
             script: url("skylight.js"), icon: url("skylight.svg"),
-            chips: [], sections: [], tabs: [], shortcuts: [], findAction: "/find", findFields: [],
+            findAction: "/find", findFields: [],
             findHint: "Find a container or a record", rehearsals: nil)
     }
 
     /// The frame of a page about a place.
-    init(title: String, tab: Tab, visit: Visit, states: SectionStates, staticFiles: StaticFiles) {
+    init(title: String, tab: Tab, visit: Visit, states: SidebarStates, staticFiles: StaticFiles) {
         let place = visit.place
         let builder = FrameBuilder(visit: visit, tab: tab, states: states)
         let url = staticFiles.urls()
@@ -189,7 +214,9 @@ extension Frame {
             title: "\(title) · \(place.address.container) · \(place.address.environment.rawValue)",
             stylesheet: url("skylight.css"), firstRendering: url("first-rendering.js"), script: url("skylight.js"),
             icon: url("skylight.svg"),
-            chips: builder.chips, sections: builder.sections, tabs: builder.tabs, shortcuts: builder.shortcuts,
+            environment: place.address.environment.rawValue, chips: builder.chips, ways: builder.ways,
+            records: builder.records, types: builder.types, moreTypes: builder.moreTypes,
+            narrowing: builder.narrowing, groups: builder.groups, tabs: builder.tabs, shortcuts: builder.shortcuts,
             findAction: "\(place.path)/find",
             findFields: place.parameters.map { Hidden(name: $0.name, value: $0.value) },
             findHint: "Find a record, type, zone or token", rehearsals: place.link(Tab.rehearsals.rawValue),
@@ -203,7 +230,7 @@ extension Frame {
 struct FrameBuilder {
     let visit: Visit
     let tab: Tab
-    let states: SectionStates
+    let states: SidebarStates
 
     var place: Place { visit.place }
 
@@ -218,7 +245,7 @@ struct FrameBuilder {
 
     private var container: Frame.Chip {
         Frame.Chip(
-            label: "container", text: place.address.container.description, tone: nil,
+            label: "container", text: place.address.container.description,
             options: visit.containers.map { container in
                 let connections = visit.connections == nil ? [] : visit.accounts.connections(of: container)
                 let address = DatabaseAddress(
@@ -236,7 +263,7 @@ struct FrameBuilder {
 
     private var environment: Frame.Chip {
         Frame.Chip(
-            label: "environment", text: place.address.environment.rawValue, tone: place.address.environment.rawValue,
+            label: "environment", text: place.address.environment.rawValue,
             options: environments.map { environment in
                 Frame.Chip.Option(
                     text: environment.rawValue,
@@ -256,7 +283,7 @@ struct FrameBuilder {
 
     private var database: Frame.Chip {
         Frame.Chip(
-            label: "database", text: place.address.scope.rawValue, tone: nil,
+            label: "database", text: place.address.scope.rawValue,
             options: DatabaseScope.allCases.filter { visit.connection?.reach.contains($0) ?? true }.map { scope in
                 Frame.Chip.Option(
                     text: scope.rawValue, note: scope.explanation,
@@ -280,7 +307,7 @@ struct FrameBuilder {
         Frame.Chip(
             label: "as",
             text: connection.userRecordName.map { visit.people.name(of: $0) } ?? connection.credentials.description,
-            tone: nil, options: [],
+            options: [],
             more: Frame.Link(text: "Connected containers", href: "/connect"))
     }
 
@@ -288,7 +315,7 @@ struct FrameBuilder {
         if let connection = visit.connection { return signedIn(connection) }
         let left = visit.people.count - Frame.userLimit
         return Frame.Chip(
-            label: "as", text: visit.people.actor.displayName, tone: nil,
+            label: "as", text: visit.people.actor.displayName,
             options: (left > 0 ? visit.people.recent(Frame.userLimit) : visit.people.users).map { user in
                 Frame.Chip.Option(
                     text: user.displayName,
@@ -321,7 +348,7 @@ struct FrameBuilder {
         }
         let left = visit.zones.count - Frame.zoneLimit
         return Frame.Chip(
-            label: "zone", text: current.map(visit.zoneName) ?? "all zones", tone: nil, options: options,
+            label: "zone", text: current.map(visit.zoneName) ?? "all zones", options: options,
             more: left > 0
                 ? Frame.Link(
                     text: "\(Digits.grouped(left)) more zones", href: place.link(Tab.zones.rawValue, same.parameters))
@@ -329,32 +356,80 @@ struct FrameBuilder {
             find: left > 0 ? Frame.Find(on: .zones, at: place, label: "Find a zone", for: same) : nil)
     }
 
-    /// The section of the page. Pages that belong to none, such as errors, show the tabs of the records.
-    private var section: Tab.Section { tab.section ?? .records }
-
-    /// The tabs of one section.
-    var tabs: [Frame.Entry] {
-        Tab.allCases.filter { $0.section == section && ($0 == tab || visit.offers($0)) }.map {
-            Frame.Entry($0, count: count(of: $0), isCurrent: $0 == tab, at: place)
+    var ways: [Frame.Entry] {
+        Tab.allCases.filter { $0.readsRecords && visit.offers($0) }.map {
+            Frame.Entry($0, isCurrent: $0 == tab, at: place)
         }
     }
 
-    /// The pages with a keyboard shortcut, of all sections.
+    // MARK: Record types
+
+    /// The type that the page queries.
+    private var queried: String? { tab == .query ? visit.fields["type"] : nil }
+
+    var records: Frame.Entry {
+        Frame.Entry(
+            text: "Records", href: place.link(Tab.query.rawValue), count: nil, key: nil,
+            isCurrent: tab == .query && queried == nil)
+    }
+
+    var types: [Frame.Entry] {
+        visit.ownTypes.prefix(Frame.typeLimit).map { type in
+            Frame.Entry(
+                text: type.name.string, href: place.link(Tab.query.rawValue, [("type", type.name.string)]),
+                count: states.counts.map { Digits.grouped($0[type.name] ?? 0) }, key: nil,
+                isCurrent: type.name.string == queried)
+        }
+    }
+
+    var moreTypes: Frame.Link? {
+        let count = visit.ownTypes.count
+        return count > Frame.typeLimit
+            ? Frame.Link(text: "All \(Digits.grouped(count)) types", href: place.link(Tab.types.rawValue)) : nil
+    }
+
+    var narrowing: String? {
+        let count = visit.ownTypes.count
+        return count > Frame.unfilteredTypes ? "Filter \(Digits.count(min(count, Frame.typeLimit), "type"))" : nil
+    }
+
+    // MARK: Pages
+
+    /// The offered pages of an entry, and the page itself wherever it is.
+    private func pages(of entry: Tab) -> [Tab] {
+        Tab.allCases.filter { $0.entry == entry && ($0 == tab || visit.offers($0)) }
+    }
+
+    var tabs: [Frame.Entry] {
+        let pages = pages(of: tab.entry)
+        return pages.count < 2
+            ? [] : pages.map { Frame.Entry($0, count: count(of: $0), isCurrent: $0 == tab, at: place) }
+    }
+
+    /// The pages with a keyboard shortcut, of all entries.
     var shortcuts: [Frame.Entry] {
         Tab.allCases.filter { $0.key != nil && visit.offers($0) }.map {
-            Frame.Entry($0, count: nil, isCurrent: false, at: place)
+            Frame.Entry($0, isCurrent: false, at: place)
         }
     }
 
-    var sections: [Frame.Section] {
-        let offered = Dictionary(grouping: Tab.allCases.filter(visit.offers)) { $0.section }
-        return Tab.Section.allCases.compactMap { section in
-            guard let tabs = offered[section], let first = tabs.first else { return nil }
-            return Frame.Section(
-                title: section.title, href: place.link(first.rawValue), isCurrent: section == tab.section,
-                state: states[section] ?? size(of: section),
-                pages: tabs.filter(\.readsRecords).map { Frame.Entry($0, count: nil, isCurrent: $0 == tab, at: place) })
+    /// An entry leads to the first of its pages that the place offers, and has its name.
+    var groups: [Frame.Group] {
+        Tab.Group.allCases.map { group in
+            let entries = Tab.allCases.filter { $0.group == group && $0.entry == $0 }.compactMap { entry in
+                pages(of: entry).first { visit.offers($0) }.map { first in
+                    var link = Frame.Entry(first, isCurrent: entry == tab.entry, at: place)
+                    link.state = states[entry] ?? size(of: entry)
+                    return link
+                }
+            }
+            return Frame.Group(title: group.rawValue, entries: group == .server ? [start] + entries : entries)
         }
+    }
+
+    /// The page outside of all containers.
+    private var start: Frame.Entry {
+        Frame.Entry(text: "Start", href: "/", count: nil, key: nil, isCurrent: false)
     }
 
     private func count(of tab: Tab) -> Int? {
@@ -369,20 +444,18 @@ struct FrameBuilder {
     /// True unless the zones are in iCloud and the page has not asked for them.
     private var knowsZones: Bool { visit.connection == nil || !visit.zones.isEmpty }
 
-    /// The state of a section about which nothing has to be said: how much it holds.
-    private func size(of section: Tab.Section) -> Frame.State? {
-        switch section {
-        case .zones where knowsZones:
-            Frame.State(
-                text: Digits.grouped(visit.zones.count), rest: visit.zones.count == 1 ? "zone" : "zones", tone: "faint")
-        case .schema: Frame.State(text: Digits.count(visit.ownTypes.count, "type"), rest: nil, tone: "faint")
-        default: nil
+    /// What stands beside an entry about which nothing has to be said: how much it holds.
+    private func size(of entry: Tab) -> Frame.State? {
+        count(of: entry).map { size in
+            let things = entry.title.lowercased()
+            return Frame.State(
+                text: Digits.grouped(size), rest: size == 1 ? String(things.dropLast()) : things, tone: "faint")
         }
     }
 }
 
 extension Frame.Entry {
-    fileprivate init(_ tab: Tab, count: Int?, isCurrent: Bool, at place: Place) {
+    fileprivate init(_ tab: Tab, count: Int? = nil, isCurrent: Bool, at place: Place) {
         self.init(
             text: tab.title, href: place.link(tab.rawValue), count: count.map { Digits.grouped($0) }, key: tab.key,
             isCurrent: isCurrent)

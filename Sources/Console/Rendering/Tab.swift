@@ -3,53 +3,56 @@ internal import HTTPServing
 internal import RecordStore
 internal import Records
 
-/// The pages of the navigation, with the ends of their URLs, in the order of the tabs.
+/// The pages of the navigation, with the ends of their URLs, in the order of the sidebar and of the tabs.
 package enum Tab: String, Sendable, CaseIterable {
-    case query, fetch, changes, objects, keyvalues, importing, snapshots, mirror, unsent
+    case query, fetch, changes
     case zones, sharing
     case types, indexes, roles, deploy, history, schema, reset
-    case requests, telemetry
-    case sync, clients, subscriptions, notifications
+    case objects, keyvalues, importing, snapshots, mirror, unsent
+    case sync, clients
+    case notifications, subscriptions
     case token, errors
     case signature = "keys/signature"
-    case check, advice
+    case requests, telemetry
     case rehearsals
+    case check, advice
     case keys, users
     /// The tab of pages that belong to none.
     case home = ""
 
-    /// The entries of the navigation, in their order. The pages of one are its tabs.
-    enum Section: CaseIterable {
-        case records, zones, schema, requests, clients, decode, health, rehearsals, access
+    /// The headings of the sidebar, without the record types.
+    enum Group: String, CaseIterable {
+        case data = "Data"
+        case clients = "Clients"
+        case server = "Server"
+    }
 
-        var title: String {
-            switch self {
-            case .records: "Records"
-            case .zones: "Zones"
-            case .schema: "Schema"
-            case .requests: "Requests"
-            case .clients: "Clients"
-            case .decode: "Decode"
-            case .health: "Health"
-            case .rehearsals: "Rehearsals"
-            case .access: "Access"
-            }
+    /// The heading that the page is under; `nil` for ``home`` and for the pages that read records.
+    var group: Group? {
+        switch self {
+        case .zones, .sharing, .types, .indexes, .roles, .deploy, .history, .schema, .reset, .objects, .keyvalues,
+            .importing, .snapshots, .mirror, .unsent:
+            .data
+        case .sync, .clients, .notifications, .subscriptions, .token, .errors, .signature: .clients
+        case .requests, .telemetry, .rehearsals, .check, .advice, .keys, .users: .server
+        case .query, .fetch, .changes, .home: nil
         }
     }
 
-    /// `nil` for ``home``.
-    var section: Section? {
+    /// The page whose entry in the sidebar this page is a tab of: itself, if the sidebar names it.
+    var entry: Tab {
         switch self {
-        case .query, .fetch, .changes, .objects, .keyvalues, .importing, .snapshots, .mirror, .unsent: .records
-        case .zones, .sharing: .zones
-        case .types, .indexes, .roles, .deploy, .history, .schema, .reset: .schema
-        case .requests, .telemetry: .requests
-        case .sync, .clients, .subscriptions, .notifications: .clients
-        case .token, .errors, .signature: .decode
-        case .check, .advice: .health
-        case .rehearsals: .rehearsals
-        case .keys, .users: .access
-        case .home: nil
+        case .sharing: .zones
+        case .indexes, .roles, .deploy, .history, .schema, .reset: .types
+        case .clients: .sync
+        case .subscriptions: .notifications
+        case .errors, .signature: .token
+        case .telemetry: .requests
+        case .advice: .check
+        case .users: .keys
+        case .query, .fetch, .changes, .zones, .types, .objects, .keyvalues, .importing, .snapshots, .mirror, .unsent,
+            .sync, .notifications, .token, .requests, .rehearsals, .check, .keys, .home:
+            self
         }
     }
 
@@ -80,19 +83,19 @@ package enum Tab: String, Sendable, CaseIterable {
         case .clients: "Clients"
         case .subscriptions: "Subscriptions"
         case .notifications: "Notifications"
-        case .token: "Tokens"
+        case .token: "Decode"
         case .errors: "Errors"
         case .signature: "Signatures"
         case .check: "Check"
         case .advice: "Query advice"
         case .rehearsals: "Rehearsals"
-        case .keys: "API tokens & keys"
+        case .keys: "Keys"
         case .users: "Users"
         case .home: ""
         }
     }
 
-    /// True for the three tabs that read records. They are one click away on every page.
+    /// True for CloudKit's own tabs, the three ways to read records. They are one click away on every page.
     var readsRecords: Bool { self == .query || self == .fetch || self == .changes }
 
     /// The letter of the keyboard shortcut, after the key `g`.
@@ -131,7 +134,7 @@ package enum Tab: String, Sendable, CaseIterable {
 
 extension Visit {
     /// True if the place has the page.
-    func offers(_ tab: Tab) -> Bool {
+    package func offers(_ tab: Tab) -> Bool {
         switch tab {
         case .objects: return hasObjects
         case .keyvalues: return database.can(.keepKeyValues)

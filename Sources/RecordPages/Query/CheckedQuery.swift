@@ -228,6 +228,12 @@ enum QuerySentence {
     }
 
     private static func text(of filter: Query.Filter, type: RecordType?, title: (Reference) -> String?) -> String {
+        let (comparison, value) = parts(of: filter, type: type, title: title)
+        return "\(comparison) \(value)"
+    }
+
+    /// The two parts of a filter, such as `room is` and `General`.
+    static func parts(of filter: Query.Filter, type: RecordType?, title: (Reference) -> String?) -> (String, String) {
         let field = type?.queryField(named: filter.fieldName)
         let words = field?.comparators.first { $0.comparator == filter.comparator }?.words ?? filter.comparator.rawValue
         let value =
@@ -235,13 +241,13 @@ enum QuerySentence {
             ? "no value" : filter.reference.flatMap(title) ?? QueryForm.text(of: filter.value, as: field)
         let shown = value.count > valueLimit ? value.prefix(valueLimit) + "…" : value[...]
         if filter.comparator == .near {
-            return
-                "\(filter.fieldName) is within \(filter.distance.map { "\(Digits.fixed($0, 0)) metres" } ?? "any distance") of \(shown)"
+            let distance = filter.distance.map { "\(Digits.fixed($0, 0)) metres" } ?? "any distance"
+            return ("\(filter.fieldName) is within \(distance) of", String(shown))
         }
-        return "\(filter.fieldName) \(words) \(shown)"
+        return ("\(filter.fieldName) \(words)", String(shown))
     }
 
-    private static func text(of sort: Query.Sort, type: RecordType?) -> String {
+    static func text(of sort: Query.Sort, type: RecordType?) -> String {
         let words = type?.queryField(named: sort.fieldName)?.orderWords ?? ("ascending", "descending")
         if let location = sort.relativeLocation {
             return

@@ -4,12 +4,14 @@ internal import Records
 internal import RemoteRecordStore
 internal import RequestLog
 
-/// The states beside the entries of the navigation, such as `3 errors`.
+/// What stands beside the entries of the sidebar: the record counts of the types, and states such as `3 errors`.
 ///
 /// A badge counts only what someone should look at, never what is merely new. No page waits for them: they come from
-/// memory, and from the list of the index jobs.
-struct SectionStates {
-    private var states: [Tab.Section: Frame.State] = [:]
+/// memory, from the list of the index jobs, and from counts that the store keeps.
+struct SidebarStates {
+    private var states: [Tab: Frame.State] = [:]
+    /// The record counts by type, in the zones of the place; `nil` if they are not known at once.
+    let counts: [Name: Int]?
 
     /// The age in milliseconds up to which errors count.
     private static let errorAge: Int64 = 3_600_000
@@ -18,6 +20,7 @@ struct SectionStates {
     ///   - check: the latest check of the place.
     ///   - faults: the number of faults that are injected at present.
     init(_ visit: Visit, check: BackgroundRun?, faults: Int) async {
+        counts = await visit.recordCounts()
         let (address, now) = (visit.place.address, Timestamp.now())
         let errors = visit.log.errors(
             in: address.container, address.environment, since: Timestamp(milliseconds: now.milliseconds - Self.errorAge)
@@ -27,22 +30,22 @@ struct SectionStates {
         }
         let stuck = Self.stuckClients(of: visit.log, in: address, at: now)
         if stuck > 0 {
-            states[.clients] = Frame.State(
+            states[.sync] = Frame.State(
                 text: "\(Digits.grouped(stuck)) stuck", rest: stuck == 1 ? "client" : "clients", tone: "bad")
         }
         let builds = await Self.indexBuilds(visit)
         if builds > 0 {
-            states[.schema] = Frame.State(
+            states[.types] = Frame.State(
                 text: "\(Digits.count(builds, "index", plural: "indexes")) building", rest: nil, tone: "modified")
         }
-        if let check { states[.health] = Self.state(of: check) }
+        if let check { states[.check] = Self.state(of: check) }
         if faults > 0 {
             states[.rehearsals] = Frame.State(
                 text: "\(Digits.grouped(faults)) on", rest: "for clients of this server", tone: "warn")
         }
     }
 
-    subscript(section: Tab.Section) -> Frame.State? { states[section] }
+    subscript(entry: Tab) -> Frame.State? { states[entry] }
 
     /// The clients of the environment that need someone, see ``ClientHistory/isStuck(at:_:)``.
     private static func stuckClients(of log: RequestLog, in address: DatabaseAddress, at now: Timestamp) -> Int {
