@@ -1,11 +1,11 @@
-"""The tab Changes and the page Tokens."""
+"""The tab Changes and the page Decode."""
 
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from folding import unfold
+from folding import choose, unfold
 from looks import check_looks
 from pages import CHAT, title
 
@@ -69,7 +69,7 @@ def test_zones_since_a_database_token(open_page, server):
     expect(page.get_by_text("No zone has changed since the token.")).to_be_visible()
     again = page.url
     page.goto(there + "/zone?zone=Lost")
-    page.get_by_role("link", name="Purge…").click()
+    choose(page, "Purge…")
     page.get_by_role("button", name="Purge the zone").click()
     expect(page.get_by_role("status")).to_contain_text("purged")
     page.goto(again)
@@ -118,7 +118,7 @@ def test_an_expired_token_says_what_a_client_does(open_page, server):
     page = open_page(there + "/changes?zone=Notes")
     token = page.locator(".newtoken a").inner_text()
     page.goto(there + "/zone?zone=Notes")
-    page.get_by_role("link", name="Delete…").click()
+    choose(page, "Delete…")
     page.get_by_role("button", name="Delete the zone").click()
     server.save(container, "Notes", {"recordType": "Note", "fields": {}})
     page.goto(f"{there}/changes?zone=Notes&since=1&token={token}")

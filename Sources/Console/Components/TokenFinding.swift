@@ -71,7 +71,7 @@ extension Place {
 }
 
 extension PastedKind {
-    /// The parameter of the page Tokens that names a kind of credential in place of one.
+    /// The parameter of the page Decode that names a kind of credential in place of one.
     package static let parameterName = "kind"
 }
 

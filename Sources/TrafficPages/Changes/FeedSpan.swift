@@ -30,8 +30,8 @@ struct FeedSpan: Sendable {
             end = nil
             refusal = SpanRefusal(
                 "The second token is not from this server, or is damaged.",
-                "Paste the whole token as the server returned it. The page Tokens explains any text.",
-                link: Frame.Link(text: "Explain it on Tokens", href: visit.place.link("token", [("token", upto.text)])))
+                "Paste the whole token as the server returned it. The page Decode explains any text.",
+                link: Frame.Link(text: "Explain it on Decode", href: visit.place.link("token", [("token", upto.text)])))
         }
     }
 

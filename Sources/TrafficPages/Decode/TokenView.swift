@@ -3,7 +3,7 @@ internal import RecordStore
 internal import Records
 internal import RequestLog
 
-/// The page Tokens: explains pasted tokens and similar values, their meaning and their validity.
+/// The page Decode: explains pasted tokens and similar values, their meaning and their validity.
 struct TokenView: Page {
     static let template = "token"
     static let tab = Tab.token
@@ -233,7 +233,7 @@ struct TokenRow: ViewModel {
 
 // MARK: - Tutorial
 
-/// The tutorial of the page Tokens: the purpose of tokens, and the first token of a new device.
+/// The tutorial of the page Decode: the purpose of tokens, and the first token of a new device.
 struct TokenLesson: ViewModel {
     /// The maximum number of records per web service answer.
     private static let pageSize = 200

@@ -41,9 +41,6 @@ struct ZoneView: Page {
     let records: String?
     let deletions: String?
     let token: TokenOutput?
-    let query: String
-    let fetch: String
-    let changes: String?
     let sharing: Sharing?
     /// The form that shares the whole zone; `nil` for zones that can't be shared.
     let share: String?
@@ -80,8 +77,6 @@ struct ZoneView: Page {
                     text: token.text, again: place.link("changes", [("since", "1"), ("token", token.text)]),
                     explain: place.link("token", [("token", token.text)]))
             },
-            query: place.link("query"), fetch: place.link("fetch"),
-            changes: visit.hasFeed(asked) ? place.link("changes") : nil,
             sharing: isOwned ? try await Sharing(asked, visit: visit) : nil,
             share: isOwned && visit.database.can(.listShares) ? place.link("share") : nil,
             copy: visit.database.can(.listRecords) ? place.link("zone/copy") : nil,

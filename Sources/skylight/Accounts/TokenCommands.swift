@@ -207,7 +207,7 @@ struct TokenExplainCommand: AsyncParsableCommand {
               skylight token explain EQEAAAAB… --container iCloud.com.example.Chat
             """)
 
-    @Argument(help: "The token, from a response or skylight zone list, in any form that the page Tokens reads.")
+    @Argument(help: "The token, from a response or skylight zone list, in any form that the page Decode reads.")
     var token: String
 
     @OptionGroup var database: DatabaseOptions

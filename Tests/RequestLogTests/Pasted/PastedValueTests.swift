@@ -3,7 +3,7 @@ import Records
 import RequestLog
 import Testing
 
-/// One recogniser for the page Tokens, the search box and the command line.
+/// One recogniser for the page Decode, the search box and the command line.
 @Suite struct PastedValueTests {
     private static let seal = TokenSeal(key: Array(repeating: 7, count: 32))
 
