@@ -77,7 +77,7 @@ import Testing
                 over.contains(
                     "query.csv?zone=Notes&amp;type=Airport&amp;all=1\">Export CSV of all Airport records in zone Notes</a>"
                 ))
-            #expect(over.contains(/importing[^"]*" aria-current="page"/))
+            #expect(over.contains(/importing[^"]*" aria-current="true"/))
             let values = try await stage.values("SEA")
             #expect(values["elevation"] == .int64(433))
             #expect(values["location"] == .location(Location(latitude: 47.45, longitude: -122.31)))

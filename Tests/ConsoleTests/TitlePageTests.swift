@@ -56,10 +56,10 @@ import Testing
             let filter = "type=Note&filter1=room&is1=EQUALS&value1="
             #expect(
                 try await stage.page("query?zone=Notes&\(filter)hall").contains(
-                    "Note in Notes where room is The &lt;hall&gt;<"))
+                    ">room is <b>The &lt;hall&gt;</b><"))
             #expect(
                 try await stage.page("query?zone=Notes&\(filter)nowhere").contains(
-                    "Note in Notes where room is nowhere<"))
+                    ">room is <b>nowhere</b><"))
         }
     }
 
