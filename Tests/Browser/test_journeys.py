@@ -214,8 +214,8 @@ def test_from_the_start_page_to_an_edited_record_without_a_mouse(open_page, serv
     tab_to(page, "Add QUERYABLE to recordName")
     page.keyboard.press("Enter")
     expect(page.locator("tbody tr")).to_have_count(3)
-    # The line of the folded form.
-    tab_to(page, "Note ", is_whole=False)
+    # The folded form.
+    tab_to(page, "Edit", is_whole=False)
     page.keyboard.press("Enter")
     tab_to(page, "Record type")
     # A filter is made by keys, and the query run.

@@ -75,7 +75,7 @@ def test_a_table_sorts_by_a_column_and_offers_an_index(open_page):
 
 def test_only_containers_with_objects_offer_them(open_page):
     page = open_page(CHAT + "/query")
-    expect(page.get_by_label("Tabs").get_by_role("link", name="Changes")).to_be_visible()
+    expect(page.get_by_label("Ways to read records").get_by_role("link", name="Changes")).to_be_visible()
     expect(page.get_by_role("link", name="Objects", exact=True)).to_have_count(0)
 
 
