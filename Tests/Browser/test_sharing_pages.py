@@ -80,7 +80,7 @@ def test_a_list_is_shared_accepted_read_and_left(open_page, server, container):
     expect(guest.locator("main")).not_to_contain_text("diary")
 
     guest.locator("th.name a[title=milk]").first.click()
-    guest.get_by_role("link", name="Shared", exact=True).click()
+    guest.get_by_role("link", name="Sharing", exact=True).click()
     expect(panel(guest)).to_contain_text("A child of groceries")
     own = guest.url
     guest.get_by_role("link", name="Edit", exact=True).click()

@@ -81,7 +81,7 @@ def administrator(window):
     page.goto(CHAT + "/keys")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("heading", name="Keys")).to_be_visible()
+    expect(page.get_by_role("heading", name="Keys", exact=True)).to_be_visible()
     return page
 
 

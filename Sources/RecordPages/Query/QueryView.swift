@@ -123,7 +123,8 @@ extension QueryView {
                     visit: visit,
                     title: title),
                 chips: plan.canRun ? QueryChip.all(of: plan, form, type: known, visit: visit, title: title) : [],
-                addition: visit.place.link("query", form.parameters + [("add", "filter"), ("draft", "1")]),
+                addition: visit.place.link(
+                    "query", form.adding("filter", visit).parameters + [("draft", "1"), FoldedForm.editing]),
                 editor: editor, refusal: refusal, complaint: complaint, remark: remark,
                 notice: AddedIndexes.text(visit.fields["notice"], type: known, in: visit.place.address.environment)
                     ?? Notice.text(visit.fields["notice"]), facet: facet, map: map, table: table, noMatch: noMatch,
@@ -239,26 +240,29 @@ extension QueryForm {
             visit: visit)
     }
 
+    /// The form with one more row, `filter` or `sort`.
+    fileprivate func adding(_ row: String, _ visit: Visit) -> QueryForm {
+        let type = type.flatMap { visit.schema?.types[$0] }
+        let fields = type.map { QueryField.all(of: $0) } ?? []
+        return changed { form in
+            if row == "filter", form.filters.count < Self.rowLimit {
+                let used = form.filters.map(\.field)
+                let free = fields.filter { $0.canFilter && !used.contains($0.name) }
+                guard let field = free.first ?? fields.first(where: \.canFilter) ?? fields.first else { return }
+                form.filters.append(
+                    Filter(field: field.name, comparator: field.usualComparator, value: "", distance: ""))
+            } else if row == "sort", form.sorts.count < Self.rowLimit {
+                let used = form.sorts.map(\.field)
+                guard let field = fields.first(where: { $0.canSort && !used.contains($0.name) }) else { return }
+                form.sorts.append(Sort(field: field.name, isDescending: false, origin: ""))
+            }
+        }
+    }
+
     /// The form after such a button.
     func pressed(_ visit: Visit) -> QueryForm? {
         if let written = written(visit) { return written }
-        let type = type.flatMap { visit.schema?.types[$0] }
-        let fields = type.map { QueryField.all(of: $0) } ?? []
-        if let added = visit.fields.text("add") {
-            return changed { form in
-                if added == "filter", form.filters.count < Self.rowLimit {
-                    let used = form.filters.map(\.field)
-                    let free = fields.filter { $0.canFilter && !used.contains($0.name) }
-                    guard let field = free.first ?? fields.first(where: \.canFilter) ?? fields.first else { return }
-                    form.filters.append(
-                        Filter(field: field.name, comparator: field.usualComparator, value: "", distance: ""))
-                } else if added == "sort", form.sorts.count < Self.rowLimit {
-                    let used = form.sorts.map(\.field)
-                    guard let field = fields.first(where: { $0.canSort && !used.contains($0.name) }) else { return }
-                    form.sorts.append(Sort(field: field.name, isDescending: false, origin: ""))
-                }
-            }
-        }
+        if let added = visit.fields.text("add") { return adding(added, visit) }
         guard let removed = visit.fields.text("remove") else { return nil }
         return changed { form in
             // Reading the form drops empty rows, so the button identifies a row by its content instead of its number.
