@@ -124,7 +124,7 @@ struct RecordCopyPlan: Sendable {
         var grown = JustInTimeSchema(before, environment: other.place.address.environment)
         // The plan lists records that can't be saved with the reason, so errors are ignored here.
         for item in items where item.arrives {
-            _ = try? grown.resolve(Self.inputs(item.fields), from: .store, in: item.record.recordType)
+            _ = try? grown.resolve(RecordCopier.inputs(item.fields), from: .store, in: item.record.recordType)
         }
         additions = Self.additions(from: before, to: grown.schema)
         asked = [visit.place.link("record/copy"), existing.rawValue] + other.parameters.map(\.value)
@@ -151,12 +151,6 @@ struct RecordCopyPlan: Sendable {
 
     // MARK: Outcome of a record
 
-    private static func inputs(_ fields: [Field]) -> [Name: FieldInput] {
-        Dictionary(
-            fields.map { ($0.name, FieldInput($0.value, isEncrypted: $0.isEncrypted)) },
-            uniquingKeysWith: { first, _ in first })
-    }
-
     /// The outcome for a record, without regard to references.
     private static func outcome(
         _ record: StoredRecord, _ fields: [Field], over there: StoredRecord?, _ existing: RecordCopier.Existing,
@@ -171,7 +165,7 @@ struct RecordCopyPlan: Sendable {
             }
         }
         do {
-            _ = try schema.resolve(inputs(fields), from: .store, in: record.recordType)
+            _ = try schema.resolve(RecordCopier.inputs(fields), from: .store, in: record.recordType)
             return there == nil ? .copied : .replaced
         } catch {
             return .unfit(error as? RecordError ?? RecordError(.internalError, "\(error)"))
