@@ -306,9 +306,6 @@ static const char record_copied_mustache[] = {
 static const char record_copy_mustache[] = {
 #embed "../../Templates/record_copy.mustache" suffix(, 0)
 };
-static const char record_deliveries_mustache[] = {
-#embed "../../Templates/record_deliveries.mustache" suffix(, 0)
-};
 static const char record_edit_mustache[] = {
 #embed "../../Templates/record_edit.mustache" suffix(, 0)
 };
@@ -326,9 +323,6 @@ static const char record_name_mustache[] = {
 };
 static const char record_new_mustache[] = {
 #embed "../../Templates/record_new.mustache" suffix(, 0)
-};
-static const char record_notifications_mustache[] = {
-#embed "../../Templates/record_notifications.mustache" suffix(, 0)
 };
 static const char record_referrers_mustache[] = {
 #embed "../../Templates/record_referrers.mustache" suffix(, 0)
@@ -646,14 +640,12 @@ static const struct embedded_file files[] = {
     {"record_conflict.mustache", record_conflict_mustache},
     {"record_copied.mustache", record_copied_mustache},
     {"record_copy.mustache", record_copy_mustache},
-    {"record_deliveries.mustache", record_deliveries_mustache},
     {"record_edit.mustache", record_edit_mustache},
     {"record_graph.mustache", record_graph_mustache},
     {"record_history.mustache", record_history_mustache},
     {"record_history_panel.mustache", record_history_panel_mustache},
     {"record_name.mustache", record_name_mustache},
     {"record_new.mustache", record_new_mustache},
-    {"record_notifications.mustache", record_notifications_mustache},
     {"record_referrers.mustache", record_referrers_mustache},
     {"record_restore.mustache", record_restore_mustache},
     {"record_sharing.mustache", record_sharing_mustache},

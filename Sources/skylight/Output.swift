@@ -36,8 +36,9 @@ struct Output: Sendable {
         list name: StaticString, _ rows: [Row], none: @autoclosure () -> String, _ columns: [Column<Row>],
         _ value: (inout JSONWriter, Row) -> Void
     ) {
-        if isJSON { return Self.say { $0.member(name, values: rows, value) } }
-        if rows.isEmpty { Self.say(none()) } else { Self.say(table: rows, columns) }
+        say(lines: rows.isEmpty ? [none()] : Self.lines(table: rows, columns)) {
+            $0.member(name, values: rows, value)
+        }
     }
 
     /// A column of a table.
@@ -105,18 +106,18 @@ struct Output: Sendable {
         moment.map { self.moment($0) } ?? none
     }
 
-    /// Prints a table with a header row and aligned columns.
-    static func say<Row>(table rows: [Row], _ columns: [Column<Row>]) {
+    /// The lines of a table with a header row and aligned columns.
+    static func lines<Row>(table rows: [Row], _ columns: [Column<Row>]) -> [String] {
         let rows = [columns.map(\.title)] + rows.map { row in columns.map { $0.cell(row) } }
         var widths = Array(repeating: 0, count: rows.map(\.count).max() ?? 0)
         for row in rows {
             for (index, cell) in row.enumerated() { widths[index] = max(widths[index], cell.count) }
         }
-        for row in rows {
+        return rows.map { row in
             let cells = row.enumerated().map { index, cell in
                 index == row.count - 1 ? cell : cell + String(repeating: " ", count: widths[index] - cell.count)
             }
-            say(cells.joined(separator: "  "))
+            return cells.joined(separator: "  ")
         }
     }
 }

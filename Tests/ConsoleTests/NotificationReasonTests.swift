@@ -209,12 +209,12 @@ import Testing
                 user: nil, zone: .unspecified))
         let reasons = Set(Self.table.map(\.1))
         func sentence(_ reason: NotificationReason) -> String {
-            let words = reason.words(subject)
-            return ([words.reason] + words.details).joined(separator: " ")
+            let words = reason.explanation(subject)
+            return ([words.text] + words.details).joined(separator: " ")
         }
         #expect(Set(reasons.map(sentence)).count == reasons.count)
         for reason in reasons {
-            #expect(reason.isNotified == (reason.words(subject).verdict == "notified"), "\(reason)")
+            #expect(reason.isNotified == (reason.explanation(subject).verdict == "notified"), "\(reason)")
         }
         #expect(
             sentence(Self.missed("cheap", .filter(Self.cheap, .int64(7)))).contains(
@@ -223,7 +223,7 @@ import Testing
             sentence(Self.missed("gone", .otherEvents([.delete]))).contains("fires on delete, and this is a create"))
         #expect(sentence(.notFetched(Self.delivered)).contains("never fetched since"))
         #expect(
-            NotificationReason.lost(Self.summary).words(subject).next?.href
+            NotificationReason.lost(Self.summary).explanation(subject).next?.href
                 == "/c/iCloud.com.example.App/development/private/notifications?id=4")
     }
 }

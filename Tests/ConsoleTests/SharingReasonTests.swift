@@ -111,18 +111,18 @@ import Testing
                 address: DatabaseAddress(container: container, environment: .development, scope: .private), user: nil,
                 zone: .unspecified))
         let reasons = Set(Self.table.compactMap(\.1))
-        let words = reasons.map { $0.words(subject) }
-        #expect(Set(words.map(\.reason)).count == reasons.count)
+        let words = reasons.map { $0.explanation(subject) }
+        #expect(Set(words.map(\.text)).count == reasons.count)
         for (reason, words) in zip(reasons, words) {
-            #expect(!words.remedy.isEmpty && (words.next == nil) == (reason == .notMovedYet), "\(reason)")
+            #expect(words.advice != nil && (words.next == nil) == (reason == .notMovedYet), "\(reason)")
             #expect(
                 words.next.map { $0.href.hasPrefix("/c/iCloud.com.example.App/development/private/record") } ?? true)
         }
         #expect(
-            SharingReason.parentMissing("list", Self.broken).words(subject).reason
+            SharingReason.parentMissing("list", Self.broken).explanation(subject).text
                 == "The chain of parents breaks: milk, and then list, which does not exist.")
         #expect(
-            SharingReason.otherOwner(Self.misdirected(.shared, nil)).words(subject).remedy.contains(
-                "ownerRecordName _dev"))
+            SharingReason.otherOwner(Self.misdirected(.shared, nil)).explanation(subject).advice?.contains(
+                "ownerRecordName _dev") == true)
     }
 }

@@ -2,6 +2,79 @@ internal import Crypto
 internal import Foundation
 internal import Records
 
+/// A way of signing a request: what is used for each part of it.
+struct SignedForm: Sendable, Hashable {
+    /// What a client can get wrong.
+    enum Part: Int, Sendable, CaseIterable {
+        case date, bodyHash, target
+        /// The message, with D, H and T for the three parts above.
+        case layout
+        /// What of the message is signed, a key of ``SignedForm/digests``.
+        case digest
+        /// The ID of a key.
+        case key
+
+        /// The name for developers, the kind of the problem if only this part differs, and its sentence.
+        fileprivate var words: (name: String, kind: SignatureProblem.Kind, sentence: (String) -> String) {
+            switch self {
+            case .date: ("date", .signedDate, { "The date differs: \($0) was signed, and the header has another." })
+            case .bodyHash: ("body hash", .body, { "The body hash differs: \($0) was signed." })
+            case .target: ("target", .target, { "The target differs: \($0) was signed." })
+            case .layout:
+                ("message", .form, { "The parts are correct, but the message is assembled differently: \($0)." })
+            case .digest: ("signed", .form, { "The message is correct, but \($0)." })
+            case .key: ("key", .key, { "Another key signed the request: \($0)." })
+            }
+        }
+    }
+
+    static let (layout, digest) = ("D:H:T", "SHA-256 of the message")
+    private static let digests:
+        [String: @Sendable (P256.Signing.PublicKey, P256.Signing.ECDSASignature, [UInt8]) -> Bool] = [
+            digest: { $0.isValidSignature($1, for: $2) },
+            "SHA-1": { $0.isValidSignature($1, for: Insecure.SHA1.hash(data: $2)) },
+            "SHA-384": { $0.isValidSignature($1, for: SHA384.hash(data: $2)) },
+            "SHA-512": { $0.isValidSignature($1, for: SHA512.hash(data: $2)) },
+            "twice": { $0.isValidSignature($1, for: Array(SHA256.hash(data: $2))) },
+            "hexadecimal": { $0.isValidSignature($1, for: Array(Hexadecimal.text(of: SHA256.hash(data: $2)).utf8)) },
+            "base64": { $0.isValidSignature($1, for: Array(RequestSignature.bodyHash($2).utf8)) },
+        ]
+
+    private var texts: [String]
+
+    init(date: String, bodyHash: String, target: String, key: String) {
+        texts = [date, bodyHash, target, Self.layout, Self.digest, key]
+    }
+
+    subscript(part: Part) -> String {
+        get { texts[part.rawValue] }
+        set { texts[part.rawValue] = newValue }
+    }
+
+    func changed(by variations: [SignatureVariation]) -> SignedForm {
+        variations.reduce(into: self) { $0[$1.part] = $1.text }
+    }
+
+    var message: String {
+        self[.layout].reduce(into: "") { message, character in
+            switch character {
+            case "D": message += self[.date]
+            case "H": message += self[.bodyHash]
+            case "T": message += self[.target]
+            default: message.append(character)
+            }
+        }
+    }
+
+    /// True if the signature matches this form.
+    func isSigned(_ signature: P256.Signing.ECDSASignature, by keys: [String: P256.Signing.PublicKey]) -> Bool {
+        guard let key = keys[self[.key]], let isSigned = Self.digests[self[.digest]] else { return false }
+        return isSigned(key, signature, Array(message.utf8))
+    }
+}
+
+// MARK: - Diagnosis
+
 /// Diagnoses an invalid signature: compares it with signatures accepted before, then tries common mistakes of
 /// clients, one at a time and then in pairs. A variant that verifies is proof; otherwise the remaining possibilities
 /// are reported. The work is limited by the number of verifications, by ``BodyWork`` for other bodies, and by the
@@ -14,16 +87,17 @@ struct SignatureDiagnosis {
 
     typealias OtherKey = (key: ServerKey, publicKey: P256.Signing.PublicKey)
 
-    let request: SignedRequest
-    let key: ServerKey
+    private let request: SignedRequest
+    private let key: ServerKey
     private let publicKey: P256.Signing.PublicKey
     private let knownTargets: [String]
-    private let now: Date
+    /// The problem with the date, whether or not the signature is valid.
+    private let problemOfDate: SignatureProblem?
     private let text: SignatureText
     /// The form that should have been signed.
-    let right: SignedForm
-    /// The body hash that was signed; `nil` if the signature is invalid.
-    let signedBodyHash: String?
+    private let right: SignedForm
+    /// The form that was signed; `nil` if the signature is invalid.
+    let signed: SignedForm?
 
     init(
         _ request: SignedRequest, of key: ServerKey, _ publicKey: P256.Signing.PublicKey, knownTargets: [String],
@@ -33,46 +107,41 @@ struct SignatureDiagnosis {
         self.key = key
         self.publicKey = publicKey
         self.knownTargets = knownTargets
-        self.now = now
-        text = SignatureText(request.signature)
-        let right = SignedForm(
-            date: request.date, bodyHash: RequestSignature.bodyHash(request.body), target: request.target)
-        self.right = right
-        signedBodyHash = text.signature.flatMap { signature in
-            // For a request without a body, clients sign the hash of zero bytes or an empty string. CloudKit accepts
-            // both.
-            ([right.bodyHash] + (request.body.isEmpty ? [""] : [])).first { hash in
-                right.changed(by: .bodyHash(hash)).isSigned(signature, by: publicKey)
-            }
+        problemOfDate = .ofDate(request.date, now: now)
+        let text = SignatureText(request.signature)
+        self.text = text
+        var form = SignedForm(
+            date: request.date, bodyHash: RequestSignature.bodyHash(request.body), target: request.target,
+            key: key.keyID)
+        right = form
+        // For a request without a body, clients sign the hash of zero bytes or an empty string. CloudKit accepts both.
+        var forms = [form]
+        form[.bodyHash] = ""
+        if request.body.isEmpty { forms.append(form) }
+        signed = text.signature.flatMap { signature in
+            forms.first { $0.isSigned(signature, by: [key.keyID: publicKey]) }
         }
     }
 
     /// The signature, if it is encoded correctly.
     var signature: P256.Signing.ECDSASignature? { text.signature }
 
-    /// The problem with the date, whether or not the signature is valid.
-    private var problemOfDate: SignatureProblem? { DateDiagnosis(request.date, now: now).problem }
-
     /// The problem if only the date is wrong; `nil` if the date is correct.
     var problemOfDateAlone: SignatureProblem? {
-        guard let problem = problemOfDate?.adding("The signature itself is correct.") else { return nil }
-        let others = [("body hash", right.bodyHash), ("target", right.target)].map { name, text in
-            SignedPart(name: name, expected: text, received: text, state: .matches)
-        }
-        let date = SignedPart(
-            name: "date", expected: problem.expected, received: request.date, state: .differs)
-        return problem.with(parts: [date] + others)
+        guard var problem = problemOfDate?.adding("The signature itself is correct.") else { return nil }
+        problem.parts = parts(of: right)
+        problem.parts[0] = SignedPart("date", expected: problem.expected, received: request.date)
+        return problem
     }
 
     /// The problem of an invalid signature.
     /// - Parameters:
-    /// - remembered: the message for which the same signature was accepted before.
+    /// - remembered: the form for which the same signature was accepted before.
     /// - otherKeys: other keys that may have made the signature.
-    /// - earlier: messages of the key accepted recently.
+    /// - earlier: forms of the key's requests that were accepted recently.
     /// - mayTry: returns `true` if trials, which take some milliseconds, are allowed. Called only if they are needed.
     func problem(
-        remembered: SignatureMemory.Message?, otherKeys: [OtherKey], earlier: [SignatureMemory.Message],
-        mayTry: () -> Bool
+        remembered: SignedForm?, otherKeys: [OtherKey], earlier: [SignedForm], mayTry: () -> Bool
     ) -> SignatureProblem {
         let problem = signatureProblem(remembered, otherKeys, earlier, mayTry)
         guard let date = problemOfDate else { return problem }
@@ -82,151 +151,107 @@ struct SignatureDiagnosis {
     }
 
     private func signatureProblem(
-        _ remembered: SignatureMemory.Message?, _ otherKeys: [OtherKey], _ earlier: [SignatureMemory.Message],
-        _ mayTry: () -> Bool
+        _ remembered: SignedForm?, _ otherKeys: [OtherKey], _ earlier: [SignedForm], _ mayTry: () -> Bool
     ) -> SignatureProblem {
         if text.readings.isEmpty { return text.problem }
         if let remembered, let problem = problem(comparedWith: remembered, otherKeys) { return problem }
         guard mayTry() else {
             return SignatureProblem(
                 .undetermined,
-                "The signature does not match the request. The difference was not searched: there were more wrong signatures than \(Int(DiagnosisBudgets.limitOfKey)) a "
-                    + "second for this key, or \(Int(DiagnosisBudgets.limit)) in total.",
+                "The signature does not match the request. The difference was not searched: there were more wrong "
+                    + "signatures than \(DiagnosisBudgets.limitOfKey) a second for this key, or "
+                    + "\(DiagnosisBudgets.limit) in total.",
                 expected: right.message, received: "a signature of another message",
                 remedy: "Send the request again by itself.", isCertain: false)
         }
-        var trials = SignatureTrials(
-            right, of: text.readings, publicKey: publicKey, otherKeys: otherKeys.map(\.publicKey), limit: Self.limit)
-        var work = BodyWork()
-        // Other bodies are computed only if nothing cheaper explains the signature.
-        let found = trials.find(cheap: variations(otherKeys, earlier)) {
-            SignatureVariation.rewrittenBodies(insteadOf: request.body, &work)
-        }
-        if let found { return problem(found, otherKeys) }
-        return problem(afterTrying: trials.count, wereAll: !trials.wasCut && !work.wasCut)
-    }
-
-    private func variations(_ otherKeys: [OtherKey], _ earlier: [SignatureMemory.Message]) -> [SignatureVariation] {
         let keys = otherKeys.enumerated().map { index, other in
             SignatureVariation(
-                change: .key(index), what: "the key '\(other.key.name)', \(other.key.keyID)",
-                remedy: "Send the ID of the key that signs, or sign with the key whose ID is sent.", isCommon: index < 3
-            )
+                part: .key, text: other.key.keyID, what: "the key '\(other.key.name)', \(other.key.keyID)",
+                remedy: "Send the ID of the key that signs, or sign with the key whose ID is sent.",
+                isCommon: index < 3)
         }
-        return SignatureVariation.targets(insteadOf: request.target, known: knownTargets, origin: request.origin)
-            + SignatureVariation.bodies(insteadOf: request.body, hash: right.bodyHash)
-            + SignatureVariation.parts(of: earlier, insteadOf: right)
-            + SignatureVariation.layouts + SignatureVariation.digests + keys
-            + SignatureVariation.dates(insteadOf: request.date)
+        let cheap =
+            SignatureVariations.targets(insteadOf: right[.target], known: knownTargets, origin: request.origin)
+            + SignatureVariations.bodies(insteadOf: request.body, hash: right[.bodyHash])
+            + SignatureVariations.parts(of: earlier, insteadOf: right)
+            + SignatureVariations.layouts + SignatureVariations.digests + keys
+            + SignatureVariations.dates(insteadOf: right[.date])
+        var work = BodyWork()
+        var trials = SignatureTrials(
+            right: right, readings: text.readings,
+            keys: Dictionary(otherKeys.map { ($0.key.keyID, $0.publicKey) }) { first, _ in first }
+                .merging([key.keyID: publicKey]) { $1 })
+        // Other bodies are computed only if nothing cheaper explains the signature.
+        let found = trials.find(cheap: cheap) {
+            SignatureVariations.rewrittenBodies(insteadOf: request.body, &work)
+        }
+        return found.map(problem) ?? problem(afterTrying: trials.count, wereAll: !trials.wasCut && !work.wasCut)
     }
 
     // MARK: A signature that was accepted before
 
-    private func problem(comparedWith message: SignatureMemory.Message, _ otherKeys: [OtherKey]) -> SignatureProblem? {
-        let again = "Create a new signature for each request, after its body and path are final."
-        var differences: [SignatureVariation] = []
-        if message.keyID != key.keyID {
-            let index = otherKeys.firstIndex { $0.key.keyID == message.keyID }
-            guard let index else { return nil }
-            differences.append(
-                SignatureVariation(
-                    change: .key(index), what: "the key '\(otherKeys[index].key.name)', \(message.keyID)", remedy: again
-                ))
+    private func problem(comparedWith form: SignedForm, _ otherKeys: [OtherKey]) -> SignatureProblem? {
+        let parts: [SignedForm.Part] = [.key, .date, .bodyHash, .target]
+        var differing = parts.filter { form[$0] != right[$0] }
+        if request.body.isEmpty, form[.bodyHash].isEmpty { differing.removeAll { $0 == .bodyHash } }
+        let other = otherKeys.first { $0.key.keyID == form[.key] }
+        guard !differing.isEmpty, other != nil || !differing.contains(.key) else { return nil }
+        let variations = differing.map { part in
+            let what =
+                switch part {
+                case .bodyHash: "the hash of another body"
+                case .key: "the key '\(other?.key.name ?? "")', \(form[.key])"
+                default: "the \(part.words.name) \(form[part])"
+                }
+            return SignatureVariation(
+                part: part, text: form[part], what: what,
+                remedy: "Create a new signature for each request, after its body and path are final.")
         }
-        if message.date != right.date {
-            differences.append(
-                SignatureVariation(change: .date(message.date), what: "the date \(message.date)", remedy: again))
-        }
-        let isEmptyBody = request.body.isEmpty && message.bodyHash.isEmpty
-        if message.bodyHash != right.bodyHash, !isEmptyBody {
-            differences.append(
-                SignatureVariation(change: .bodyHash(message.bodyHash), what: "the hash of another body", remedy: again)
-            )
-        }
-        if message.target != right.target {
-            differences.append(
-                SignatureVariation(change: .target(message.target), what: "the target \(message.target)", remedy: again)
-            )
-        }
-        guard !differences.isEmpty else { return nil }
-        let form = differences.reduce(right) { $0.changed(by: $1.change) }
-        let found = SignatureTrials.Found(form: form, variations: differences, writtenDown: nil)
-        let rest = differences.count == 1 ? "Everything else matches: the" : "The"
-        return problem(found, otherKeys).adding("\(rest) same signature was accepted before, for a request with that.")
+        let found = SignatureTrials.Found(form: right.changed(by: variations), variations: variations)
+        let rest = differing.count == 1 ? "Everything else matches: the" : "The"
+        return problem(found).adding("\(rest) same signature was accepted before, for a request with that.")
     }
 
     // MARK: A trial that verified
 
-    private func problem(_ found: SignatureTrials.Found, _ otherKeys: [OtherKey]) -> SignatureProblem {
-        var sentences = found.variations.map(Self.sentence)
-        var remedies = found.variations.map(\.remedy)
-        var kinds = found.variations.map(\.change.kind)
-        if let form = found.writtenDown {
-            let written = "it is written \(form)"
-            sentences.append(
-                sentences.isEmpty ? "The signature is correct, but \(written)." : "Also, the signature: \(written).")
-            remedies.append(
-                "Send the signature as ASN.1 DER in base64, on one line: openssl dgst -sha256 -sign eckey.pem | base64 -w0."
-            )
+    private func problem(_ found: SignatureTrials.Found) -> SignatureProblem {
+        var sentences = found.variations.map { $0.part.words.sentence($0.what) }
+        var remedies: [String] = []
+        for remedy in found.variations.map(\.remedy) where !remedies.contains(remedy) { remedies.append(remedy) }
+        var kinds = found.variations.map(\.part.words.kind)
+        var parts = parts(of: found.form, what: found.variations.first { $0.part == .digest }?.what)
+        if let form = found.writtenDown, let signature = found.signature {
+            let start = sentences.isEmpty ? "The signature is correct, but" : "Also, the signature:"
+            sentences.append("\(start) it is written \(form).")
+            remedies.append("Send the signature as ASN.1 DER in base64, on one line: \(SignatureText.command).")
             kinds.append(.form)
+            parts.append(
+                SignedPart("signature", expected: SignatureText.text(of: signature), received: request.signature))
         }
-        let kind = kinds.count == 1 ? kinds[0] : .several
         var (expected, received) = (right.message, found.form.message)
-        switch (kind, found.variations.first?.change) {
-        case (.form, nil):
-            expected = found.signature.map(SignatureText.text) ?? expected
-            received = request.signature
-        case (.form, .digest): received = found.variations[0].what
-        case (.key, .key(let index)):
-            expected = key.keyID
-            received = otherKeys[index].key.keyID
-        default: break
+        if kinds.count == 1, let last = parts.last, ["signature", "key", "signed"].contains(last.name) {
+            received = last.received ?? received
+            if last.name != "signed" { expected = last.expected }
         }
         return SignatureProblem(
-            kind, sentences.joined(separator: " "), expected: expected, received: received,
-            remedy: Self.unique(remedies).joined(separator: " "),
-            parts: parts(found, otherKeys))
+            kinds.count == 1 ? kinds[0] : .several, sentences.joined(separator: " "), expected: expected,
+            received: received, remedy: remedies.joined(separator: " "), parts: parts)
     }
 
-    private static func sentence(_ variation: SignatureVariation) -> String {
-        switch variation.change {
-        case .date: "The date differs: \(variation.what) was signed, and the header has another."
-        case .bodyHash: "The body hash differs: \(variation.what) was signed."
-        case .target: "The target differs: \(variation.what) was signed."
-        case .layout: "The parts are correct, but the message is assembled differently: \(variation.what)."
-        case .digest: "The message is correct, but \(variation.what)."
-        case .key: "Another key signed the request: \(variation.what)."
+    /// The parts of the message, and what else differs.
+    /// - Parameter what: what was signed in place of the message.
+    private func parts(of form: SignedForm, what: String? = nil) -> [SignedPart] {
+        SignedForm.Part.allCases.compactMap { part in
+            if part.rawValue > SignedForm.Part.target.rawValue, form[part] == right[part] { return nil }
+            let isNoBody = part == .bodyHash && form[part].isEmpty && request.body.isEmpty
+            let (expected, received) =
+                switch part {
+                case .layout: (right.message, form.message)
+                case .digest: (right[part], what ?? form[part])
+                default: (right[part], isNoBody ? right[part] : form[part])
+                }
+            return SignedPart(part.words.name, expected: expected, received: received)
         }
-    }
-
-    private static func unique(_ texts: [String]) -> [String] {
-        texts.enumerated().filter { index, text in !texts[..<index].contains(text) }.map(\.element)
-    }
-
-    private func parts(_ found: SignatureTrials.Found, _ otherKeys: [OtherKey]) -> [SignedPart] {
-        func part(_ name: String, _ expected: String, _ received: String) -> SignedPart {
-            SignedPart(
-                name: name, expected: expected, received: received, state: expected == received ? .matches : .differs)
-        }
-        var parts = [
-            part("date", right.date, found.form.date),
-            part(
-                "body hash", right.bodyHash,
-                found.form.bodyHash.isEmpty && request.body.isEmpty ? right.bodyHash : found.form.bodyHash),
-            part("target", right.target, found.form.target),
-        ]
-        for variation in found.variations {
-            switch variation.change {
-            case .layout: parts.append(part("message", right.message, found.form.message))
-            case .digest: parts.append(part("signed", "SHA-256 of the message", variation.what))
-            case .key(let index): parts.append(part("key", key.keyID, otherKeys[index].key.keyID))
-            case .date, .bodyHash, .target: break
-            }
-        }
-        if found.writtenDown != nil, let signature = found.signature {
-            parts.append(part("signature", SignatureText.text(of: signature), request.signature))
-        }
-        return parts
     }
 
     // MARK: Unknown mistakes
@@ -235,148 +260,102 @@ struct SignatureDiagnosis {
         let tried =
             "None of \(count) known mistakes explains the signature"
             + (wereAll ? ", so the path, date and form are probably correct" : "; not all of them were tried")
-        let command = "printf '%s' 'MESSAGE' | openssl dgst -sha256 -sign eckey.pem | base64 -w0"
-        let (kind, sentence, remedy): (SignatureProblem.Kind, String, String)
-        let wasUsed = key.lastUsed != nil
-        if request.body.isEmpty {
-            kind = wasUsed ? .target : .key
-            sentence =
-                "\(tried). "
-                + (wasUsed
-                    ? "Most likely the target differs, because signatures of this key were accepted before; or another private key signed it."
-                    : "Most likely another private key signed it, not the registered one; or the target differs.")
-            remedy =
-                "Compare the message that your client signs with the expected one, character by character. Does "
-                + "'openssl ec -in eckey.pem -pubout' print the "
-        } else {
-            kind = wasUsed ? .body : .key
-            sentence =
-                "\(tried). "
-                + (wasUsed
-                    ? "Most likely the body hash differs, because signatures of this key were accepted before: the body changed after hashing. Or another "
-                        + "private key signed it."
-                    : "The body hash differs, or another private key than the registered one signed it.")
-            remedy =
-                "Hash the final bytes of the body: their hash is \(right.bodyHash). Does "
-                + "'openssl ec -in eckey.pem -pubout' print the "
-        }
-        let state: (SignatureProblem.Kind) -> SignedPart.State = { $0 == kind ? .differs : .unknown }
+        let (isEmpty, wasUsed) = (request.body.isEmpty, key.lastUsed != nil)
+        let kind: SignatureProblem.Kind = wasUsed ? (isEmpty ? .target : .body) : .key
+        let guess =
+            switch kind {
+            case .target:
+                "Most likely the target differs, because signatures of this key were accepted before; or another "
+                    + "private key signed it."
+            case .body:
+                "Most likely the body hash differs, because signatures of this key were accepted before: the body "
+                    + "changed after hashing. Or another private key signed it."
+            case _ where isEmpty:
+                "Most likely another private key signed it, not the registered one; or the target differs."
+            default: "The body hash differs, or another private key than the registered one signed it."
+            }
+        let remedy =
+            isEmpty
+            ? "Compare the message that your client signs with the expected one, character by character."
+            : "Hash the final bytes of the body: their hash is \(right[.bodyHash])."
         return SignatureProblem(
-            kind, sentence, expected: right.message, received: "a signature that is not of this message",
-            remedy: "\(remedy)registered key? Then sign the expected message by hand to see: \(command)",
+            kind, "\(tried). \(guess)", expected: right.message, received: "a signature that is not of this message",
+            remedy:
+                "\(remedy) Does 'openssl ec -in eckey.pem -pubout' print the registered key? Then sign the expected "
+                + "message by hand to see: printf '%s' 'MESSAGE' | \(SignatureText.command)",
             isCertain: false,
-            parts: [
-                .init(name: "date", expected: right.date, received: nil, state: .unknown),
-                .init(name: "body hash", expected: right.bodyHash, received: nil, state: state(.body)),
-                .init(name: "target", expected: right.target, received: nil, state: state(.target)),
-            ])
+            parts: parts(of: right).enumerated().map { index, part in
+                let isGuess = SignedForm.Part(rawValue: index)?.words.kind == kind
+                return SignedPart(
+                    name: part.name, expected: part.expected, received: nil, state: isGuess ? .differs : .unknown)
+            })
     }
 }
 
-extension SignatureProblem {
-    fileprivate func with(parts: [SignedPart]) -> SignatureProblem {
-        SignatureProblem(
-            kind, sentence, expected: expected, received: received, remedy: remedy, isCertain: isCertain, parts: parts)
-    }
-
-    /// The problem with an additional sentence.
-    fileprivate func adding(_ more: String) -> SignatureProblem {
-        SignatureProblem(
-            kind, "\(sentence) \(more)", expected: expected, received: received, remedy: remedy, isCertain: isCertain,
-            parts: parts)
+extension SignedPart {
+    fileprivate init(_ name: String, expected: String, received: String) {
+        self.init(
+            name: name, expected: expected, received: received, state: expected == received ? .matches : .differs)
     }
 }
 
 // MARK: - Trials
 
 /// Searches for a mistake that explains a signature, with a limited number of verifications.
-struct SignatureTrials {
+private struct SignatureTrials {
     struct Found {
         let form: SignedForm
         let variations: [SignatureVariation]
         /// Description of an incorrect encoding of the signature; `nil` if it is correct.
-        let writtenDown: String?
+        var writtenDown: String?
         var signature: P256.Signing.ECDSASignature?
     }
 
-    private let right: SignedForm
-    private let readings: [SignatureText.Reading]
-    private let publicKey: P256.Signing.PublicKey
-    private let otherKeys: [P256.Signing.PublicKey]
-    private let limit: Int
+    let right: SignedForm
+    let readings: [SignatureText.Reading]
+    let keys: [String: P256.Signing.PublicKey]
     /// Number of verifications so far.
     private(set) var count = 0
     /// True if the limit was reached before everything was tried.
     private(set) var wasCut = false
-
-    init(
-        _ right: SignedForm, of readings: [SignatureText.Reading], publicKey: P256.Signing.PublicKey,
-        otherKeys: [P256.Signing.PublicKey], limit: Int
-    ) {
-        self.right = right
-        self.readings = readings
-        self.publicKey = publicKey
-        self.otherKeys = otherKeys
-        self.limit = limit
-    }
 
     /// The first combination that verifies: common mistakes before rare ones, one before two, and the likeliest
     /// interpretation of the signature first.
     /// - Parameter more: returns more expensive variations. Called only if none of the others verifies.
     mutating func find(cheap: [SignatureVariation], more: () -> [SignatureVariation]) -> Found? {
         for reading in readings {
-            if reading.form != nil, let found = attempt([], reading) { return found }
-            if let found = findOne(of: cheap.filter(\.isCommon), reading) { return found }
+            if reading.form != nil, let found = first(of: [[]], reading) { return found }
+            if let found = first(of: cheap.filter(\.isCommon).map { [$0] }, reading) { return found }
         }
         let more = more()
-        let variations = cheap + more
+        let common = (cheap + more).filter(\.isCommon)
+        let rare = (cheap + more).filter { !$0.isCommon }.map { [$0] }
         for (index, reading) in readings.enumerated() {
-            if let found = findOne(of: more.filter(\.isCommon), reading) { return found }
-            if index == 0, let found = findOne(of: variations.filter { !$0.isCommon }, reading) { return found }
+            let variations = more.filter(\.isCommon).map { [$0] } + (index == 0 ? rare : [])
+            if let found = first(of: variations, reading) { return found }
+        }
+        let pairs = common.enumerated().flatMap { index, first in
+            common[(index + 1)...].filter { $0.part != first.part }.map { [first, $0] }
         }
         for (index, reading) in readings.enumerated() {
-            if let found = findTwo(of: variations.filter(\.isCommon), reading) { return found }
-            if index > 0, let found = findOne(of: variations.filter { !$0.isCommon }, reading) { return found }
+            if let found = first(of: pairs + (index == 0 ? [] : rare), reading) { return found }
         }
         return nil
     }
 
-    private mutating func findOne(of variations: [SignatureVariation], _ reading: SignatureText.Reading) -> Found? {
-        for variation in variations {
-            if let found = attempt([variation], reading) { return found }
-        }
-        return nil
-    }
-
-    private mutating func findTwo(of variations: [SignatureVariation], _ reading: SignatureText.Reading) -> Found? {
-        for (index, first) in variations.enumerated() {
-            for second in variations[(index + 1)...] where !first.isSameThing(as: second) {
-                if let found = attempt([first, second], reading) { return found }
+    private mutating func first(
+        of combinations: [[SignatureVariation]], _ reading: SignatureText.Reading
+    ) -> Found? {
+        for variations in combinations {
+            guard count < SignatureDiagnosis.limit else {
+                wasCut = true
+                return nil
             }
+            count += 1
+            let form = right.changed(by: variations)
+            guard form.isSigned(reading.signature, by: keys) else { continue }
+            return Found(form: form, variations: variations, writtenDown: reading.form, signature: reading.signature)
         }
         return nil
-    }
-
-    private mutating func attempt(_ variations: [SignatureVariation], _ reading: SignatureText.Reading) -> Found? {
-        guard count < limit else {
-            wasCut = true
-            return nil
-        }
-        count += 1
-        let form = variations.reduce(right) { $0.changed(by: $1.change) }
-        guard form.isSigned(reading.signature, by: form.key.map { otherKeys[$0] } ?? publicKey) else { return nil }
-        return Found(form: form, variations: variations, writtenDown: reading.form, signature: reading.signature)
-    }
-}
-
-extension SignatureVariation {
-    /// True if both variations change the same part, so that they can't be combined.
-    fileprivate func isSameThing(as other: SignatureVariation) -> Bool {
-        switch (change, other.change) {
-        case (.date, .date), (.bodyHash, .bodyHash), (.target, .target), (.layout, .layout), (.digest, .digest),
-            (.key, .key):
-            true
-        default: false
-        }
     }
 }

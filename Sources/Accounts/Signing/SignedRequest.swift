@@ -47,7 +47,7 @@ public enum RequestSignature {
     /// The message of a request.
     /// - Parameter target: path and query as in the request line.
     public static func message(date: String, body: [UInt8], target: String) -> String {
-        message(date: date, bodyHash: bodyHash(body), target: target)
+        "\(date):\(bodyHash(body)):\(target)"
     }
 
     /// The part of the message for a body: the base64 of its SHA-256.
@@ -55,33 +55,19 @@ public enum RequestSignature {
         Data(SHA256.hash(data: body)).base64EncodedString()
     }
 
-    static func message(date: String, bodyHash: String, target: String) -> String {
-        "\(date):\(bodyHash):\(target)"
-    }
-
     /// Parses a date in the header's format, `yyyy-MM-ddTHH:mm:ssZ`, into seconds since 1970; `nil` for any other
     /// format.
     public static func moment(of date: String) -> Int64? {
         let bytes = Array(date.utf8)
         guard bytes.count == 20 else { return nil }
-        var numbers: [Int64] = []
-        var number: Int64 = 0
-        for (byte, form) in zip(bytes, "dddd-dd-ddTdd:dd:ddZ".utf8) {
-            if form == UInt8(ascii: "d") {
-                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
-                number = number * 10 + Int64(byte - UInt8(ascii: "0"))
-            } else {
-                guard byte == form else { return nil }
-                numbers.append(number)
-                number = 0
-            }
+        let numbers = [0..<4, 5..<7, 8..<10, 11..<13, 14..<16, 17..<19].map {
+            Int64(String(decoding: bytes[$0], as: UTF8.self)) ?? -1
         }
-        let (year, month, day) = (numbers[0], numbers[1], numbers[2])
-        let (hour, minute, second) = (numbers[3], numbers[4], numbers[5])
-        guard year >= 1, let days = CivilDate(year: year, month: month, day: day)?.daysSince1970, hour < 24,
-            minute < 60, second < 60
-        else { return nil }
-        return days * 86_400 + hour * 3600 + minute * 60 + second
+        guard numbers[0] >= 1, let day = CivilDate(year: numbers[0], month: numbers[1], day: numbers[2]) else {
+            return nil
+        }
+        let moment = day.daysSince1970 * 86_400 + numbers[3] * 3600 + numbers[4] * 60 + numbers[5]
+        return self.date(of: moment).utf8.elementsEqual(bytes) ? moment : nil
     }
 
     /// Formats a time for the header.
@@ -114,71 +100,50 @@ extension Accounts {
         _ request: SignedRequest, knownTargets: [String], now: Date, isUse: Bool = true,
         at moment: ContinuousClock.Instant
     ) -> SignatureVerdict {
-        let (key, problem) = knownKey(of: request)
+        if let problem = SignatureProblem.incomplete(request) { return .refused(problem) }
+        let key = serverKey(request.keyID)
+        if let key, !key.isLive { return .refused(.revokedKey(key)) }
+        if let key, key.container != request.container || key.environment != request.environment {
+            return .refused(.otherPlace(key, request))
+        }
         guard let key, let publicKey = signatures.withLock({ $0.publicKey(of: key) }) else {
-            return .refused(problem ?? .unknownKey(request.keyID, of: serverKeys(), for: request))
+            return .refused(.unknownKey(request.keyID, of: serverKeys(), for: request))
         }
         let diagnosis = SignatureDiagnosis(request, of: key, publicKey, knownTargets: knownTargets, now: now)
-        if let signature = diagnosis.signature, let bodyHash = diagnosis.signedBodyHash {
+        if let signature = diagnosis.signature, let form = diagnosis.signed {
             if let problem = diagnosis.problemOfDateAlone { return .refused(problem) }
             guard isUse else { return .accepted(key) }
-            let message = SignatureMemory.Message(
-                keyID: key.keyID, date: request.date, bodyHash: bodyHash, target: request.target)
-            signatures.withLock { $0.accepted(signature, message) }
+            signatures.withLock { $0.accepted(signature, form) }
             credentials.withLock { $0.keys[key.keyID]?.lastUsed = Timestamp(now) }
             noteUse(.key(key.keyID))
             return .accepted(serverKey(key.keyID) ?? key)
         }
-        let keys = serverKeys()
+        let keys = serverKeys().filter { $0.keyID != key.keyID }.prefix(SignatureDiagnosis.otherKeyLimit)
         let (remembered, others, earlier) = signatures.withLock { memory in
-            let others = keys.filter { $0.keyID != key.keyID }.prefix(SignatureDiagnosis.otherKeyLimit).compactMap {
-                other in
-                memory.publicKey(of: other).map { (other, $0) }
-            }
-            return (diagnosis.signature.flatMap { memory.message(of: $0) }, others, memory.latest(of: key.keyID))
+            let others = keys.compactMap { other in memory.publicKey(of: other).map { (other, $0) } }
+            return (diagnosis.signature.flatMap { memory.form(of: $0) }, others, memory.latest(of: key.keyID))
         }
-        let found = diagnosis.problem(remembered: remembered, otherKeys: others, earlier: earlier) {
-            signatures.withLock { $0.diagnoses.take(keyID: key.keyID, at: moment) }
-        }
-        return .refused(found)
-    }
-
-    /// The key of a request, or the reason why there is none.
-    private func knownKey(of request: SignedRequest) -> (ServerKey?, SignatureProblem?) {
-        if let problem = SignatureProblem.incomplete(request) { return (nil, problem) }
-        guard let key = serverKey(request.keyID) else {
-            return (nil, .unknownKey(request.keyID, of: serverKeys(), for: request))
-        }
-        guard key.isLive else { return (nil, .revokedKey(key)) }
-        guard key.container == request.container, key.environment == request.environment else {
-            return (nil, .otherPlace(key, request))
-        }
-        return (key, nil)
+        return .refused(
+            diagnosis.problem(remembered: remembered, otherKeys: others, earlier: earlier) {
+                signatures.withLock { $0.diagnoses.take(keyID: key.keyID, at: moment) }
+            })
     }
 }
 
 // MARK: - Accepted signatures
 
-/// Parsed keys, and recently accepted signatures with their messages.
+/// Parsed keys, and recently accepted signatures with the forms of their requests.
 struct SignatureMemory {
-    /// The parts of a signed message.
-    struct Message: Sendable, Hashable {
-        let keyID: String
-        let date: String
-        let bodyHash: String
-        let target: String
-    }
-
     /// Maximum number of remembered signatures. The oldest are dropped.
     static let limit = 4096
     /// Maximum length of a remembered target in bytes.
     static let targetLimit = 2048
 
-    /// Maximum number of messages returned by ``latest(of:)``, and number of signatures it searches.
+    /// Maximum number of forms returned by ``latest(of:)``, and number of signatures it searches.
     private static let (latestLimit, lookBack) = (4, 64)
 
     private var keys: [String: P256.Signing.PublicKey] = [:]
-    private var messages: [[UInt8]: Message] = [:]
+    private var forms: [[UInt8]: SignedForm] = [:]
     private var order: [[UInt8]] = []
     private var next = 0
     var diagnoses = DiagnosisBudgets()
@@ -191,30 +156,28 @@ struct SignatureMemory {
         return read
     }
 
-    /// The message for which a signature was accepted; `nil` if unknown or too long ago.
-    func message(of signature: P256.Signing.ECDSASignature) -> Message? {
-        messages[Array(signature.rawRepresentation)]
+    /// The form for which a signature was accepted; `nil` if unknown or too long ago.
+    func form(of signature: P256.Signing.ECDSASignature) -> SignedForm? {
+        forms[Array(signature.rawRepresentation)]
     }
 
-    /// The latest messages of a key, newest first, limited in number.
-    func latest(of keyID: String) -> [Message] {
-        var found: [Message] = []
-        for step in 1...Self.lookBack where step <= order.count {
-            let index = (next - step + 2 * order.count) % order.count
-            if let message = messages[order[index]], message.keyID == keyID { found.append(message) }
-            if found.count == Self.latestLimit { break }
+    /// The latest forms of a key, newest first, limited in number.
+    func latest(of keyID: String) -> [SignedForm] {
+        let steps = 1...min(Self.lookBack, max(order.count, 1))
+        let latest = steps.lazy.compactMap { step in
+            order.isEmpty ? nil : forms[order[(next - step + 2 * order.count) % order.count]]
         }
-        return found
+        return Array(latest.filter { $0[.key] == keyID }.prefix(Self.latestLimit))
     }
 
-    mutating func accepted(_ signature: P256.Signing.ECDSASignature, _ message: Message) {
-        guard message.target.utf8.count <= Self.targetLimit else { return }
+    mutating func accepted(_ signature: P256.Signing.ECDSASignature, _ form: SignedForm) {
+        guard form[.target].utf8.count <= Self.targetLimit else { return }
         let key = Array(signature.rawRepresentation)
-        guard messages.updateValue(message, forKey: key) == nil else { return }
+        guard forms.updateValue(form, forKey: key) == nil else { return }
         if order.count < Self.limit {
             order.append(key)
         } else {
-            messages[order[next]] = nil
+            forms[order[next]] = nil
             order[next] = key
             next = (next + 1) % Self.limit
         }

@@ -2,7 +2,7 @@ internal import Console
 internal import Records
 
 /// A request in the form of a `curl` command.
-struct CurlReader: Sendable, Hashable {
+struct CurlReader: Sendable {
     /// Why the command does not determine the request.
     enum Problem: Error, Sendable, Hashable {
         case noCommand
@@ -22,41 +22,29 @@ struct CurlReader: Sendable, Hashable {
     /// Shell variables in the command. Their values are unknown here.
     private(set) var variables: [String] = []
 
-    static func == (left: CurlReader, right: CurlReader) -> Bool {
-        left.method == right.method && left.address == right.address && left.body == right.body
-            && left.variables == right.variables
-            && left.headers.elementsEqual(right.headers) { $0.name == $1.name && $0.value == $1.value }
-    }
-
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(address)
-        hasher.combine(body)
-    }
-
     /// The method according to `-X`, `-I` and `-G`.
     private var saidMethod: String?
     private var isGet = false
 
     /// Options that take a value and do not affect the signature.
-    private static let skipped: Set<String> = [
-        "-o", "--output", "--output-dir", "-u", "--user", "-A", "--user-agent", "-e", "--referer", "-b", "--cookie",
-        "-c", "--cookie-jar", "-m", "--max-time",
-        "--connect-timeout", "-w", "--write-out", "--cacert", "--capath", "-E", "--cert", "--cert-type", "--key",
-        "--key-type", "--pass", "--ciphers",
-        "--resolve", "--connect-to", "--interface", "--unix-socket", "-x", "--proxy", "-U", "--proxy-user", "--noproxy",
-        "--retry", "--retry-delay",
-        "--retry-max-time", "-D", "--dump-header", "--max-redirs", "--max-filesize", "--limit-rate", "-r", "--range",
-        "-C", "--continue-at", "-z",
-        "--time-cond", "-y", "--speed-time", "-Y", "--speed-limit", "--keepalive-time", "--oauth2-bearer", "--trace",
-        "--trace-ascii", "--stderr", "-P",
-        "--ftp-port", "-Q", "--quote", "-t", "--telnet-option",
-    ]
+    private static let skipped = options(
+        """
+        -o --output --output-dir -u --user -A --user-agent -e --referer -b --cookie -c --cookie-jar -m --max-time
+        --connect-timeout -w --write-out --cacert --capath -E --cert --cert-type --key --key-type --pass --ciphers
+        --resolve --connect-to --interface --unix-socket -x --proxy -U --proxy-user --noproxy --retry --retry-delay
+        --retry-max-time -D --dump-header --max-redirs --max-filesize --limit-rate -r --range -C --continue-at -z
+        --time-cond -y --speed-time -Y --speed-limit --keepalive-time --oauth2-bearer --trace --trace-ascii --stderr
+        -P --ftp-port -Q --quote -t --telnet-option
+        """)
     /// Options that read a body or further options from elsewhere, or encode them anew.
-    private static let unread: Set<String> = [
-        "--data-urlencode", "--url-query", "-F", "--form", "--form-string", "-T", "--upload-file", "-K", "--config",
-    ]
+    private static let unread = options(
+        "--data-urlencode --url-query -F --form --form-string -T --upload-file -K --config")
     /// Letters of options that take a value. The rest of the word is the value.
     private static let lettersWithValue = Set("ACDEFHKPQTUXYbcdemortuwxyz")
+
+    private static func options(_ names: String) -> Set<String> {
+        Set(names.split { $0 == " " || $0 == "\n" }.map(String.init))
+    }
 
     init(_ text: String) throws(Problem) {
         let (words, variables) = try Self.words(text)
@@ -104,11 +92,8 @@ struct CurlReader: Sendable, Hashable {
         case "-H", "--header":
             let header = value()
             if let colon = header.firstIndex(of: ":") {
-                headers.append(
-                    (
-                        String(header[..<colon]).trimmingSpaces,
-                        String(header[header.index(after: colon)...]).trimmingSpaces
-                    ))
+                let value = header[header.index(after: colon)...]
+                headers.append((String(header[..<colon]).trimmingSpaces, String(value).trimmingSpaces))
             }
         case "-d", "--data", "--data-ascii", "--data-binary", "--data-raw", "--json":
             let data = value()

@@ -39,19 +39,12 @@ struct SignatureView: Page {
     static func load(_ visit: Visit) throws -> SignatureView { SignatureView(SignatureForm(), nil, nil, visit) }
 
     static func check(_ visit: Visit) async throws -> SignatureView {
+        let written = SignatureForm(visit.fields)
         do {
-            let fields = visit.fields
-            let length = fields.pairs.reduce(0) { $0 + $1.value.utf8.count }
-            let form = try await WorkPool.prompt.run(on: length) { try SignatureForm(fields) }
-            guard form.target.hasPrefix("/") else {
-                throw RecordError(
-                    .badRequest, "The path of the request is missing; enter it from /database on, with its query")
-            }
+            let form = try await WorkPool.prompt.run(on: written.length) { try written.read() }
             return SignatureView(form, try await Result.of(form, visit), nil, visit)
         } catch let error as RecordError where error.code == .badRequest {
-            var form = SignatureForm()
-            form.keep(visit.fields)
-            return SignatureView(form, nil, PageError(error), visit)
+            return SignatureView(written, nil, PageError(error), visit)
         }
     }
 
@@ -127,8 +120,8 @@ extension SignatureView.Result {
     private static func knownTargets(_ container: ContainerID) -> [String] {
         let services = [
             "records/query", "records/modify", "records/lookup", "records/changes", "zones/list", "zones/lookup",
-            "zones/modify", "changes/database",
-            "changes/zone", "assets/upload", "assets/rereference", "users/caller", "users/current",
+            "zones/modify", "changes/database", "changes/zone", "assets/upload", "assets/rereference", "users/caller",
+            "users/current",
         ]
         return Records.Environment.allCases.flatMap { environment in
             DatabaseScope.allCases.flatMap { scope in
@@ -148,9 +141,7 @@ struct SignatureForm: ViewModel {
     /// The maximum number of shell variables that a remark lists.
     private static let variableLimit = 10
 
-    static let keyHeader = "X-Apple-CloudKit-Request-KeyID"
     static let dateHeader = "X-Apple-CloudKit-Request-ISO8601Date"
-    static let signatureHeader = "X-Apple-CloudKit-Request-SignatureV1"
 
     var curl = ""
     var keyID = ""
@@ -163,29 +154,8 @@ struct SignatureForm: ViewModel {
 
     init() {}
 
-    /// - Throws: `RecordError` BAD_REQUEST if the text is not a curl command, or its body is in a file.
-    init(_ fields: FormFields) throws {
-        curl = fields["curl"] ?? ""
-        keyID = fields["keyID"]?.trimmingSpaces ?? ""
-        date = fields["date"]?.trimmingSpaces ?? ""
-        target = fields["target"]?.trimmingSpaces ?? ""
-        signature = fields["signature"]?.trimmingSpaces ?? ""
-        // Browsers submit line ends as CR LF.
-        body = (fields["body"] ?? "").replacing("\r\n", with: "\n")
-        if !curl.trimmingSpaces.isEmpty { try read(curl.replacing("\r\n", with: "\n")) }
-        if let address = try? CurlReader("curl '\(target.replacing("'", with: "%27"))'"), !target.hasPrefix("/"),
-            !target.isEmpty
-        {
-            target = address.target
-        }
-        guard body.utf8.count <= Self.bodyLimit else {
-            throw RecordError(
-                .badRequest, "The body is longer than \(Digits.bytes(Int64(Self.bodyLimit))); paste a shorter one")
-        }
-    }
-
-    /// Keeps the raw input, to show it again beside an error.
-    mutating func keep(_ fields: FormFields) {
+    /// The form as it was sent, to show it again beside an error.
+    init(_ fields: FormFields) {
         curl = fields["curl"] ?? ""
         keyID = fields["keyID"] ?? ""
         date = fields["date"] ?? ""
@@ -194,26 +164,52 @@ struct SignatureForm: ViewModel {
         signature = fields["signature"] ?? ""
     }
 
-    /// The command takes precedence over the other fields.
-    private mutating func read(_ text: String) throws {
+    var length: Int { [curl, keyID, date, target, body, signature].reduce(0) { $0 + $1.utf8.count } }
+
+    /// The form with the parts of the request. The command takes precedence over the fields.
+    /// - Throws: `RecordError` BAD_REQUEST if the text is not a curl command, its body is in a file, or there is no
+    ///   path.
+    func read() throws -> SignatureForm {
+        var form = self
+        form.keyID = keyID.trimmingSpaces
+        form.date = date.trimmingSpaces
+        form.target = target.trimmingSpaces
+        form.signature = signature.trimmingSpaces
+        // Browsers submit line ends as CR LF.
+        form.body = body.replacing("\r\n", with: "\n")
+        if !curl.trimmingSpaces.isEmpty { try form.readCommand() }
+        if !form.target.isEmpty, !form.target.hasPrefix("/"),
+            let address = try? CurlReader("curl '\(form.target.replacing("'", with: "%27"))'")
+        {
+            form.target = address.target
+        }
+        guard form.body.utf8.count <= Self.bodyLimit else {
+            throw RecordError(
+                .badRequest, "The body is longer than \(Digits.bytes(Int64(Self.bodyLimit))); paste a shorter one")
+        }
+        guard form.target.hasPrefix("/") else {
+            throw RecordError(
+                .badRequest, "The path of the request is missing; enter it from /database on, with its query")
+        }
+        return form
+    }
+
+    private mutating func readCommand() throws {
         let command: CurlReader
         do {
-            command = try CurlReader(text)
+            command = try CurlReader(curl.replacing("\r\n", with: "\n"))
         } catch {
             throw RecordError(.badRequest, Self.words(error))
         }
         target = command.target
         body = command.body.map { String(decoding: $0, as: UTF8.self) } ?? ""
-        keyID = command.header(Self.keyHeader) ?? keyID
+        keyID = command.header("X-Apple-CloudKit-Request-KeyID") ?? keyID
         date = command.header(Self.dateHeader) ?? date
-        signature = command.header(Self.signatureHeader) ?? signature
-        let variables = Set(command.variables).sorted()
-        remarks =
-            variables.isEmpty
-            ? []
-            : [
-                "The command has shell variables: \(variables.prefix(Self.variableLimit).joined(separator: ", ")). Paste it with their values."
-            ]
+        signature = command.header("X-Apple-CloudKit-Request-SignatureV1") ?? signature
+        let variables = Set(command.variables).sorted().prefix(Self.variableLimit).joined(separator: ", ")
+        if !variables.isEmpty {
+            remarks = ["The command has shell variables: \(variables). Paste it with their values."]
+        }
     }
 
     private static func words(_ problem: CurlReader.Problem) -> String {

@@ -263,7 +263,7 @@ struct EditPush {
             guard let base = edit.base else { return nil }
             return (RecordOperation(.delete, recordName: name, recordChangeTag: base.recordChangeTag), item(.delete))
         }
-        let fields = try Self.inputs(of: mine)
+        let fields = RecordCopier.inputs(try mine.fields.decoded())
         guard let base = edit.base else {
             let operation = RecordOperation(
                 .create, recordName: name, recordType: mine.recordType, fields: fields,
@@ -276,7 +276,7 @@ struct EditPush {
                 "its type was changed from \(base.recordType) to \(mine.recordType); delete it, push, and create it again"
             )
         }
-        let before = try Self.inputs(of: base)
+        let before = RecordCopier.inputs(try base.fields.decoded())
         var changed = fields.filter { before[$0.key] != $0.value }
         for name in before.keys where fields[name] == nil { changed[name] = .cleared }
         let share = Self.changes(of: mine.sharing?.share, since: base.sharing?.share)
@@ -301,12 +301,6 @@ struct EditPush {
         return ShareInput(
             publicPermission: mine.publicPermission == base.publicPermission ? nil : mine.publicPermission,
             participants: mine.participants == base.participants ? nil : mine.participants)
-    }
-
-    private static func inputs(of record: StoredRecord) throws -> [Name: FieldInput] {
-        Dictionary(
-            try record.fields.decoded().map { ($0.name, FieldInput($0.value, isEncrypted: $0.isEncrypted)) },
-            uniquingKeysWith: { first, _ in first })
     }
 
     /// The operation with the receipts of its files.

@@ -1,5 +1,5 @@
-internal import RecordStore
-internal import Records
+package import RecordStore
+package import Records
 
 /// Saves several batches concurrently, so that they share commits and the next batch is prepared during writes.
 ///
@@ -7,9 +7,6 @@ internal import Records
 struct BatchSaver: Sendable {
     /// The maximum number of concurrent batches.
     private static let flightLimit = 6
-    /// Retries of a batch while the database is busy.
-    private static let retryLimit = 8
-
     let database: any RecordDatabase
     /// True to save or refuse each record on its own. Otherwise the first refusal ends the save.
     var goesPastRefusals = false
@@ -128,21 +125,15 @@ struct BatchSaver: Sendable {
             return BatchResult(stop: .asset(error))
         }
         let request = ModifyRequest(operations, zoneID: batch.zoneID, atomic: !goesPastRefusals)
-        var tries = 0
-        while true {
-            do {
-                let result = result(of: batch, try await database.modify(request))
-                if result.stop == nil { assets?.note(batch) }
-                return result
-            } catch let error as RecordError where error.code == .tryAgainLater && tries < Self.retryLimit {
-                tries += 1
-                do { try await Task.sleep(for: .milliseconds(50 << tries)) } catch {
-                    return BatchResult(isCancelled: true)
-                }
-            } catch let error as RecordError {
-                return BatchResult(
-                    stop: .refusal(Refusal(file: batch.places[0].file, line: batch.places[0].line, error: error)))
-            }
+        do {
+            let result = result(of: batch, try await database.modifyOnceFree(request))
+            if result.stop == nil { assets?.note(batch) }
+            return result
+        } catch is CancellationError {
+            return BatchResult(isCancelled: true)
+        } catch let error as RecordError {
+            return BatchResult(
+                stop: .refusal(Refusal(file: batch.places[0].file, line: batch.places[0].line, error: error)))
         }
     }
 
@@ -217,9 +208,23 @@ struct SaveBatch: Sendable {
     }
 }
 
-// MARK: - Zones
+// MARK: - Database
 
 extension RecordDatabase {
+    /// Modifies records. Repeats the request up to eight times while the database is busy.
+    /// - Throws: `RecordError` as ``RecordDatabase/modify(_:)`` does; `CancellationError` on cancellation in between.
+    package func modifyOnceFree(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
+        var tries = 0
+        while true {
+            do {
+                return try await modify(request)
+            } catch let error as RecordError where error.code == .tryAgainLater && tries < 8 {
+                tries += 1
+                try await Task.sleep(for: .milliseconds(50 << tries))
+            }
+        }
+    }
+
     /// Creates a zone of a private database if it does not exist.
     /// - Returns: true if the zone was missing.
     /// - Throws: `RecordError` ZONE_NOT_FOUND for a missing zone of another user.

@@ -180,10 +180,9 @@ struct RestoreTargets: Sendable {
         return address.scope == .shared ? source : ZoneID(zoneName: source.zoneName)
     }
 
-    /// Returns whether shares of an exported zone are restored: only from one private database to another, and not into
-    /// its default zone.
+    /// Returns whether shares of an exported zone are restored.
     func carriesShares(of source: ZoneID) -> Bool {
-        header.address.scope == .private && address.scope == .private && !target(of: source).isDefault
+        RecordCopier.carriesShares(from: header.address.scope, to: address.scope, target(of: source))
     }
 
     /// The record with its target zone. References to the source zone or owner become references to the target zone or

@@ -400,12 +400,9 @@ extension RestoredRecord {
     }
 
     fileprivate var operation: RecordOperation {
-        var operation = RecordOperation(
-            .forceReplace, recordName: recordName, recordType: recordType, fields: fields,
-            parent: parent.map { .record($0) } ?? .cleared,
-            provenance: provenance)
-        if let share = sharing?.share { operation.share = ShareInput(restoring: share) }
-        return operation
+        RecordOperation(
+            restoring: recordName, recordType, .forceReplace, fields: fields, parent: parent, share: sharing?.share,
+            provenance)
     }
 }
 

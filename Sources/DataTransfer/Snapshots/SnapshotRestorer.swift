@@ -254,8 +254,6 @@ extension SchemaDifference.Change {
 /// Deletes records in batches. A record that other records refer to is deleted after them.
 struct RecordDeletion {
     private static let batchSize = 200
-    /// Retries of a batch while the database is busy.
-    private static let retryLimit = 8
 
     private let database: any RecordDatabase
     private var batch: [RecordOperation] = []
@@ -299,7 +297,7 @@ struct RecordDeletion {
     private mutating func send() async throws {
         guard let zoneID = batch.first?.zoneID else { return }
         let request = ModifyRequest(batch, zoneID: zoneID, atomic: false)
-        for (operation, outcome) in zip(batch, try await outcomes(of: request)) {
+        for (operation, outcome) in zip(batch, try await database.modifyOnceFree(request)) {
             switch outcome {
             case .success: deleted += 1
             case .failure(let error) where error.code == .notFound: continue
@@ -307,17 +305,5 @@ struct RecordDeletion {
             }
         }
         batch = []
-    }
-
-    private func outcomes(of request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
-        var tries = 0
-        while true {
-            do {
-                return try await database.modify(request)
-            } catch let error as RecordError where error.code == .tryAgainLater && tries < Self.retryLimit {
-                tries += 1
-                try await Task.sleep(for: .milliseconds(50 << tries))
-            }
-        }
     }
 }

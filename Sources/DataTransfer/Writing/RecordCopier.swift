@@ -11,8 +11,6 @@ public struct RecordCopier: Sendable {
     public static let sizeLimit = 32 << 20
     /// The maximum size of all asset files per copy, in bytes.
     public static let assetLimit: Int64 = 256 << 20
-    /// Retries of the batch while the database is busy.
-    private static let retryLimit = 8
 
     /// The rule for records whose names exist at the target.
     public enum Existing: String, Sendable, Hashable, CaseIterable {
@@ -139,8 +137,13 @@ public struct RecordCopier: Sendable {
         of record: StoredRecord, from source: DatabaseScope, to target: DatabaseScope, _ zoneID: ZoneID
     ) -> RecordError? {
         if record.recordType == Schema.usersType { return isOfTheServer }
-        let carriesShares = source == .private && target == .private && !zoneID.isDefault
+        let carriesShares = carriesShares(from: source, to: target, zoneID)
         return record.recordType == Share.recordType && !carriesShares ? isShare : nil
+    }
+
+    /// True if copies of shares are shares too: only from one private database to another, and not in a default zone.
+    static func carriesShares(from source: DatabaseScope, to target: DatabaseScope, _ zoneID: ZoneID) -> Bool {
+        source == .private && target == .private && !zoneID.isDefault
     }
 
     private static let isShare = RecordError(
@@ -198,15 +201,17 @@ public struct RecordCopier: Sendable {
     }
 
     private func operation(_ record: StoredRecord, _ fields: [Field]) -> RecordOperation {
-        let inputs = fields.map { ($0.name, FieldInput($0.value, isEncrypted: $0.isEncrypted)) }
-        var operation = RecordOperation(
-            existing == .replace ? .forceReplace : .create, recordName: record.recordID.recordName,
-            recordType: record.recordType,
-            fields: Dictionary(inputs, uniquingKeysWith: { first, _ in first }),
-            parent: record.parent.map { .record($0) } ?? .cleared,
-            provenance: Provenance(created: record.created, modified: record.modified))
-        if let share = record.sharing?.share { operation.share = ShareInput(restoring: share) }
-        return operation
+        RecordOperation(
+            restoring: record.recordID.recordName, record.recordType, existing == .replace ? .forceReplace : .create,
+            fields: Self.inputs(fields), parent: record.parent, share: record.sharing?.share,
+            Provenance(created: record.created, modified: record.modified))
+    }
+
+    /// The fields of a copy as a save takes them.
+    public static func inputs(_ fields: [Field]) -> [Name: FieldInput] {
+        Dictionary(
+            fields.map { ($0.name, FieldInput($0.value, isEncrypted: $0.isEncrypted)) },
+            uniquingKeysWith: { first, _ in first })
     }
 
     private func fetch(assetsOf record: StoredRecord, _ files: Files) async throws {
@@ -275,25 +280,24 @@ public struct RecordCopier: Sendable {
             }
         }
         for batch in batches where !batch.places.isEmpty {
-            let results = try await send(batch.places.compactMap { operations[$0] }, atomic: batch.isAtomic)
+            let results = try await target.modifyOnceFree(
+                ModifyRequest(batch.places.compactMap { operations[$0] }, zoneID: zoneID, atomic: batch.isAtomic))
             for (place, result) in zip(batch.places, results) { outcomes[place] = result }
         }
         return outcomes
     }
+}
 
-    private func send(_ operations: [RecordOperation], atomic: Bool) async throws -> [Result<
-        ModifyOutcome, RecordError
-    >] {
-        let request = ModifyRequest(operations, zoneID: zoneID, atomic: atomic)
-        var tries = 0
-        while true {
-            do {
-                return try await target.modify(request)
-            } catch let error as RecordError where error.code == .tryAgainLater && tries < Self.retryLimit {
-                tries += 1
-                try await Task.sleep(for: .milliseconds(50 << tries))
-            }
-        }
+extension RecordOperation {
+    /// Saves a record as it was elsewhere, with its creation and modification metadata.
+    init(
+        restoring recordName: Name, _ recordType: Name, _ kind: Kind, fields: [Name: FieldInput], parent: Name?,
+        share: Share?, _ provenance: Provenance
+    ) {
+        self.init(
+            kind, recordName: recordName, recordType: recordType, fields: fields,
+            parent: parent.map { .record($0) } ?? .cleared, provenance: provenance)
+        if let share { self.share = ShareInput(restoring: share) }
     }
 }
 

@@ -1,4 +1,5 @@
 internal import Console
+internal import DataTransfer
 internal import RecordStore
 internal import Records
 
@@ -103,8 +104,6 @@ struct BulkTargets: Sendable {
 struct BulkWork: Sendable {
     /// Records per batch.
     private static let batchSize = 200
-    /// Retries of a batch while the database is busy.
-    private static let retryLimit = 8
 
     let database: any RecordDatabase
     let place: Place
@@ -136,7 +135,8 @@ struct BulkWork: Sendable {
         while start < targets.count {
             try Task.checkCancellation()
             let batch = targets[start..<min(start + Self.batchSize, targets.count)]
-            let results = try await send(ModifyRequest(batch.map(operation), zoneID: .default, atomic: false))
+            let results = try await database.modifyOnceFree(
+                ModifyRequest(batch.map(operation), zoneID: .default, atomic: false))
             for (target, result) in zip(batch, results) {
                 if change == nil, case .failure(let error) = result, error.code == .validatingReferenceError {
                     refused.append((target, error))
@@ -157,18 +157,6 @@ struct BulkWork: Sendable {
         return RecordOperation(
             .update, recordName: name, zoneID: zoneID, recordChangeTag: target.tag, fields: [change.field: change.input]
         )
-    }
-
-    private func send(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
-        var tries = 0
-        while true {
-            do {
-                return try await database.modify(request)
-            } catch let error as RecordError where error.code == .tryAgainLater && tries < Self.retryLimit {
-                tries += 1
-                try await Task.sleep(for: .milliseconds(50 << tries))
-            }
-        }
     }
 
     private func note(_ target: BulkTargets.Target, _ result: Result<ModifyOutcome, RecordError>, in run: BackgroundRun)

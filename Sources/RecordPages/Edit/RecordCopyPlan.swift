@@ -6,16 +6,6 @@ internal import Records
 
 /// A dry run that determines the effects of copying records to another place.
 struct RecordCopyPlan: Sendable {
-    /// The outcome for a record.
-    enum Outcome: Sendable {
-        case copied, replaced
-        /// The target has a record of the same name, and keeps it.
-        case left
-        /// The schema of the target does not accept the record.
-        case unfit(RecordError)
-        case refused(RecordError)
-    }
-
     struct Item: Sendable {
         let record: StoredRecord
         /// The record of the same name at the target, without its fields.
@@ -23,25 +13,15 @@ struct RecordCopyPlan: Sendable {
         /// The fields of the copy.
         let fields: [Field]
         let files: Int
-        fileprivate(set) var outcome: Outcome
+        /// What the copy will do with the record, or why it can't be copied.
+        fileprivate(set) var outcome: Result<RecordCopier.Act, RecordError>
 
         var name: Name { record.recordID.recordName }
 
         /// True if the copy saves the record.
-        var arrives: Bool {
-            switch outcome {
-            case .copied, .replaced: true
-            case .left, .unfit, .refused: false
-            }
-        }
+        var arrives: Bool { problem == nil && outcome != .success(.left) }
 
-        /// The reason why the record can't be copied.
-        var problem: RecordError? {
-            switch outcome {
-            case .unfit(let error), .refused(let error): error
-            case .copied, .replaced, .left: nil
-            }
-        }
+        var problem: RecordError? { if case .failure(let error) = outcome { error } else { nil } }
     }
 
     /// A reference whose target is neither copied nor present.
@@ -64,6 +44,8 @@ struct RecordCopyPlan: Sendable {
     let isCutOff: Bool
     /// Types and fields that the save adds to the target's schema: `Note`, `Note.title`.
     let additions: [String]
+    /// True if the target's schema does not accept some of the records.
+    let lacksSchema: Bool
     /// `nil` if the zone, or the whole environment, does not exist yet.
     let zone: Zone?
 
@@ -101,6 +83,7 @@ struct RecordCopyPlan: Sendable {
             in: other.place.address.scope, of: other.user.userRecordName)
         let before = there?.schema ?? .initial
         var schema = JustInTimeSchema(before, environment: other.place.address.environment)
+        var lacksSchema = false
         var items = try records.map { record in
             let fields = try move.fields(of: record)
             let there = taken[record.recordID.recordName]
@@ -108,9 +91,17 @@ struct RecordCopyPlan: Sendable {
                 record: record, existing: there, fields: fields, files: try record.fields.assets().count,
                 outcome: RecordCopier.refusal(
                     of: record, from: visit.place.address.scope, to: other.place.address.scope, other.zoneID
-                ).map { .refused($0) }
-                    ?? Self.outcome(record, fields, over: there, existing, &schema))
+                ).map { .failure($0) }
+                    ?? Self.outcome(record, over: there, existing) {
+                        do {
+                            _ = try schema.resolve(RecordCopier.inputs(fields), from: .store, in: record.recordType)
+                        } catch {
+                            lacksSchema = true
+                            throw error
+                        }
+                    })
         }
+        self.lacksSchema = lacksSchema
         let followed = Self.followed(items, other)
         let missing = try await Self.missing(followed.references, there)
         Self.refuse(&items, followed.references, missing, move, isDefaultZone: other.zoneID.isDefault)
@@ -124,7 +115,7 @@ struct RecordCopyPlan: Sendable {
         var grown = JustInTimeSchema(before, environment: other.place.address.environment)
         // The plan lists records that can't be saved with the reason, so errors are ignored here.
         for item in items where item.arrives {
-            _ = try? grown.resolve(Self.inputs(item.fields), from: .store, in: item.record.recordType)
+            _ = try? grown.resolve(RecordCopier.inputs(item.fields), from: .store, in: item.record.recordType)
         }
         additions = Self.additions(from: before, to: grown.schema)
         asked = [visit.place.link("record/copy"), existing.rawValue] + other.parameters.map(\.value)
@@ -151,30 +142,24 @@ struct RecordCopyPlan: Sendable {
 
     // MARK: Outcome of a record
 
-    private static func inputs(_ fields: [Field]) -> [Name: FieldInput] {
-        Dictionary(
-            fields.map { ($0.name, FieldInput($0.value, isEncrypted: $0.isEncrypted)) },
-            uniquingKeysWith: { first, _ in first })
-    }
-
     /// The outcome for a record, without regard to references.
+    /// - Parameter check: throws the error of the target's schema.
     private static func outcome(
-        _ record: StoredRecord, _ fields: [Field], over there: StoredRecord?, _ existing: RecordCopier.Existing,
-        _ schema: inout JustInTimeSchema
-    ) -> Outcome {
+        _ record: StoredRecord, over there: StoredRecord?, _ existing: RecordCopier.Existing, _ check: () throws -> Void
+    ) -> Result<RecordCopier.Act, RecordError> {
         if let there {
-            if existing != .replace { return .left }
+            if existing != .replace { return .success(.left) }
             if there.recordType != record.recordType {
                 let reason =
                     "The record with this name there has type '\(there.recordType)', and a record can't change its type; delete that record first"
-                return .refused(RecordError(.badRequest, reason))
+                return .failure(RecordError(.badRequest, reason))
             }
         }
         do {
-            _ = try schema.resolve(inputs(fields), from: .store, in: record.recordType)
-            return there == nil ? .copied : .replaced
+            try check()
+            return .success(there == nil ? .copied : .replaced)
         } catch {
-            return .unfit(error as? RecordError ?? RecordError(.internalError, "\(error)"))
+            return .failure(error as? RecordError ?? RecordError(.internalError, "\(error)"))
         }
     }
 
@@ -252,7 +237,7 @@ struct RecordCopyPlan: Sendable {
                 guard items[reference.source].arrives, dangles(reference, items, missing) else { continue }
                 let reason =
                     "The reference '\(reference.field)' has action VALIDATE, and its target '\(reference.target.recordName)' is not copied and not there; copy the target too"
-                items[reference.source].outcome = .refused(RecordError(.validatingReferenceError, reason))
+                items[reference.source].outcome = .failure(RecordError(.validatingReferenceError, reason))
                 hasChanged = true
             }
             if hasChanged || !isDefaultZone { continue }
@@ -260,7 +245,7 @@ struct RecordCopyPlan: Sendable {
             let there = Set(items.filter { $0.existing != nil }.map(\.name))
             let order = CopyOrder(arriving.map { (items[$0].name, move.validated(by: items[$0].fields)) }, there: there)
             for group in order.groups where group.count > 1 {
-                for place in group { items[arriving[place]].outcome = .refused(RecordCopier.isInCircle) }
+                for place in group { items[arriving[place]].outcome = .failure(RecordCopier.isInCircle) }
                 hasChanged = true
             }
         }
@@ -324,9 +309,8 @@ struct RecordCopyPreview: ViewModel {
         makesZone = canCopy && plan.zone == nil && !other.zoneID.isDefault
         additions =
             plan.additions.isEmpty ? nil : plan.additions.prefix(RecordCopyView.shownLimit).joined(separator: ", ")
-        let lacksSchema = plan.items.contains { if case .unfit = $0.outcome { true } else { false } }
         deploy =
-            lacksSchema && isProduction
+            plan.lacksSchema && isProduction
             ? visit.place.with { $0.address.environment = .development }.link(Tab.deploy.rawValue) : nil
         rows =
             try plan.items.map { try Row($0, visit, other, existing) }

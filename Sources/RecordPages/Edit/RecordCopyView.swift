@@ -262,14 +262,8 @@ struct RecordCopyResultView: Page {
         _ source: RecordCopyView.Source, to other: OtherDatabase
     ) {
         let visit = source.visit
-        let refused = plan.problems.map {
-            (
-                $0.record.recordID.recordName,
-                Result<RecordCopier.Act, RecordError>.failure($0.problem ?? .recordNotFound)
-            )
-        }
-        let gone = plan.gone.map { ($0, Result<RecordCopier.Act, RecordError>.failure(.recordNotFound)) }
-        let all = results + refused + gone
+        let all =
+            results + plan.problems.map { ($0.name, $0.outcome) } + plan.gone.map { ($0, .failure(.recordNotFound)) }
         func count(_ act: RecordCopier.Act) -> Int { all.count { (try? $0.1.get()) == act } }
         let failed = all.count { (try? $0.1.get()) == nil }
         let (saved, left) = (count(.copied) + count(.replaced), count(.left))
@@ -286,22 +280,17 @@ struct RecordCopyResultView: Page {
         rows = all.map { name, result in
             let href = other.place.link(toRecord: name, in: other.zoneID)
             let guests = shares.contains(name) ? "Its guests see the copy too" : nil
-            return switch result {
-            case .success(.copied):
-                Row(recordName: name.string, href: href, verdict: "copied", tone: "created", code: nil, reason: guests)
-            case .success(.replaced):
-                Row(
-                    recordName: name.string, href: href, verdict: "replaced", tone: "modified", code: nil,
-                    reason: guests)
-            case .success(.left):
-                Row(
-                    recordName: name.string, href: href, verdict: "kept", tone: "", code: nil,
-                    reason: "A record with this name exists, and was not replaced")
-            case .failure(let error):
-                Row(
-                    recordName: name.string, href: nil, verdict: "not copied", tone: "deleted",
-                    code: error.code.rawValue, reason: error.reason)
-            }
+            let (verdict, tone, reason) =
+                switch result {
+                case .success(.copied): ("copied", "created", guests)
+                case .success(.replaced): ("replaced", "modified", guests)
+                case .success(.left): ("kept", "", "A record with this name exists, and was not replaced")
+                case .failure(let error): ("not copied", "deleted", error.reason)
+                }
+            let error = if case .failure(let error) = result { error } else { nil as RecordError? }
+            return Row(
+                recordName: name.string, href: error == nil ? href : nil, verdict: verdict, tone: tone,
+                code: error?.code.rawValue, reason: reason)
         }
         let there = all.filter { (try? $0.1.get()) != nil }.map(\.0.string)
         fetch = there.isEmpty ? nil : other.place.link("fetch", [("names", there.joined(separator: "\n"))])

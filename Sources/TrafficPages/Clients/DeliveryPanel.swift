@@ -4,34 +4,18 @@ internal import RecordStore
 internal import Records
 internal import RequestLog
 
-/// Tells which clients have this record, and why another client never got it, with a row for each client in the log.
-struct DeliveryPanel: ViewModel {
-    /// A sentence, the request that shows it, and what to do.
-    struct Note: ViewModel {
-        let text: String
-        let request: Frame.Link?
-        let advice: String?
-        let next: Frame.Link?
-    }
-
-    struct Row: ViewModel {
-        /// `nil` for a user without a client.
-        let client: Frame.Link?
-        let user: String
-        /// `yes`, `in part` or `no`.
-        let verdict: String
-        /// `created`, `recreated` or `deleted`, as in the colours of the feed.
-        let tone: String
-        let notes: [Note]
-    }
-
-    let lead: String
-    let rows: [Row]
-    /// Clients that can't have the record, because their users can't see the zone.
-    let others: String?
-
+/// Tells which clients have a record, and why another client never got it, with a row for each client in the log.
+enum DeliveryPanel {
     /// The maximum number of clients to examine.
     private static let limit = 50
+
+    private static func table(
+        _ lead: String, _ rows: [ExplanationTable.Row] = [], others: String? = nil
+    ) -> ExplanationTable {
+        ExplanationTable(
+            id: "deliveries", tab: "Clients", title: "Which clients have this record?",
+            label: "Clients and this record", asks: "got it", nobody: "none", lead: lead, rows: rows, others: others)
+    }
 }
 
 extension RequestLog {
@@ -102,18 +86,16 @@ extension DeliveryPanel {
 
     /// - Parameter record: `nil` if the acting user does not see it.
     /// - Returns: `nil` if the engine does not know the positions of its records, or nobody has the record.
-    static func load(_ recordID: RecordID, _ record: StoredRecord?, _ visit: Visit) async throws -> DeliveryPanel? {
+    static func load(_ recordID: RecordID, _ record: StoredRecord?, _ visit: Visit) async throws -> ExplanationTable? {
         let zoneID = recordID.zoneID
         let address = visit.place.address
         let actor = visit.people.actor.userRecordName
         let owner = address.scope == .shared ? zoneID.ownerRecordName ?? actor : actor
         guard visit.database.can(.positionRecords), record != nil || owner != actor else { return nil }
         guard visit.hasFeed(zoneID) else {
-            return DeliveryPanel(
-                lead: address.scope == .public
-                    ? "The public database has no changes feed: clients get its records by queries and lookups, and are not notified of new ones."
-                    : "The default zone has no changes feed: clients get its records by queries and lookups, and are not notified of new ones.",
-                rows: [], others: nil)
+            return table(
+                "The \(address.scope == .public ? "public database" : "default zone") has no changes feed: clients get "
+                    + "its records by queries and lookups, and are not notified of new ones.")
         }
         let histories = visit.log.clients.histories(in: address.container)
         let tokens = TokenReader(visit)
@@ -122,11 +104,10 @@ extension DeliveryPanel {
         let sharing = try await SharingReader(record, owner: owner, tokens: tokens, visit: visit)
         var findings = try await absentees(sharing, known: Set(histories.map(\.user)), visit)
         if histories.isEmpty, findings.isEmpty {
-            return DeliveryPanel(
-                lead: visit.log.isOn
+            return table(
+                visit.log.isOn
                     ? "No client has sent a request to this container since the server started."
-                    : "The request log is off (--request-log 0), so the server knows no clients.",
-                rows: [], others: nil)
+                    : "The request log is off (--request-log 0), so the server knows no clients.")
         }
         let (concerned, strangers) = try await concerned(histories, sharing)
         for (history, position) in concerned.prefix(limit) {
@@ -162,24 +143,28 @@ extension DeliveryPanel {
         let left = concerned.count - min(concerned.count, limit)
         let position = try await sharing.position(for: actor)
         // Clients without the record come first.
-        let rows = (findings.filter { !$0.isDelivered } + findings.filter(\.isDelivered)).compactMap {
-            Row($0, of: sharing, visit: visit)
-        }
-        return DeliveryPanel(
-            lead: (position.map {
-                "The record is at position \(Digits.grouped($0.latest)) of zone \(visit.zoneName(zoneID)). "
+        let rows = (findings.filter { !$0.isDelivered } + findings.filter(\.isDelivered)).compactMap { finding in
+            let client = finding.history.map {
+                Frame.Link(text: $0.identity.label, href: visit.place.link("clients") + "#" + $0.anchor)
             }
-                ?? "\(visit.people.name(of: owner)) has the record, and \(visit.people.actor.displayName) does not see it. ")
-                + "The table shows how far each client has synced, from the requests in the log, and why a client never got the record."
+            return ExplanationTable.Row(
+                client: client, user: finding.name, explanations(finding, of: sharing, visit))
+        }
+        let start =
+            position.map { "The record is at position \(Digits.grouped($0.latest)) of zone \(visit.zoneName(zoneID))." }
+            ?? "\(visit.people.name(of: owner)) has the record, and \(visit.people.actor.displayName) does not see it."
+        return table(
+            "\(start) The table shows how far each client has synced, from the requests in the log, and why a client "
+                + "never got the record."
                 + (left > 0
                     ? " It has the \(limit) clients seen last; \(Digits.grouped(left)) more are not shown." : ""),
-            rows: rows,
+            rows,
             others: strangers.isEmpty
                 ? nil
                 : (strangers.count == 1
                     ? "1 client acts as a user who can't see the zone: "
                     : "\(Digits.grouped(strangers.count)) clients act as users who can't see the zone: ")
-                    + Row.list(Set(strangers.map { visit.people.name(of: $0.user) }).sorted()) + ".")
+                    + Explanation.list(Set(strangers.map { visit.people.name(of: $0.user) }).sorted()) + ".")
     }
 
     private typealias Candidate = (history: ClientHistory, position: RecordPosition?)
@@ -247,61 +232,36 @@ extension ClientOfUser {
     fileprivate init(_ history: ClientHistory) { self.init(client: history.id, user: history.user) }
 }
 
-// MARK: - Rows
+// MARK: - Words
 
-extension DeliveryPanel.Row {
-    /// - Returns: `nil` if nothing is known.
-    init?(_ finding: DeliveryPanel.Finding, of sharing: SharingReader, visit: Visit) {
-        var notes: [DeliveryPanel.Note] = []
-        var (verdict, tone) = ("no", "deleted")
+extension DeliveryPanel {
+    private static func explanations(
+        _ finding: Finding, of sharing: SharingReader, _ visit: Visit
+    ) -> [Explanation] {
+        var all: [Explanation] = []
         // A right that is missing for changes does not keep the record away, but all other reasons in sharing do.
         let hidesDelivery = if let reason = finding.reason, !finding.isDelivered { !reason.isOfWriting } else { false }
         if let delivery = finding.delivery, let position = finding.position, !hidesDelivery {
-            let state = DeliveryState(
-                delivery, of: sharing.record, in: finding.scope, at: position, hasSaved: finding.save != nil,
-                visit: visit)
-            (verdict, tone) = (state.verdict, state.tone)
             if let save = finding.save {
-                (verdict, tone) = ("yes", "created")
-                notes.append(
-                    DeliveryPanel.Note(
-                        text: "It saved this version itself, with", request: Frame.Link(save, visit), advice: nil,
-                        next: nil))
+                all.append(
+                    Explanation(
+                        verdict: "yes", tone: "created", text: "It saved this version itself, with",
+                        request: Frame.Link(save, visit)))
             }
-            notes.append(state.note)
+            all.append(
+                delivery.explanation(
+                    of: sharing.record, in: finding.scope, at: position, hasSaved: finding.save != nil, visit))
         }
         if let reason = finding.reason, hidesDelivery || reason.isOfWriting {
-            notes.append(DeliveryPanel.Note(reason, for: finding.name, of: sharing, visit: visit))
+            let subject = SharingReason.Subject(
+                recordName: sharing.record.recordID.recordName, zoneID: sharing.record.recordID.zoneID,
+                user: finding.name, owner: visit.people.name(of: sharing.owner), ownerRecordName: sharing.owner,
+                shareName: sharing.share?.record.recordID.recordName, place: visit.place(of: sharing.owner, .private))
+            var explanation = reason.explanation(subject)
+            explanation.request = reason.source.map { Frame.Link($0, visit) }
+            all.append(explanation)
         }
-        if notes.isEmpty { return nil }
-        client = finding.history.map {
-            Frame.Link(text: $0.identity.label, href: visit.place.link("clients") + "#" + $0.anchor)
-        }
-        (user, self.verdict, self.tone, self.notes) = (finding.name, verdict, tone, notes)
-    }
-
-    static func list(_ names: [String], separator: String = ", ") -> String {
-        let shown = names.prefix(5).joined(separator: separator)
-        return names.count > 5 ? "\(shown) and \(names.count - 5) more" : shown
-    }
-}
-
-extension DeliveryPanel.Note {
-    fileprivate init(_ reason: SharingReason, for user: String, of sharing: SharingReader, visit: Visit) {
-        let zoneID = sharing.record.recordID.zoneID
-        let place = visit.place.with {
-            $0.address.scope = .private
-            let handle = visit.people.user(sharing.owner)?.handle ?? sharing.owner.string
-            $0.user = handle == User.developerHandle ? nil : handle
-        }
-        let words = reason.words(
-            SharingReason.Subject(
-                recordName: sharing.record.recordID.recordName, zoneID: zoneID, user: user,
-                owner: visit.people.name(of: sharing.owner),
-                ownerRecordName: sharing.owner, shareName: sharing.share?.record.recordID.recordName, place: place))
-        self.init(
-            text: words.reason, request: reason.source.map { Frame.Link($0, visit) }, advice: words.remedy,
-            next: words.next)
+        return all
     }
 }
 
@@ -309,113 +269,96 @@ extension Frame.Link {
     /// Leads to a request.
     fileprivate init(_ source: Delivery.Source, _ visit: Visit) {
         self.init(
-            text: "\(source.operation) of \(source.started.utcText.prefix(19)) UTC",
+            text: "\(source.operation) of \(Explanation.time(source.started))",
             href: visit.place.link("requests", [("id", source.requestID)]))
     }
 }
 
-/// A delivery in words.
-private struct DeliveryState {
-    let verdict: String
-    let tone: String
-    let note: DeliveryPanel.Note
-
-    init(
-        _ delivery: Delivery, of record: StoredRecord, in scope: DatabaseScope, at position: RecordPosition,
-        hasSaved: Bool, visit: Visit
-    ) {
+extension Delivery {
+    /// - Parameter hasSaved: true if the client saved this version itself.
+    fileprivate func explanation(
+        of record: StoredRecord, in scope: DatabaseScope, at position: RecordPosition, hasSaved: Bool, _ visit: Visit
+    ) -> Explanation {
         let stands = Digits.grouped(position.latest)
-        let text: String
-        let advice: String?
-        var source: Delivery.Source?
-        switch delivery {
-        case .delivered(let from, let missing):
-            source = from
-            verdict = missing.isEmpty ? "yes" : "in part"
-            tone = missing.isEmpty ? "created" : "recreated"
-            text =
+        func yes(_ text: String, _ source: Source? = nil, missing: [Name] = []) -> Explanation {
+            Explanation(
+                verdict: missing.isEmpty ? "yes" : "in part", tone: missing.isEmpty ? "created" : "recreated",
+                text: text, request: source.map { Frame.Link($0, visit) })
+        }
+        func no(_ text: String, by source: Source? = nil, _ advice: String?) -> Explanation {
+            Explanation(
+                verdict: "no", tone: "deleted", text: text, request: source.map { Frame.Link($0, visit) },
+                advice: advice)
+        }
+        func list(_ names: [Name]) -> String { Explanation.list(names.map(\.string)) }
+        switch self {
+        case .delivered(let source, let missing):
+            let text =
                 missing.isEmpty
                 ? "It was in the response to"
-                : "It requested only some fields (desiredKeys), so it got the record without \(DeliveryPanel.Row.list(missing.map(\.string))), in the response to"
-            advice = nil
+                : "It requested only some fields (desiredKeys), so it got the record without \(list(missing)), in the "
+                    + "response to"
+            return yes(text, source, missing: missing)
         case .deliveredSince(let moment, let missing):
-            verdict = missing.isEmpty ? "yes" : "in part"
-            tone = missing.isEmpty ? "created" : "recreated"
-            text =
-                "It was in a pull since \(moment.utcText.prefix(19)) UTC that the log no longer has"
-                + (missing.isEmpty
-                    ? "."
-                    : "; \(DeliveryPanel.Row.list(missing.map(\.string))) \(missing.count == 1 ? "was" : "were") left out (desiredKeys).")
-            advice = nil
-        case .found(let from):
-            source = from
-            (verdict, tone) = ("yes", "created")
-            text = "Its pulls did not return it, but it was in the response to"
-            advice = nil
-        case .otherTypes(let from, let asked):
-            source = from
-            (verdict, tone) = ("no", "deleted")
-            text =
-                "It requested only \(DeliveryPanel.Row.list(asked.map(\.string))) (desiredRecordTypes), and this is a \(record.recordType)."
-                + (from == nil ? "" : " The pull that skipped it:")
-            advice = "Its token is past the record. It must pull without a token to get it."
-        case .moreNotFetched(let from, let reached):
-            source = from
-            (verdict, tone) = ("no", "deleted")
-            text =
-                "It did not fetch all pages: the response had moreComing true. It is at \(Digits.grouped(reached)), the record at \(stands). Its last pull:"
-            advice = "It must pull again with the returned token until moreComing is false."
-        case .notPulledSince(let from, let reached, let hasEarlierVersion):
-            source = from
-            (verdict, tone) = ("no", "deleted")
-            text =
+            let left = "; \(list(missing)) \(missing.count == 1 ? "was" : "were") left out (desiredKeys)."
+            return yes(
+                "It was in a pull since \(Explanation.time(moment)) that the log no longer has"
+                    + (missing.isEmpty ? "." : left), missing: missing)
+        case .found(let source): return yes("Its pulls did not return it, but it was in the response to", source)
+        case .otherTypes(let source, let asked):
+            return no(
+                "It requested only \(list(asked)) (desiredRecordTypes), and this is a \(record.recordType)."
+                    + (source == nil ? "" : " The pull that skipped it:"), by: source,
+                "Its token is past the record. It must pull without a token to get it.")
+        case .moreNotFetched(let source, let reached):
+            return no(
+                "It did not fetch all pages: the response had moreComing true. It is at \(Digits.grouped(reached)), "
+                    + "the record at \(stands). Its last pull:", by: source,
+                "It must pull again with the returned token until moreComing is false.")
+        case .notPulledSince(let source, let reached, let hasEarlierVersion):
+            return no(
                 "It has not pulled since the save: it is at \(Digits.grouped(reached)), the record at \(stands)."
-                + (hasEarlierVersion && !hasSaved ? " It may have an earlier version." : "") + " Its last pull:"
-            advice = hasSaved ? "Its next pull returns the record again." : "Its next pull returns the record."
+                    + (hasEarlierVersion && !hasSaved ? " It may have an earlier version." : "") + " Its last pull:",
+                by: source, "Its next pull returns the record\(hasSaved ? " again" : "").")
         case .beforeTheLog(let reached):
-            (verdict, tone) = ("likely", "created")
-            text =
-                "Its token is at \(Digits.grouped(reached)), past the record at \(stands), and is older than the log. "
-                + "If it pulled everything before that, it has the record."
-            advice = nil
-        case .skipped(let from, let begun):
-            source = from
-            (verdict, tone) = ("no", "deleted")
-            text =
-                "Its first pull began at position \(Digits.grouped(begun)), past the record at \(stands), with a token that no pull returned: "
-                + "earlier changes were never sent to it. Its first pull:"
-            advice =
-                "A current token, as in zones/list, skips existing records. A new client must first pull without a token."
-        case .refused(let from, let error):
-            source = from
-            (verdict, tone) = ("no", "deleted")
-            text = "Its last pull of the zone was refused: \(error.code.rawValue), \(error.reason). The request:"
-            advice = TokenAdvice.sentences(for: error).first
+            return Explanation(
+                verdict: "likely", tone: "created",
+                text: "Its token is at \(Digits.grouped(reached)), past the record at \(stands), and is older than the "
+                    + "log. If it pulled everything before that, it has the record.")
+        case .skipped(let source, let begun):
+            return no(
+                "Its first pull began at position \(Digits.grouped(begun)), past the record at \(stands), with a token "
+                    + "that no pull returned: earlier changes were never sent to it. Its first pull:", by: source,
+                "A current token, as in zones/list, skips existing records. A new client must first pull without a "
+                    + "token.")
+        case .refused(let source, let error):
+            return no(
+                "Its last pull of the zone was refused: \(error.code.rawValue), \(error.reason). The request:",
+                by: source,
+                TokenAdvice.sentences(for: error).first)
         case .notLookedAt:
-            (verdict, tone) = ("not known", "recreated")
-            text = "The log has more pulls than this page reads. The page Clients shows how far the client has synced."
-            advice = nil
+            return Explanation(
+                verdict: "not known", tone: "recreated",
+                text: "The log has more pulls than this page reads. The page Clients shows how far the client has "
+                    + "synced.")
         case .otherZones(let zones):
-            (verdict, tone) = ("no", "deleted")
-            text = "It never pulled this zone. It pulls \(DeliveryPanel.Row.list(zones))."
-            advice = "changes/database returns the zones to pull."
+            return no(
+                "It never pulled this zone. It pulls \(Explanation.list(zones)).",
+                "changes/database returns the zones to pull.")
         case .neverPulled:
-            (verdict, tone) = ("no", "deleted")
-            text =
+            return no(
                 hasSaved
-                ? "It never pulled the zone."
-                : "It never pulled: it sent other requests to this database, and no response in the log has the record."
-            advice = "It gets records with changes/zone, or with a query that matches them."
+                    ? "It never pulled the zone."
+                    : "It never pulled: it sent other requests to this database, and no response in the log has the "
+                        + "record.", "It gets records with changes/zone, or with a query that matches them.")
         case .noClient:
-            (verdict, tone) = ("no", "deleted")
-            text = "No client of the user has sent a request since the server started."
-            advice = "Its first pull returns the record."
+            return no(
+                "No client of the user has sent a request since the server started.",
+                "Its first pull returns the record.")
         case .elsewhere(let places):
-            (verdict, tone) = ("no", "deleted")
-            text =
-                "It never sent a request to this database. It uses \(DeliveryPanel.Row.list(places, separator: "; "))."
-            advice = "The record is in \(visit.place.address.environment.rawValue), \(scope.rawValue)."
+            return no(
+                "It never sent a request to this database. It uses \(Explanation.list(places, separator: "; ")).",
+                "The record is in \(visit.place.address.environment.rawValue), \(scope.rawValue).")
         }
-        note = DeliveryPanel.Note(text: text, request: source.map { Frame.Link($0, visit) }, advice: advice, next: nil)
     }
 }

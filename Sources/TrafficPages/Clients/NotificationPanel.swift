@@ -1,48 +1,16 @@
 internal import Accounts
-package import Console
+internal import Console
 internal import RecordStore
-package import Records
+internal import Records
 internal import RequestLog
 
-/// The clients that got a record, and the clients that were notified of it.
-package struct ClientsPanel: ViewModel {
-    /// `nil` if the engine can't tell.
-    let synced: DeliveryPanel?
-    let notified: NotificationPanel?
-
-    /// - Parameter record: `nil` if the acting user does not see it.
-    /// - Returns: `nil` if nothing is known.
-    package static func load(_ recordID: RecordID, _ record: StoredRecord?, _ visit: Visit) async throws
-        -> ClientsPanel?
-    {
-        let synced = try await DeliveryPanel.load(recordID, record, visit)
-        let notified = try await NotificationPanel.load(recordID, visit)
-        return synced == nil && notified == nil ? nil : ClientsPanel(synced: synced, notified: notified)
-    }
-}
-
 /// Explains why clients were not notified of the latest change of a record.
-struct NotificationPanel: ViewModel {
-    struct Row: ViewModel {
-        /// `nil` for a user without a client.
-        let client: Frame.Link?
-        let user: String
-        let verdict: String
-        let tone: String
-        let reason: String
-        let details: [String]
-        let remedy: String?
-        let next: Frame.Link?
-    }
-
-    let lead: String
-    let rows: [Row]
-
+enum NotificationPanel {
     /// The maximum number of clients, and of users, to examine.
     private static let limit = 50
 
     /// - Returns: `nil` if the engine does not tell what changes fire, or the record never existed.
-    static func load(_ recordID: RecordID, _ visit: Visit) async throws -> NotificationPanel? {
+    static func load(_ recordID: RecordID, _ visit: Visit) async throws -> ExplanationTable? {
         guard visit.database.can(.fireSubscriptions), visit.database.can(.keepJournal) else { return nil }
         let reader = try await NotificationReader(recordID, tokens: TokenReader(visit), visit)
         let histories = visit.log.clients.histories(in: visit.place.address.container).filter { history in
@@ -50,7 +18,7 @@ struct NotificationPanel: ViewModel {
         }
         let concerned = reader.users(histories)
         let users = concerned.isEmpty ? [visit.people.actor.userRecordName] : concerned
-        var rows: [(isNotified: Bool, row: Row)] = []
+        var rows: [(isNotified: Bool, row: ExplanationTable.Row)] = []
         var change: CommittedChange?
         for user in users.prefix(limit) where rows.count < limit {
             let shared = try await reader.facts(of: user)
@@ -60,11 +28,17 @@ struct NotificationPanel: ViewModel {
             let clients = reader.clients(histories.filter { $0.user == user }, shared)
             for client in clients.isEmpty ? [nil] : clients.map(Optional.some) {
                 let reason = NotificationReason(reader.facts(client, among: clients, shared))
-                rows.append((reason.isNotified, Row(reason, client, shared, visit)))
+                let explanation = reason.explanation(subject(client, shared, visit))
+                let user = visit.people.name(of: user)
+                if let row = ExplanationTable.Row(client: link(client, visit), user: user, [explanation]) {
+                    rows.append((reason.isNotified, row))
+                }
             }
         }
         guard let change else { return nil }
-        return NotificationPanel(
+        return ExplanationTable(
+            id: "told", tab: "Notifications", title: "Why was a client not notified?",
+            label: "Clients and the notification of the change", asks: "notified", nobody: "no client",
             lead:
                 "Its latest change is at position \(Digits.grouped(change.position)): \(change.record?.event.rawValue ?? "zone"). "
                 + (visit.log.isOn
@@ -74,28 +48,25 @@ struct NotificationPanel: ViewModel {
             rows: rows.filter { !$0.isNotified }.prefix(limit).map(\.row)
                 + rows.filter(\.isNotified).prefix(limit).map(\.row))
     }
-}
 
-extension NotificationPanel.Row {
-    fileprivate init(
-        _ reason: NotificationReason, _ client: NotificationReader.Client?, _ facts: NotificationFacts, _ visit: Visit
-    ) {
-        user = visit.people.name(of: facts.user)
-        // A client that only asked for a token is listed with the tokens.
-        self.client = client.map { client in
+    private static func subject(
+        _ client: NotificationReader.Client?, _ facts: NotificationFacts, _ visit: Visit
+    ) -> NotificationReason.Subject {
+        let user = visit.people.name(of: facts.user)
+        let record = facts.change?.record
+        return NotificationReason.Subject(
+            user: user, client: client?.label ?? user, recordType: record?.record.recordType ?? "",
+            event: record?.event, scope: facts.scope, place: visit.place(of: facts.user, facts.scope))
+    }
+
+    private static func link(_ client: NotificationReader.Client?, _ visit: Visit) -> Frame.Link? {
+        client.map { client in
+            // A client that only asked for a token is listed with the tokens.
             let page =
                 client.history.map { visit.place.link(Tab.clients.rawValue) + "#" + $0.anchor }
                 ?? visit.place.link(Tab.notifications.rawValue)
             return Frame.Link(text: client.label, href: page)
         }
-        let words = reason.words(
-            NotificationReason.Subject(
-                user: user, client: client?.label ?? user, recordType: facts.change?.record?.record.recordType ?? "",
-                event: facts.change?.record?.event, scope: facts.scope, place: visit.place(of: facts.user, facts.scope))
-        )
-        (verdict, tone, self.reason, details, remedy, next) = (
-            words.verdict, words.tone, words.reason, words.details, words.remedy, words.next
-        )
     }
 }
 

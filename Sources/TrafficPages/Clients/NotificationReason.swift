@@ -219,26 +219,26 @@ extension NotificationReason {
         let place: Place
     }
 
-    struct Words {
-        /// `notified`, `not notified`, `waiting`.
-        let verdict: String
-        /// As in the colours of the feed.
-        let tone: String
-        let reason: String
-        /// One line for each subscription, if there are several to tell.
-        var details: [String] = []
-        var remedy: String?
-        var next: Frame.Link?
-    }
-
-    func words(_ subject: Subject) -> Words {
+    func explanation(_ subject: Subject) -> Explanation {
         let (user, client) = (subject.user, subject.client)
         let subscriptions = Frame.Link(
             text: "\(user)’s subscriptions", href: subject.place.link(Tab.subscriptions.rawValue))
-        func no(_ reason: String, _ remedy: String? = nil, next: Frame.Link? = nil, details: [String] = []) -> Words {
-            Words(
-                verdict: "not notified", tone: "deleted", reason: reason, details: details, remedy: remedy, next: next)
+        func no(
+            _ text: String, _ advice: String? = nil, next: Frame.Link? = nil, details: [String] = []
+        ) -> Explanation {
+            Explanation(
+                verdict: "not notified", tone: "deleted", text: text, advice: advice, next: next, details: details)
         }
+        func notified(
+            _ text: String, _ advice: String? = nil, isFetched: Bool = true, next: Frame.Link
+        ) -> Explanation {
+            Explanation(
+                verdict: "notified", tone: isFetched ? "created" : "recreated", text: text, advice: advice, next: next)
+        }
+        func waiting(_ text: String, _ advice: String? = nil, next: Frame.Link) -> Explanation {
+            Explanation(verdict: "waiting", tone: "recreated", text: text, advice: advice, next: next)
+        }
+        func time(_ moment: Timestamp) -> String { Explanation.time(moment) }
         func link(to notification: NotificationSummary) -> Frame.Link {
             Frame.Link(
                 text: "notification \(notification.id)",
@@ -287,11 +287,11 @@ extension NotificationReason {
                 "The client must call tokens/register in this one.")
         case .tokenExpired(let moment):
             return no(
-                "The token expired at \(Self.time(moment)). A token is good for 12 hours.",
+                "The token expired at \(time(moment)). A token is good for 12 hours.",
                 "The client must ask tokens/create for another one.")
         case .tokenLater(let moment):
             return no(
-                "The client registered at \(Self.time(moment)), after the change.",
+                "The client registered at \(time(moment)), after the change.",
                 "It must fetch changes when it starts, and not wait for a notification.")
         case .tokenOfOthers:
             return no(
@@ -303,22 +303,18 @@ extension NotificationReason {
                 "A rehearsal lost it.", "Clients must cope without it: fetch at the start and from time to time.",
                 next: link(to: notification))
         case .heldBack(let notification):
-            return Words(
-                verdict: "waiting", tone: "recreated", reason: "A rehearsal holds it back for some seconds.",
-                next: link(to: notification))
+            return waiting("A rehearsal holds it back for some seconds.", next: link(to: notification))
         case .coalesced(let notification, let other, let delivered):
-            return Words(
-                verdict: delivered ? "notified" : "waiting", tone: delivered ? "created" : "recreated",
-                reason: "It was coalesced into notification \(other.id) of subscription \(other.subscriptionID), "
-                    + (delivered ? "which was delivered at \(Self.time(other.moment))." : "which waits."),
-                remedy: "One notification covers all changes of the zone: fetch them all.", next: link(to: notification)
-            )
+            let advice = "One notification covers all changes of the zone: fetch them all."
+            let text = "It was coalesced into notification \(other.id) of subscription \(other.subscriptionID), which"
+            return delivered
+                ? notified("\(text) was delivered at \(time(other.moment)).", advice, next: link(to: notification))
+                : waiting("\(text) waits.", advice, next: link(to: notification))
         case .replaced(let notification, let other, let delivered):
-            return Words(
-                verdict: delivered ? "notified" : "waiting", tone: delivered ? "created" : "recreated",
-                reason: "Notification \(other.id), with the same collapseIDKey, took its place"
-                    + (delivered ? " and was delivered at \(Self.time(other.moment))." : " and waits."),
-                next: link(to: notification))
+            let text = "Notification \(other.id), with the same collapseIDKey, took its place and"
+            return delivered
+                ? notified("\(text) was delivered at \(time(other.moment)).", next: link(to: notification))
+                : waiting("\(text) waits.", next: link(to: notification))
         case .dropped(let notification):
             return no(
                 "The queue was full, so this notification was discarded.",
@@ -330,24 +326,18 @@ extension NotificationReason {
                 "The client must poll the web courier, and ask for another token within 12 hours.",
                 next: link(to: notification))
         case .waiting(let notification):
-            return Words(
-                verdict: "waiting", tone: "recreated",
-                reason:
-                    "It has waited since \(Self.time(notification.moment)): the client does not poll the web courier.",
-                remedy: "The client must GET the webcourierURL again after each answer.", next: link(to: notification))
+            return waiting(
+                "It has waited since \(time(notification.moment)): the client does not poll the web courier.",
+                "The client must GET the webcourierURL again after each answer.", next: link(to: notification))
         case .notFetched(let notification):
-            return Words(
-                verdict: "notified", tone: "recreated",
-                reason:
-                    "Notified at \(Self.time(notification.moment)) by subscription \(notification.subscriptionID), and never fetched since.",
-                remedy: "A notification is a hint. The client must fetch the changes after it.",
-                next: link(to: notification))
+            return notified(
+                "Notified at \(time(notification.moment)) by subscription \(notification.subscriptionID), and never "
+                    + "fetched since.", "A notification is a hint. The client must fetch the changes after it.",
+                isFetched: false, next: link(to: notification))
         case .fetched(let notification, let moment):
-            return Words(
-                verdict: "notified", tone: "created",
-                reason:
-                    "Notified at \(Self.time(notification.moment)) by subscription \(notification.subscriptionID); fetched at \(Self.time(moment)).",
-                next: link(to: notification))
+            return notified(
+                "Notified at \(time(notification.moment)) by subscription \(notification.subscriptionID); fetched at "
+                    + "\(time(moment)).", next: link(to: notification))
         case .notLogged:
             return no(
                 "A subscription fires and the client has a token, but no notification is in the log.",
@@ -357,8 +347,6 @@ extension NotificationReason {
 
     /// The maximum number of subscriptions with a line.
     private static let lineLimit = 8
-
-    private static func time(_ moment: Timestamp) -> String { "\(moment.utcText.prefix(19)) UTC" }
 }
 
 extension SubscriptionMiss {

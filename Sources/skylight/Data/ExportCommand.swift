@@ -79,20 +79,21 @@ struct ExportCommand: AsyncParsableCommand {
             if let assets { exchange = try await store.exchange(assets, with: target.address) }
             return try await export(target, options, exchange)
         }
-        if store.output.isJSON {
-            if output != nil { Output.say { write(report, with: &$0) } }
-        } else {
-            let zones = "\(Output.grouped(report.zones.count)) zone\(report.zones.count == 1 ? "" : "s")"
-            let place = "\(zones) of the \(scope.rawValue) database of \(database.place)"
-            Output.note(
-                "Exported \(Output.grouped(report.records)) records from \(place)"
-                    + (output.map { " into \($0)." } ?? "."))
-            if let assets { Output.note("Assets: \(Self.words(for: report.assets)) in \(assets).") }
-            if report.leftOut.references > 0 {
-                Output.note(
-                    "Left out of the records: \(Self.words(for: report.leftOut)). Add --assets DIR to export them too.")
-            }
-        }
+        // With --json, the export itself is the result, unless it is in a file.
+        if store.output.isJSON, output == nil { return }
+        store.output.say(lines: [], notes: notes(report)) { write(report, with: &$0) }
+    }
+
+    private func notes(_ report: ExportReport) -> [String] {
+        let zones = "\(Output.grouped(report.zones.count)) zone\(report.zones.count == 1 ? "" : "s")"
+        let place = "\(zones) of the \(scope.rawValue) database of \(database.place)"
+        let leftOut =
+            "Left out of the records: \(Self.words(for: report.leftOut)). Add --assets DIR to export them too."
+        return [
+            "Exported \(Output.grouped(report.records)) records from \(place)\(output.map { " into \($0)" } ?? "")."
+        ]
+            + (assets.map { ["Assets: \(Self.words(for: report.assets)) in \($0)."] } ?? [])
+            + (report.leftOut.references > 0 ? [leftOut] : [])
     }
 
     private static func words(for count: ExportReport.AssetCount) -> String {

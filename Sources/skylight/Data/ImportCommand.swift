@@ -125,10 +125,8 @@ struct ImportCommand: AsyncParsableCommand {
             defer { bar.finish() }
             return try await importer.run { bar.show($0) }
         }
-        if store.output.isJSON {
-            Output.say { write(report, at: address, with: &$0) }
-        } else {
-            say(report, at: address)
+        store.output.say(lines: lines(report, at: address), notes: notes(report)) {
+            write(report, at: address, with: &$0)
         }
     }
 
@@ -150,10 +148,8 @@ struct ImportCommand: AsyncParsableCommand {
             defer { bar.finish() }
             return try await restorer.run { bar.show($0) }
         }
-        if store.output.isJSON {
-            Output.say { write(report, at: address, with: &$0) }
-        } else {
-            say(report, at: address)
+        store.output.say(lines: lines(report, at: address), notes: notes(report)) {
+            write(report, at: address, with: &$0)
         }
         if report.unvalidatedCount > 0 { throw Self.unvalidated(report) }
         if report.unsharedCount > 0 { throw Self.unshared(report) }
@@ -184,36 +180,37 @@ struct ImportCommand: AsyncParsableCommand {
 
     // MARK: Output
 
-    private func say(_ report: RestoreReport, at address: DatabaseAddress) {
-        Output.say(
-            "Restored \(Output.grouped(report.saved)) records into the \(address.scope.rawValue) database of \(address.container) "
-                + "(\(address.environment.rawValue)).")
+    private func lines(_ report: RestoreReport, at address: DatabaseAddress) -> [String] {
         let types = report.records.sorted { $0.key < $1.key }.map { "\($0.key) \(Output.grouped($0.value))" }
-        Output.say("Types: \(types.isEmpty ? "none" : types.joined(separator: ", "))")
-        if !report.madeZones.isEmpty {
-            Output.say("Zones created: \(report.madeZones.map(\.zoneName.string).joined(separator: ", "))")
+        func list(_ title: String, _ names: [String]) -> [String] {
+            names.isEmpty ? [] : ["\(title): \(names.joined(separator: ", "))"]
         }
-        if !report.changedTypes.isEmpty {
-            Output.say(
-                "Added to the schema: types, fields or indexes of \(report.changedTypes.map(\.string).joined(separator: ", "))"
-            )
+        func count(_ title: String, _ count: Int, _ more: String = "") -> [String] {
+            count == 0 ? [] : ["\(title): \(Output.grouped(count))\(more)"]
         }
-        if report.sharesLeftOut > 0 {
-            Output.say(
-                "Shares left out: \(Output.grouped(report.sharesLeftOut)). Only custom zones of private databases have shares."
-            )
-        }
-        if let sentence = RecordFinding.encryptedInPublic(report.encryptedInPublic) { Output.say(sentence) }
-        if report.relinkedCount > 0 {
-            Output.say("Shares with new links: \(Output.grouped(report.relinkedCount))")
-            for problem in report.relinked { Output.say("  line \(problem.line): \(problem.reason)") }
-        }
-        if !report.subscriptions.isEmpty {
-            Output.say("Subscriptions: \(report.subscriptions.map(\.string).joined(separator: ", "))")
-        }
-        for problem in report.refusedSubscriptions { Output.note("\(problem)") }
-        if report.keyValues > 0 { Output.say("Keys of the key-value store: \(Output.grouped(report.keyValues))") }
-        if let problem = report.refusedKeyValues { Output.note("\(problem)") }
+        return [
+            "Restored \(Output.grouped(report.saved)) records into the \(address.scope.rawValue) database of "
+                + "\(address.container) (\(address.environment.rawValue)).",
+            "Types: \(types.isEmpty ? "none" : types.joined(separator: ", "))",
+        ]
+            + list("Zones created", report.madeZones.map(\.zoneName.string))
+            + (report.changedTypes.isEmpty
+                ? []
+                : [
+                    "Added to the schema: types, fields or indexes of "
+                        + report.changedTypes.map(\.string).joined(separator: ", ")
+                ])
+            + count(
+                "Shares left out", report.sharesLeftOut, ". Only custom zones of private databases have shares.")
+            + [RecordFinding.encryptedInPublic(report.encryptedInPublic)].compactMap(\.self)
+            + count("Shares with new links", report.relinkedCount)
+            + report.relinked.map { "  line \($0.line): \($0.reason)" }
+            + list("Subscriptions", report.subscriptions.map(\.string))
+            + count("Keys of the key-value store", report.keyValues)
+    }
+
+    private func notes(_ report: RestoreReport) -> [String] {
+        (report.refusedSubscriptions + [report.refusedKeyValues].compactMap(\.self)).map { "\($0)" }
     }
 
     private func write(_ report: RestoreReport, at address: DatabaseAddress, with writer: inout JSONWriter) {
@@ -235,26 +232,24 @@ struct ImportCommand: AsyncParsableCommand {
         if let problem = report.refusedKeyValues { writer.member("refusedKeyValues", problem.reason) }
     }
 
-    private func say(_ report: ImportReport, at address: DatabaseAddress) {
+    private func lines(_ report: ImportReport, at address: DatabaseAddress) -> [String] {
         let database = "the \(address.scope.rawValue) database"
         let place = report.zoneID.isDefault ? database : "zone \(report.zoneID.zoneName) of \(database)"
-        Output.say(
-            "Imported \(Output.grouped(report.saved)) records of type \(report.recordType) into \(place) of \(address.container) "
-                + "(\(address.environment.rawValue)).")
         let fields = report.fields.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.schemaName)" }
-        Output.say("Fields: \(fields.joined(separator: ", "))")
         let made = report.indexesMade.map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
-        Output.say(made.isEmpty ? "Indexes added: none" : "Indexes added: \(made.joined(separator: ", "))")
-        if report.madeZone { Output.say("Zone created: \(report.zoneID.zoneName)") }
-        for note in report.notes { Output.say("Note: \(note)") }
-        if report.skippedCount > 0 {
-            Output.note(
-                "Left out \(Output.grouped(report.skippedCount)) bad row\(report.skippedCount == 1 ? "" : "s"):")
-            for row in report.skipped { Output.note("  \(row)") }
-            if report.skippedCount > report.skipped.count {
-                Output.note("  … and \(report.skippedCount - report.skipped.count) more")
-            }
-        }
+        return [
+            "Imported \(Output.grouped(report.saved)) records of type \(report.recordType) into \(place) of "
+                + "\(address.container) (\(address.environment.rawValue)).",
+            "Fields: \(fields.joined(separator: ", "))",
+            "Indexes added: \(made.isEmpty ? "none" : made.joined(separator: ", "))",
+        ] + (report.madeZone ? ["Zone created: \(report.zoneID.zoneName)"] : []) + report.notes.map { "Note: \($0)" }
+    }
+
+    private func notes(_ report: ImportReport) -> [String] {
+        if report.skippedCount == 0 { return [] }
+        let more = report.skippedCount - report.skipped.count
+        return ["Left out \(Output.grouped(report.skippedCount)) bad row\(report.skippedCount == 1 ? "" : "s"):"]
+            + report.skipped.map { "  \($0)" } + (more > 0 ? ["  … and \(more) more"] : [])
     }
 
     private func write(_ report: ImportReport, at address: DatabaseAddress, with writer: inout JSONWriter) {

@@ -187,29 +187,25 @@ struct PushCommand: AsyncParsableCommand {
     }
 
     private func say(_ report: PushReport, verb: String) {
-        if origin.store.output.isJSON { return Output.say { write(report, into: &$0) } }
-        if !report.items.isEmpty {
-            Output.say(
-                table: report.items,
-                [
-                    .init("CHANGE", \.act.rawValue), .init("DATABASE", \.scope.rawValue),
-                    .init("ZONE", \.recordID.zoneID.zoneName.string), .init("RECORD", \.recordID.recordName.string),
-                    .init("FIELDS") { $0.fields.sorted().map(\.string).joined(separator: " ") },
-                ])
+        let conflicts = report.conflicts.map { edit in
+            let mine = edit.mine == nil ? "deleted here" : "changed here"
+            let theirs = edit.theirs?.record == nil ? "deleted in the origin" : "changed in the origin"
+            return "Conflict: '\(edit.recordID.recordName)' was \(mine) and \(theirs). Choose with --keep-mine or "
+                + "--keep-theirs."
         }
-        Output.note("\(Output.grouped(report.items.count)) \(verb).")
-        for edit in report.conflicts {
-            let (mine, theirs) = (
-                edit.mine == nil ? "deleted here" : "changed here",
-                edit.theirs?.record == nil ? "deleted in the origin" : "changed in the origin"
-            )
-            Output.note(
-                "Conflict: '\(edit.recordID.recordName)' was \(mine) and \(theirs). Choose with --keep-mine or --keep-theirs."
-            )
-        }
-        for (recordID, reason) in report.refused.sorted(by: { $0.key.recordName < $1.key.recordName }) {
-            Output.note("Not sent: '\(recordID.recordName)': \(reason).")
-        }
+        let refused = report.refused.sorted { $0.key.recordName < $1.key.recordName }
+        let lines = Output.lines(
+            table: report.items,
+            [
+                .init("CHANGE", \.act.rawValue), .init("DATABASE", \.scope.rawValue),
+                .init("ZONE", \.recordID.zoneID.zoneName.string), .init("RECORD", \.recordID.recordName.string),
+                .init("FIELDS") { $0.fields.sorted().map(\.string).joined(separator: " ") },
+            ])
+        origin.store.output.say(
+            lines: report.items.isEmpty ? [] : lines,
+            notes: ["\(Output.grouped(report.items.count)) \(verb)."] + conflicts
+                + refused.map { "Not sent: '\($0.key.recordName)': \($0.value)." }
+        ) { write(report, into: &$0) }
     }
 
     private func write(_ report: PushReport, into writer: inout JSONWriter) {
