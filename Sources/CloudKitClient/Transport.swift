@@ -61,11 +61,9 @@ final class Transport: Sendable {
     {
         guard let url = URL(string: configuration.address), let scheme = url.scheme?.lowercased(),
             ["http", "https"].contains(scheme),
-            let host = url.host(), !host.isEmpty, ["", "/"].contains(url.path()), url.query() == nil
+            let host = url.host(), !host.isEmpty, url.query() == nil
         else {
-            throw .unusable(
-                "'\(configuration.address)' is no address of a server; expected one like \(ClientConfiguration.cloudKit)"
-            )
+            throw .noAddress(configuration.address)
         }
         guard configuration.userAgent.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else {
             throw .unusable(
@@ -79,11 +77,14 @@ final class Transport: Sendable {
         self.now = now
         var client = HTTPClient.Configuration()
         var tls = TLSConfiguration.makeClientConfiguration()
-        if let pem = configuration.trustedCertificates {
+        switch configuration.trust {
+        case .certificates(nil): break
+        case .certificates(let pem?):
             guard let certificates = try? NIOSSLCertificate.fromPEMBytes(pem) else {
                 throw .unusable("The trusted certificates are not in PEM format")
             }
             tls.additionalTrustRoots = [.certificates(certificates)]
+        case .address: tls.certificateVerification = .none
         }
         client.tlsConfiguration = tls
         client.httpVersion = .http1Only
@@ -100,13 +101,20 @@ final class Transport: Sendable {
         client.connectionPool.retryConnectionEstablishment = false
         client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.connections
         services = HTTPClient(eventLoopGroupProvider: .singleton, configuration: client)
+        if let timeout = configuration.fileIdleTimeout {
+            client.timeout.read = .nanoseconds(timeout.nanoseconds)
+            client.timeout.write = .nanoseconds(timeout.nanoseconds)
+        }
         files = HTTPClient(eventLoopGroupProvider: .singleton, configuration: client)
     }
+
+    /// False after ``close()``.
+    var isOpen: Bool { !isClosed.withLock { $0 } }
 
     deinit {
         // A client that was not closed must not crash the process in its deinitializer. The shutdown closes the
         // connections.
-        if !isClosed.withLock({ $0 }) {
+        if isOpen {
             for client in [services, files] { _ = client.shutdown() as EventLoopFuture<Void> }
         }
     }
@@ -228,6 +236,10 @@ final class Transport: Sendable {
 }
 
 extension CloudKitFailure {
+    static func noAddress(_ address: String) -> CloudKitFailure {
+        unusable("'\(address)' is no address of a server; expected one like \(ClientConfiguration.cloudKit)")
+    }
+
     fileprivate static func unusable(_ reason: String) -> CloudKitFailure {
         CloudKitFailure(.invalidRequest(reason), action: "connect")
     }
