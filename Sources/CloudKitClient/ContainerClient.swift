@@ -131,6 +131,8 @@ public struct ClientConfiguration: Sendable {
     /// The maximum size of an answer in bytes; asset files have no limit. The largest answer that CloudKit documents is
     /// a page of 200 records of one megabyte each.
     public var answerLimit = 256 << 20
+    /// The size limit of a request in bytes, which the server enforces; `nil` if it is not known.
+    package var requestLimit: Int?
     /// The time without a byte after which a connection counts as broken. An answer must begin within this time, plus
     /// one second for each 1,024 bytes of the request.
     public var idleTimeout: Duration = .seconds(60)

@@ -183,15 +183,20 @@ extension DatabaseClient {
         _ query: Query, in area: QueryArea = .zone(.default), limit: Int? = nil, desiredKeys: Set<Name>? = nil,
         after continuationMarker: String? = nil
     ) async throws -> RecordsPage {
-        let call = try ServiceCall("records/query", under: root) { (writer) throws(CloudKitFailure) in
-            try writer.member(query, in: dialect)
-            switch area {
-            case .zone(let zoneID): writer.member(zoneID: zoneID)
-            case .allZones: writer.member("zoneWide", true)
-            }
-            writer.member(resultsLimit: limit)
-            writer.member("desiredKeys", desiredKeys)
-            if let continuationMarker { writer.member("continuationMarker", continuationMarker) }
+        try await self.query(
+            query, of: .database, in: area, limit: limit, bytes: nil, desiredKeys: desiredKeys,
+            after: continuationMarker)
+    }
+
+    /// - Parameter bytes: the size limit of the page, which only Skylight's own service has.
+    package func query(
+        _ query: Query, of services: Services, in area: QueryArea, limit: Int?, bytes: Int?, desiredKeys: Set<Name>?,
+        after continuationMarker: String?
+    ) async throws -> RecordsPage {
+        let call = try ServiceCall("records/query", under: root(of: services)) { (writer) throws(CloudKitFailure) in
+            try writer.members(
+                of: query, dialect, in: area, limit: limit, bytes: bytes, desiredKeys: desiredKeys,
+                after: continuationMarker)
         }
         let zoneID = if case .zone(let zoneID) = area { zoneID } else { ZoneID.default }
         return try await send(call) { answer in

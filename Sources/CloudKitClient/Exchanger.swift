@@ -83,6 +83,12 @@ package struct Exchanger: Sendable {
     /// Sends a request until it has an answer, or until the deadline is too near for another attempt.
     /// - Throws: ``CloudKitFailure``; `CancellationError` if the task was cancelled and no save was in progress.
     package func perform(_ call: ServiceCall, _ options: CallOptions) async throws -> Answered {
+        if let limit = configuration.requestLimit, call.body.count > limit {
+            throw CloudKitFailure(
+                .invalidRequest(
+                    "The request has \(call.body.count) bytes, and the limit is \(limit); split it into smaller requests"
+                ), action: call.action)
+        }
         var lost: CloudKitFailure?
         do {
             return try await perform(call, options, &lost)

@@ -88,7 +88,7 @@ struct FileAttempts: Sendable {
     var timeToBegin: Duration { options.filePatience.map { min($0, timeLeft ?? $0) } ?? timeLeft ?? patience }
     /// The time limit for the beginning of the answer to an upload.
     func timeToAnswer(_ size: Int64?) -> Duration {
-        let time = size.map { transport.timeToAnswer($0) } ?? .seconds(86_400)
+        let time = size.map { transport.timeToTake($0) } ?? .seconds(86_400)
         return timeLeft.map { min($0, time) } ?? time
     }
 

@@ -168,11 +168,22 @@ extension JSONWriter {
         }
     }
 
-    /// Writes a query.
-    package mutating func member(_ query: Query, in dialect: Dialect) throws(CloudKitFailure) {
+    /// Writes the members of a request for a page of a query.
+    package mutating func members(
+        of query: Query, _ dialect: Dialect, in area: DatabaseClient.QueryArea, limit: Int?, bytes: Int?,
+        desiredKeys: Set<Name>?, after continuationMarker: String?
+    ) throws(CloudKitFailure) {
         let query = try query.written(in: dialect, for: "records/query")
         name("query")
         value(query)
+        switch area {
+        case .zone(let zoneID): member(zoneID: zoneID)
+        case .allZones: member("zoneWide", true)
+        }
+        member(resultsLimit: limit)
+        if let bytes { member("bytesLimit", Int64(bytes)) }
+        member("desiredKeys", desiredKeys)
+        if let continuationMarker { member("continuationMarker", continuationMarker) }
     }
 }
 

@@ -50,6 +50,7 @@ final class Transport: Sendable {
     private let files: HTTPClient
     private let answerLimit: Int
     private let idleTimeout: Duration
+    private let fileIdleTimeout: Duration
     private let now: @Sendable () -> ContinuousClock.Instant
     private let isClosed = Mutex(false)
 
@@ -74,6 +75,7 @@ final class Transport: Sendable {
         isSecure = scheme == "https"
         answerLimit = configuration.answerLimit
         idleTimeout = configuration.idleTimeout
+        fileIdleTimeout = configuration.fileIdleTimeout ?? idleTimeout
         self.now = now
         var client = HTTPClient.Configuration()
         var tls = TLSConfiguration.makeClientConfiguration()
@@ -101,10 +103,8 @@ final class Transport: Sendable {
         client.connectionPool.retryConnectionEstablishment = false
         client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.connections
         services = HTTPClient(eventLoopGroupProvider: .singleton, configuration: client)
-        if let timeout = configuration.fileIdleTimeout {
-            client.timeout.read = .nanoseconds(timeout.nanoseconds)
-            client.timeout.write = .nanoseconds(timeout.nanoseconds)
-        }
+        client.timeout.read = .nanoseconds(fileIdleTimeout.nanoseconds)
+        client.timeout.write = .nanoseconds(fileIdleTimeout.nanoseconds)
         files = HTTPClient(eventLoopGroupProvider: .singleton, configuration: client)
     }
 
@@ -151,11 +151,14 @@ final class Transport: Sendable {
 
     /// The time limit for the beginning of an answer.
     /// - Parameter bytes: the length of the request's body in bytes.
-    func timeToAnswer(_ bytes: Int64) -> Duration { idleTimeout + TransferPace.time(for: bytes) }
+    private func timeToAnswer(_ bytes: Int64) -> Duration { idleTimeout + TransferPace.time(for: bytes) }
+
+    /// The time limit for the beginning of the answer to a file.
+    func timeToTake(_ bytes: Int64) -> Duration { fileIdleTimeout + TransferPace.time(for: bytes) }
 
     /// The time limit for the beginning of an answer that the server may delay. The idle timeout already limits
     /// silence, but not a head that arrives in many small parts.
-    var timeToNotify: Duration { Self.connectTime + idleTimeout }
+    var timeToNotify: Duration { Self.connectTime + fileIdleTimeout }
 
     /// The body of an answer. Reading it fails if it arrives too slowly.
     func body(of response: HTTPClientResponse) -> PacedBody { PacedBody(response.body, now: now) }

@@ -69,6 +69,19 @@ extension ClientDatabase {
         }
     }
 
+    /// A page of a query.
+    /// - Parameter services: Skylight's own service also limits the bytes of a page.
+    func page(_ request: QueryRequest, of services: DatabaseClient.Services = .database) async throws -> QueryPage {
+        let page = try await reading {
+            try await $0.query(
+                request.query, of: services, in: DatabaseClient.QueryArea(request.area), limit: request.limit.records,
+                bytes: services == .skylight ? max(0, request.limit.bytes) : nil, desiredKeys: request.desiredKeys,
+                after: request.continuationMarker)
+        }
+        return QueryPage(
+            records: try page.records.map { try item($0, stored).get() }, continuationMarker: page.continuationMarker)
+    }
+
     // MARK: Zones
 
     public func zones() async throws -> [Zone] {
@@ -153,6 +166,15 @@ extension ClientDatabase {
         SubscriptionOperation, RecordError
     >] {
         try await saving { try await $0.savedSubscriptions(operations) }.map { $0.mapError(error) }
+    }
+}
+
+extension DatabaseClient.QueryArea {
+    init(_ area: QueryRequest.Area) {
+        switch area {
+        case .zone(let zoneID): self = .zone(zoneID)
+        case .allZones: self = .allZones
+        }
     }
 }
 

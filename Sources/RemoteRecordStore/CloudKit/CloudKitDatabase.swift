@@ -119,26 +119,17 @@ public struct CloudKitDatabase: ClientDatabase {
 
     /// A query without a required index throws Apple's error, which ``CloudKitRecordEngine/learnedIndexes`` remembers.
     public func query(_ request: QueryRequest) async throws -> QueryPage {
-        let area: DatabaseClient.QueryArea =
-            switch request.area {
-            case .zone(let zoneID): .zone(zoneID)
-            case .allZones: .allZones
-            }
-        let page: RecordsPage
+        var request = request
+        request.limit.records = min(request.limit.records, DatabaseClient.itemLimit)
+        let page: QueryPage
         do {
-            page = try await reading {
-                try await $0.query(
-                    request.query, in: area, limit: min(request.limit.records, DatabaseClient.itemLimit),
-                    desiredKeys: request.desiredKeys,
-                    after: request.continuationMarker)
-            }
+            page = try await self.page(request)
         } catch let error as RecordError {
             engine.learn(from: error, of: request.query)
             throw error
         }
         engine.learn(fromAnswerTo: request.query)
-        return QueryPage(
-            records: try page.records.map { try item($0, stored).get() }, continuationMarker: page.continuationMarker)
+        return page
     }
 
     public func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<

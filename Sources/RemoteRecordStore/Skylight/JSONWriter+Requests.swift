@@ -21,13 +21,8 @@ extension JSONWriter {
     /// Writes the members of a query request.
     /// - Throws: ``CloudKitFailure`` for a number that JSON can't represent.
     mutating func members(of request: QueryRequest) throws {
-        try member(request.query, in: .skylight)
-        switch request.area {
-        case .zone(let zoneID): member(zoneID: zoneID)
-        case .allZones: member("zoneWide", true)
-        }
-        members(of: request.limit)
-        if let marker = request.continuationMarker { member("continuationMarker", marker) }
-        member("desiredKeys", request.desiredKeys)
+        try members(
+            of: request.query, .skylight, in: DatabaseClient.QueryArea(request.area), limit: request.limit.records,
+            bytes: max(0, request.limit.bytes), desiredKeys: request.desiredKeys, after: request.continuationMarker)
     }
 }

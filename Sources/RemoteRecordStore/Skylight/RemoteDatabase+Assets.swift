@@ -87,7 +87,7 @@ extension RemoteRecordEngine {
         let file = ReceivedAsset(
             asset: Asset(fileChecksum: checksum.description, size: try facts.integer("size")),
             downloadURL: try server.ownAddress(of: try facts.string("downloadURL")))
-        let client = files(container, environment, .reads)
+        let client = files(container, environment)
         var parts = try await server.asking { try client.download(file, from: offset) }.makeAsyncIterator()
         while let part = try await server.asking({ try await parts.next() }) { try await take(part) }
         return file.asset.size
@@ -100,13 +100,13 @@ extension RemoteRecordEngine {
             Self.path(container, environment, "facts"), parameters: ["fileChecksum": checksum.description])
     }
 
-    /// A database for requests of files, whose addresses are the credentials.
+    /// A client for files, whose addresses are the credentials. They may take as long as they keep moving.
     private func files(
-        _ container: ContainerID, _ environment: Environment, _ purpose: ServerClient.Purpose,
-        _ headers: HTTPHeaders = [:]
+        _ container: ContainerID, _ environment: Environment, headers: HTTPHeaders = [:]
     ) -> DatabaseClient {
         server.database(
-            DatabaseAddress(container: container, environment: environment, scope: .private), purpose, headers: headers)
+            DatabaseAddress(container: container, environment: environment, scope: .private), .reads, headers: headers
+        ).withFilePatience(.seconds(30))
     }
 
     /// Uploads a file as a stream.
@@ -125,8 +125,7 @@ extension RemoteRecordEngine {
         let slot = UploadSlot(
             recordName: grant.recordName, fieldName: grant.fieldName, url: server.address + path)
         let headers: HTTPHeaders = fileName.map { ["X-Skylight-File-Name": PercentEncoding.encoded($0)] } ?? [:]
-        // A file takes as long as it needs.
-        let client = files(container, environment, .reads, headers)
+        let client = files(container, environment, headers: headers)
         return try await server.asking {
             do {
                 return try await client.upload(to: slot, size: size) { body }

@@ -6,9 +6,6 @@ internal import Records
 struct RemoteDatabase: ClientDatabase, SchemaReading, SchemaEditing, TypeMeasuring, QueryDiagnostics, TokenDiagnostics,
     CommitSignals, RecordListing, ReferenceTracing, RecordJournal, KeyValueKeeping, ZonePurging
 {
-    /// The maximum number of items per request in the protocol.
-    private static let itemLimit = 200
-
     let address: DatabaseAddress
     let caller: Caller
     let line: ServerLine
@@ -51,16 +48,16 @@ struct RemoteDatabase: ClientDatabase, SchemaReading, SchemaEditing, TypeMeasuri
         if line.isHeldToRoles { return try await protocolPage(request) }
         // The protocol's own service supports neither a byte limit nor pages of more than 200 records.
         let usual = PageLimit(records: request.limit.records)
-        let root: DatabaseClient.Services =
-            request.limit == usual && request.limit.records <= Self.itemLimit ? .database : .skylight
-        return try await page(request, of: root)
+        let isUsual = request.limit == usual && request.limit.records <= DatabaseClient.itemLimit
+        return try await page(request, of: isUsual ? .database : .skylight)
     }
 
     /// A page of the protocol's own service, the only one that checks the caller's roles. It may have fewer records
     /// than the byte limit permits.
     private func protocolPage(_ request: QueryRequest) async throws -> QueryPage {
         var request = request
-        request.limit = PageLimit(records: min(request.limit.records, Self.itemLimit), bytes: request.limit.bytes)
+        request.limit = PageLimit(
+            records: min(request.limit.records, DatabaseClient.itemLimit), bytes: request.limit.bytes)
         let page = try await page(request, of: .database)
         var fill = PageFill(request.limit)
         let count = page.records.prefix { fill.admits($0) }.count
@@ -68,13 +65,6 @@ struct RemoteDatabase: ClientDatabase, SchemaReading, SchemaEditing, TypeMeasuri
         // The continuation marker must belong to the shorter page, so it is requested again.
         request.limit.records = count
         return try await self.page(request, of: .database)
-    }
-
-    private func page(_ request: QueryRequest, of root: DatabaseClient.Services) async throws -> QueryPage {
-        let answer = try await line.post("records/query", of: root, .reads) { try $0.members(of: request) }
-        return QueryPage(
-            records: try answer.array("records").map { try $0.record() },
-            continuationMarker: try answer.optionalString("continuationMarker"))
     }
 
     func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<
@@ -117,8 +107,8 @@ struct RemoteDatabase: ClientDatabase, SchemaReading, SchemaEditing, TypeMeasuri
         -> [Outcome]
     {
         var outcomes: [Outcome] = []
-        for start in stride(from: 0, to: items.count, by: Self.itemLimit) {
-            let part = items[start..<min(start + Self.itemLimit, items.count)]
+        for start in stride(from: 0, to: items.count, by: DatabaseClient.itemLimit) {
+            let part = items[start..<min(start + DatabaseClient.itemLimit, items.count)]
             let found = try await send(part)
             guard found.count == part.count else {
                 throw RecordError(

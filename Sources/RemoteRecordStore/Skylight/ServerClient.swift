@@ -12,8 +12,6 @@ struct ServerClient: Sendable {
     /// The purpose of a request, which determines the reaction to a broken connection.
     typealias Purpose = ServiceCall.Effect
 
-    /// The size limit of a request in bytes, which servers enforce.
-    private static let requestLimit = 32 << 20
     /// The time limit for the complete answer to a change; for a read, that of the configuration.
     private static let patience: Duration = .seconds(600)
 
@@ -29,6 +27,7 @@ struct ServerClient: Sendable {
         configuration.trust = credentials.trust
         configuration.dialect = .skylight
         configuration.repetition = .brokenReadOnce
+        configuration.requestLimit = 32 << 20
         // The largest page of a server is far smaller.
         configuration.answerLimit = 512 << 20
         // Services may be silent until the time is up. Streams have a keep-alive message every 15 seconds.
@@ -69,13 +68,7 @@ struct ServerClient: Sendable {
     }
 
     func post(_ path: String, _ body: [UInt8], headers: HTTPHeaders, _ purpose: Purpose) async throws -> Answer {
-        guard body.count <= Self.requestLimit else {
-            throw RecordError(
-                .badRequest,
-                "The request has \(body.count) bytes, and the limit is \(Self.requestLimit); split it into smaller requests"
-            )
-        }
-        return try await call(ServiceCall(path, under: "", purpose, body: body), headers)
+        try await call(ServiceCall(path, under: "", purpose, body: body), headers)
     }
 
     private func call(_ call: ServiceCall, _ headers: HTTPHeaders) async throws -> Answer {
@@ -282,7 +275,7 @@ struct ServerLine: Sendable {
         _ action: String, of root: Root, _ purpose: ServerClient.Purpose, _ members: (inout JSONWriter) throws -> Void
     ) async throws -> Answer {
         var writer = JSONWriter(capacity: 1024)
-        try writer.object { writer in try members(&writer) }
+        try await server.asking { try writer.object { writer in try members(&writer) } }
         return try await server.post(path(root, action), writer.bytes, headers: headers, purpose)
     }
 
