@@ -1,5 +1,6 @@
 import AssetStore
 import Foundation
+import LoopbackServing
 import NIOCore
 import RecordStore
 import Records
@@ -133,6 +134,21 @@ import Testing
             #expect(foreign?.code == .badRequest)
         }
         await server.close()
+    }
+
+    @Test func aDownloadGoesOnAfterABrokenConnection() async throws {
+        let whole = ScriptedServer.Reply.raw("0123456789")
+        try await ScriptedServer.run(
+            .json(#"{"size":10,"downloadURL":"http://skylight.example/assets/x"}"#),
+            whole.cut(after: whole.bytes.count - 6),
+            .raw("456789", status: 206, ["Content-Range": "bytes 4-9/10"])
+        ) { address, server in
+            let engine = try RemoteRecordEngine(url: try #require(URL(string: address)))
+            let file = try await Self.read(try #require(checksum(0)), of: engine)
+            #expect(String(decoding: file.bytes, as: UTF8.self) == "0123456789" && file.size == 10)
+            #expect(server.requests.map { $0.headers["range"] } == [nil, nil, "bytes=4-"])
+            await engine.close()
+        }
     }
 
     @Test func aBodyThatBreaksLeavesNothing() async throws {
