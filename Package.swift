@@ -115,7 +115,7 @@ package.targets = [
         "RemoteRecordStore",
         on: [
             "Accounts", "AssetStore", "CloudKitClient", "RecordStore", "Records",
-            asyncHTTPClient, logging, nioCore, nioHTTP1, nioPosix, nioSSL,
+            asyncHTTPClient, logging, nioCore, nioHTTP1, nioSSL,
         ]),
     layer("RemoteRecords", on: ["CloudKitClient", "Records", grdb, nioCore, nioPosix]),
     layer(

@@ -218,7 +218,7 @@ public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The code for a service that is unavailable and does not answer with CloudKit's JSON. CloudKit JS uses the same
     /// code.
-    static let unavailable = "SERVICE_UNAVAILABLE"
+    package static let unavailable = "SERVICE_UNAVAILABLE"
 
     public var description: String { "\(codeName): \(reason)" }
 }

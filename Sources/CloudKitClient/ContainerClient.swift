@@ -1,3 +1,4 @@
+internal import Foundation
 public import Logging
 public import Records
 
@@ -11,7 +12,7 @@ public final class ContainerClient: Sendable {
     /// The environment. Each one has its own records and schema.
     public let environment: Environment
     /// The credentials, which determine the accessible databases.
-    public let credentials: ContainerCredentials
+    public var credentials: ContainerCredentials { exchanger.credentials }
     let exchanger: Exchanger
 
     /// - Parameters:
@@ -31,17 +32,25 @@ public final class ContainerClient: Sendable {
             logger: logger, pacing: Pacing())
     }
 
-    package init(
+    package convenience init(
         container: ContainerID, environment: Environment, credentials: ContainerCredentials,
         configuration: ClientConfiguration, logger: Logger,
         pacing: Pacing
     ) throws(CloudKitFailure) {
+        // CloudKit has no path before those of its services, and a signature would have to cover it.
+        guard ["", "/"].contains(URL(string: configuration.address)?.path() ?? "") else {
+            throw .noAddress(configuration.address)
+        }
+        self.init(
+            container, environment,
+            over: try Exchanger(configuration, credentials: credentials, logger: logger, pacing: pacing))
+    }
+
+    /// A client that shares the connections of others.
+    package init(_ container: ContainerID, _ environment: Environment, over exchanger: Exchanger) {
         self.container = container
         self.environment = environment
-        self.credentials = credentials
-        exchanger = Exchanger(
-            transport: try Transport(configuration, now: pacing.now), credentials: credentials,
-            configuration: configuration, pacing: pacing, logger: logger)
+        self.exchanger = exchanger
     }
 
     package var pacing: Pacing { exchanger.pacing }
@@ -57,7 +66,7 @@ public final class ContainerClient: Sendable {
 
     /// Closes the connections. Requests in progress fail.
     public func close() async {
-        await exchanger.transport.close()
+        await exchanger.close()
     }
 
     /// Returns a database of the container. A server-to-server key only reaches the public database.
@@ -104,7 +113,14 @@ public struct ClientConfiguration: Sendable {
     /// uses it to distinguish apps that send no client ID. Visible ASCII characters and spaces; `nil` for none.
     public var product: String?
     /// The content of a PEM file with certificates to trust in addition to the system's, for private servers.
-    public var trustedCertificates: [UInt8]?
+    public var trustedCertificates: [UInt8]? {
+        get { if case .certificates(let pem) = trust { pem } else { nil } }
+        set { trust = .certificates(newValue) }
+    }
+    /// The way to verify the server's identity.
+    package var trust = Trust.certificates(nil)
+    /// The requests that are sent again after a failure.
+    package var repetition = Retries.Rule.untilDeadline
     /// The time limit for a request including its repetitions, if the caller sets no deadline.
     public var patience: Duration = .seconds(120)
     /// The maximum number of attempts for a request whose answers break off. No attempt begins after 30 seconds without
@@ -115,11 +131,24 @@ public struct ClientConfiguration: Sendable {
     /// The maximum size of an answer in bytes; asset files have no limit. The largest answer that CloudKit documents is
     /// a page of 200 records of one megabyte each.
     public var answerLimit = 256 << 20
+    /// The size limit of a request in bytes, which the server enforces; `nil` if it is not known.
+    package var requestLimit: Int?
     /// The time without a byte after which a connection counts as broken. An answer must begin within this time, plus
     /// one second for each 1,024 bytes of the request.
     public var idleTimeout: Duration = .seconds(60)
+    /// The same for files and streams; `nil` for ``idleTimeout``.
+    package var fileIdleTimeout: Duration?
+    /// What the server understands.
+    package var dialect = Dialect.cloudKit
     /// The maximum number of connections to the server, and also to the asset server.
     public var connections = 8
+
+    package enum Trust: Sendable {
+        /// Trusts certificates that the system trusts, or one of these in PEM format.
+        case certificates([UInt8]?)
+        /// Trusts the address itself.
+        case address
+    }
 
     var userAgent: String { [product, SkylightVersion.userAgent].compactMap(\.self).joined(separator: " ") }
 

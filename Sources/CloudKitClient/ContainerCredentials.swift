@@ -8,12 +8,17 @@ public import Records
 /// and shared databases.
 public struct ContainerCredentials: Sendable, CustomStringConvertible {
     enum Kind: Sendable {
+        /// The options of the requests have what the server asks for.
+        case none
         case key(ServerToServerKey)
         case apiToken(Secret)
         case webAuth(apiToken: Secret, WebAuthCredential)
     }
 
     let kind: Kind
+
+    /// For a server that asks for none, or for headers of its own.
+    package static let none = ContainerCredentials(kind: .none)
 
     /// The credentials of a server. Records that it saves in the public database belong to the key's own user.
     public static func serverToServer(_ key: ServerToServerKey) -> ContainerCredentials {
@@ -37,6 +42,7 @@ public struct ContainerCredentials: Sendable, CustomStringConvertible {
 
     public var description: String {
         switch kind {
+        case .none: "no credentials"
         case .key(let key): key.description
         case .apiToken: "an API token"
         case .webAuth: "an API token and a user's web auth token"

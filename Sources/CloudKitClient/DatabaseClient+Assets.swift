@@ -31,11 +31,12 @@ public struct TransferProgress: Sendable, Hashable {
 
 extension DatabaseClient {
     /// Gets addresses for uploads, any number of them (`assets/upload`).
+    /// - Parameter zoneID: the zone of the records; `nil` to send none.
     /// - Returns: a slot or an error per request, in their order.
-    public func uploadSlots(_ requests: [UploadRequest], in zoneID: ZoneID = .default) async throws -> [Result<
+    public func uploadSlots(_ requests: [UploadRequest], in zoneID: ZoneID? = .default) async throws -> [Result<
         UploadSlot, ServerError
     >] {
-        try await inParts(requests) { part in
+        try await inPartsOfFiles(requests) { part in
             // A slot without an upload is forgotten after a while, so that a second request does no harm.
             let call = try ServiceCall("assets/upload", under: root, items: "tokens") {
                 (writer) throws(CloudKitFailure) in
@@ -44,23 +45,66 @@ extension DatabaseClient {
                     writer.member("fieldName", request.fieldName)
                     if let recordName = request.recordName { writer.member("recordName", recordName) }
                 }
-                writer.member(zoneID: zoneID)
+                if let zoneID { writer.member(zoneID: zoneID) }
             }
-            do {
-                return try await send(call) { answer in
-                    try answer.objects("tokens", count: part.count).map { object in
-                        try object.result { object in
-                            guard let url = object.string("url") else {
-                                throw UnexpectedShape(expected: "a string 'url'")
-                            }
-                            return UploadSlot(
-                                recordName: try object.required("recordName"),
-                                fieldName: try object.required("fieldName"), url: url)
-                        }
+            return try await send(call) { answer in
+                try answer.objects("tokens", count: part.count).map { object in
+                    try object.result { object in
+                        guard let url = object.string("url") else { throw UnexpectedShape(expected: "a string 'url'") }
+                        return UploadSlot(
+                            recordName: try object.required("recordName"),
+                            fieldName: try object.required("fieldName"), url: url)
                     }
                 }
+            }
+        }
+    }
+
+    /// Gets assets of existing records for other records in the target zone, without another upload
+    /// (`assets/rereference`).
+    /// - Parameter sources: records with their fields; an index is of one asset in a list, which only Skylight knows.
+    /// - Returns: an asset with its receipt or an error per source, in their order.
+    package func rereference(
+        _ sources: [(recordName: Name, fieldName: Name, index: Int?)], from zoneID: ZoneID, to targetZoneID: ZoneID
+    ) async throws -> [Result<Asset, ServerError>] {
+        let action = "assets/rereference"
+        if dialect == .cloudKit, sources.contains(where: { $0.index != nil }) {
+            throw CloudKitFailure(
+                .invalidRequest("CloudKit has no way to name one asset of a list; upload the file again"),
+                action: action)
+        }
+        return try await inPartsOfFiles(sources) { part in
+            let call = try ServiceCall(action, under: root, items: "assets") { (writer) throws(CloudKitFailure) in
+                writer.member(zoneID: zoneID)
+                writer.name("targetZoneID")
+                writer.object { $0.members(of: targetZoneID) }
+                try writer.member("assets", part) { writer, source in
+                    writer.member("recordName", source.recordName)
+                    writer.member("fieldName", source.fieldName)
+                    if let index = source.index { writer.member("index", Int64(index)) }
+                }
+            }
+            return try await send(call) { answer in
+                try answer.objects("assets", count: part.count).map { object in
+                    try object.result { object in
+                        guard let asset = Asset(uploaded: object) else {
+                            throw UnexpectedShape(expected: "assets with 'fileChecksum' and 'size'")
+                        }
+                        return asset
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends items as ``inParts(_:keeping:_:)``. These services deny access to all items as one.
+    private func inPartsOfFiles<Item, Answer>(
+        _ items: [Item], _ send: (ArraySlice<Item>) async throws -> [Result<Answer, ServerError>]
+    ) async throws -> [Result<Answer, ServerError>] {
+        try await inParts(items) { part in
+            do {
+                return try await send(part)
             } catch let failure as CloudKitFailure {
-                // The service denies access to all items as one.
                 guard case .refused(let denial) = failure.kind, denial.code == .accessDenied else { throw failure }
                 return part.map { _ in .failure(denial) }
             }
@@ -73,24 +117,25 @@ extension DatabaseClient {
     /// Each attempt may take a minute, and a second for each 1,024 bytes; repetitions may take the patience of the
     /// configuration.
     /// - Parameters:
-    ///   - size: bytes of the file.
+    ///   - size: bytes of the file; `nil` if they are not known, which not every server takes. Then the answer may take
+    ///     a day.
     ///   - progress: receives the number of bytes that the connection took. It must be quick.
     ///   - file: opens the file from its start, for each attempt.
     /// - Returns: the asset with its receipt, to save in the record and the field of the slot.
     /// - Throws: ``CloudKitFailure``; an error of the file.
     public func upload<File: AsyncSequence & Sendable>(
-        to slot: UploadSlot, size: Int64, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in },
+        to slot: UploadSlot, size: Int64?, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in },
         _ file: @Sendable () async throws -> File
     ) async throws -> Asset where File.Element == ByteBuffer {
         var attempts = try FileAttempts("asset upload", of: slot.url, named: "", container.exchanger, options)
-        guard size >= 0 else { throw attempts.failure(.invalidRequest("No file has \(size) bytes")) }
+        if let size, size < 0 { throw attempts.failure(.invalidRequest("No file has \(size) bytes")) }
         let transport = container.exchanger.transport
         while true {
             let counted = MeasuredUpload(file: try await file(), size: size, progress: progress)
             var request = try attempts.next(.POST)
             request.headers.add(name: "Content-Type", value: "application/octet-stream")
             let paced = PacedUpload(counted, now: container.pacing.now)
-            request.body = .stream(paced, length: .known(size))
+            request.body = .stream(paced, length: size.map { .known($0) } ?? .unknown)
             let reply: Transport.Reply
             do {
                 let begun = try await paced.watching { [request, attempts] in
@@ -149,7 +194,7 @@ extension Asset {
         self.init(
             fileChecksum: fileChecksum, size: size, referenceChecksum: object.string("referenceChecksum"),
             wrappingKey: object.string("wrappingKey"),
-            receipt: object.string("receipt"))
+            receipt: object.string("receipt"), fileName: object.string("fileName"))
     }
 }
 
@@ -164,11 +209,11 @@ where File.Element == ByteBuffer {
     }
 
     private let file: File
-    private let size: Int64
+    private let size: Int64?
     private let progress: @Sendable (TransferProgress) -> Void
     private let failed = Failed()
 
-    init(file: File, size: Int64, progress: @escaping @Sendable (TransferProgress) -> Void) {
+    init(file: File, size: Int64?, progress: @escaping @Sendable (TransferProgress) -> Void) {
         self.file = file
         self.size = size
         self.progress = progress

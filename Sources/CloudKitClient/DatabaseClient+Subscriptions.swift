@@ -31,7 +31,16 @@ extension DatabaseClient {
     /// subscription for the same query and events, and answers INTERNAL_ERROR to a second one with another ID.
     /// - Returns: the ID or an error for each operation, in the order of the operations.
     public func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<Name, ServerError>] {
-        try await inParts(operations) { part in
+        try await savedSubscriptions(operations).map { $0.map(\.subscriptionID) }
+    }
+
+    /// Like ``modifySubscriptions(_:)``.
+    /// - Returns: the subscriptions as the server saved them, with the owners of their zones if it tells them.
+    package func savedSubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<
+        SubscriptionOperation, ServerError
+    >] {
+        let dialect = container.exchanger.configuration.dialect
+        return try await inParts(operations) { part in
             let call = try ServiceCall("subscriptions/modify", under: root, .saves, items: "subscriptions") {
                 (writer) throws(CloudKitFailure) in
                 try writer.member("operations", part) {
@@ -41,7 +50,7 @@ extension DatabaseClient {
                         // If the ID already exists, `create` replaces the subscription.
                         writer.member("operationType", "create")
                         writer.name("subscription")
-                        writer.value(try subscription.asCloudKitHasIt())
+                        writer.value(try subscription.written(in: dialect))
                     case .delete(let subscriptionID):
                         writer.member("operationType", "delete")
                         writer.name("subscription")
@@ -51,7 +60,12 @@ extension DatabaseClient {
             }
             return try await send(call) { answer in
                 try zip(part, answer.objects("subscriptions", count: part.count)).map { operation, item in
-                    item.result { $0.name("subscriptionID") ?? operation.subscriptionID }
+                    item.result { saved in
+                        switch operation {
+                        case .save(let sent): .save((try? Subscription(received: saved)) ?? sent)
+                        case .delete: operation
+                        }
+                    }
                 }
             }
         }
@@ -68,10 +82,10 @@ extension Subscription {
         }
     }
 
-    fileprivate func asCloudKitHasIt() throws(CloudKitFailure) -> Subscription {
+    fileprivate func written(in dialect: Dialect) throws(CloudKitFailure) -> Subscription {
         var subscription = zoneID.map { inZone($0.asCloudKitHasIt) } ?? self
         guard case .query(var subject) = subscription.subject else { return subscription }
-        subject.query = try subject.query.asCloudKitHasIt(for: "subscriptions/modify")
+        subject.query = try subject.query.written(in: dialect, for: "subscriptions/modify")
         subscription.subject = .query(subject)
         return subscription
     }

@@ -1,3 +1,4 @@
+package import NIOHTTP1
 public import Records
 
 /// A database of a container. A struct: copies with other deadlines and observers share the connections.
@@ -47,6 +48,13 @@ public struct DatabaseClient: Sendable {
         return client
     }
 
+    /// Returns the same database with additional headers in its requests.
+    package func with(_ headers: HTTPHeaders) -> DatabaseClient {
+        var client = self
+        client.options.headers.add(contentsOf: headers)
+        return client
+    }
+
     /// Calls any service of the database, for services that have no method here.
     /// - Parameters:
     ///   - action: the service, such as `assets/rereference`.
@@ -64,7 +72,22 @@ public struct DatabaseClient: Sendable {
 
     // MARK: Used by the services
 
-    var root: String { "/database/1/\(container.container)/\(container.environment.rawValue)/\(scope.rawValue)/" }
+    /// The services for a database, with the first part of their path.
+    package enum Services: String, Sendable {
+        /// CloudKit's services.
+        case database
+        /// Skylight's own services.
+        case skylight
+    }
+
+    var root: String { root(of: .database) }
+
+    /// The path of services, with a slash at its end.
+    package func root(of services: Services) -> String {
+        "/\(services.rawValue)/1/\(container.container)/\(container.environment.rawValue)/\(scope.rawValue)/"
+    }
+
+    var dialect: Dialect { container.exchanger.configuration.dialect }
 
     /// Sends a request and decodes its answer.
     func send<Answer>(_ call: ServiceCall, _ decode: (JSONObject) throws -> Answer) async throws -> Answer {
@@ -160,15 +183,20 @@ extension DatabaseClient {
         _ query: Query, in area: QueryArea = .zone(.default), limit: Int? = nil, desiredKeys: Set<Name>? = nil,
         after continuationMarker: String? = nil
     ) async throws -> RecordsPage {
-        let call = try ServiceCall("records/query", under: root) { (writer) throws(CloudKitFailure) in
-            try writer.member(query)
-            switch area {
-            case .zone(let zoneID): writer.member(zoneID: zoneID)
-            case .allZones: writer.member("zoneWide", true)
-            }
-            writer.member(resultsLimit: limit)
-            writer.member("desiredKeys", desiredKeys)
-            if let continuationMarker { writer.member("continuationMarker", continuationMarker) }
+        try await self.query(
+            query, of: .database, in: area, limit: limit, bytes: nil, desiredKeys: desiredKeys,
+            after: continuationMarker)
+    }
+
+    /// - Parameter bytes: the size limit of the page, which only Skylight's own service has.
+    package func query(
+        _ query: Query, of services: Services, in area: QueryArea, limit: Int?, bytes: Int?, desiredKeys: Set<Name>?,
+        after continuationMarker: String?
+    ) async throws -> RecordsPage {
+        let call = try ServiceCall("records/query", under: root(of: services)) { (writer) throws(CloudKitFailure) in
+            try writer.members(
+                of: query, dialect, in: area, limit: limit, bytes: bytes, desiredKeys: desiredKeys,
+                after: continuationMarker)
         }
         let zoneID = if case .zone(let zoneID) = area { zoneID } else { ZoneID.default }
         return try await send(call) { answer in
@@ -198,16 +226,33 @@ extension DatabaseClient {
         _ recordNames: [Name], in zoneID: ZoneID = .default, desiredKeys: Set<Name>? = nil
     ) async throws -> [Result<ReceivedRecord, ServerError>] {
         try await inParts(recordNames) { part in
-            let call = try ServiceCall("records/lookup", under: root, items: "records") {
-                (writer) throws(CloudKitFailure) in
-                try writer.member("records", part) { writer, recordName in writer.member("recordName", recordName) }
-                writer.member(zoneID: zoneID)
-                writer.member("desiredKeys", desiredKeys)
+            try await lookup(part.map { RecordID(recordName: $0, zoneID: zoneID) }, in: zoneID, desiredKeys)
+        }
+    }
+
+    /// Looks up at most ``itemLimit`` records of any zones with one request, which only Skylight answers.
+    package func lookup(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<
+        ReceivedRecord, ServerError
+    >] {
+        try await lookup(recordIDs, in: nil, desiredKeys)
+    }
+
+    /// - Parameter zoneID: the zone of all records; `nil` to send the zone of each.
+    private func lookup(_ recordIDs: [RecordID], in zoneID: ZoneID?, _ desiredKeys: Set<Name>?) async throws -> [Result<
+        ReceivedRecord, ServerError
+    >] {
+        let call = try ServiceCall("records/lookup", under: root, items: "records") {
+            (writer) throws(CloudKitFailure) in
+            try writer.member("records", recordIDs) { writer, recordID in
+                writer.member("recordName", recordID.recordName)
+                if zoneID == nil { writer.member(zoneID: recordID.zoneID) }
             }
-            return try await send(call) { answer in
-                try answer.objects("records", count: part.count).map {
-                    try $0.result { try ReceivedRecord($0, in: zoneID) }
-                }
+            if let zoneID { writer.member(zoneID: zoneID) }
+            writer.member("desiredKeys", desiredKeys)
+        }
+        return try await send(call) { answer in
+            try zip(answer.objects("records", count: recordIDs.count), recordIDs).map { object, recordID in
+                try object.result { try ReceivedRecord($0, in: recordID.zoneID) }
             }
         }
     }
@@ -227,8 +272,9 @@ extension DatabaseClient {
         _ operations: [RecordOperation], in zoneID: ZoneID = .default, atomic: Bool, desiredKeys: Set<Name>? = nil,
         ifAnswerIsLost lostAnswer: LostAnswer = .report
     ) async throws -> [Result<ModifiedRecord, ServerError>] {
-        let action = "records/modify"
-        func invalid(_ reason: String) -> CloudKitFailure { CloudKitFailure(.invalidRequest(reason), action: action) }
+        func invalid(_ reason: String) -> CloudKitFailure {
+            CloudKitFailure(.invalidRequest(reason), action: "records/modify")
+        }
         if atomic, operations.count > Self.itemLimit {
             throw invalid(
                 "\(operations.count) operations can't be one atomic request: \(Self.itemLimit) is CloudKit's limit")
@@ -243,23 +289,41 @@ extension DatabaseClient {
         return try await inParts(operations, keeping: \.answered) { part in
             let isHarmless = lostAnswer == .repeatIfHarmless && part.allSatisfy(\.hasSameEffectTwice)
             let effect: ServiceCall.Effect = isHarmless ? .savesRepeatably : .saves
-            let call = try ServiceCall(action, under: root, effect, items: "records") {
-                (writer) throws(CloudKitFailure) in
-                try writer.member("operations", part) { (writer, operation) throws(CloudKitFailure) in
-                    try writer.members(of: operation)
-                }
-                writer.member(zoneID: zoneID)
-                writer.member("atomic", atomic)
-                writer.member("desiredKeys", desiredKeys)
+            return try await modify(part, of: .database, in: zoneID, atomic: atomic, desiredKeys, effect)
+        }
+    }
+
+    /// Saves and deletes records of any zones with one request, as only Skylight does it. Operations with a provenance
+    /// need its own service.
+    /// - Parameter zoneID: the zone of operations that name none.
+    package func modify(_ operations: [RecordOperation], of services: Services, in zoneID: ZoneID, atomic: Bool)
+        async throws -> [Result<ModifiedRecord, ServerError>]
+    {
+        try await modify(operations[...], of: services, in: zoneID, atomic: atomic, nil, .saves)
+    }
+
+    private func modify(
+        _ operations: ArraySlice<RecordOperation>, of services: Services, in zoneID: ZoneID, atomic: Bool,
+        _ desiredKeys: Set<Name>?, _ effect: ServiceCall.Effect
+    ) async throws -> [Result<ModifiedRecord, ServerError>] {
+        let action = services == .database ? "records/modify" : "records/restore"
+        let call = try ServiceCall(action, under: root(of: services), effect, items: "records") {
+            (writer) throws(CloudKitFailure) in
+            try writer.member("operations", operations) { (writer, operation) throws(CloudKitFailure) in
+                try writer.members(of: operation, in: dialect)
             }
-            return try await send(call) { answer in
-                try answer.objects("records", count: part.count).map { object in
-                    try object.result { object in
-                        if object.bool("deleted") == true {
-                            return .deleted(try ReceivedDeletion(object, in: zoneID).recordID)
-                        }
-                        return .saved(try ReceivedRecord(object, in: zoneID))
+            writer.member(zoneID: zoneID)
+            writer.member("atomic", atomic)
+            writer.member("desiredKeys", desiredKeys)
+        }
+        return try await send(call) { answer in
+            try zip(answer.objects("records", count: operations.count), operations).map { object, operation in
+                let zoneID = operation.zoneID ?? zoneID
+                return try object.result { object in
+                    if object.bool("deleted") == true {
+                        return .deleted(try ReceivedDeletion(object, in: zoneID).recordID)
                     }
+                    return .saved(try ReceivedRecord(object, in: zoneID))
                 }
             }
         }

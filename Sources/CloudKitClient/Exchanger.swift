@@ -1,37 +1,58 @@
-internal import AsyncHTTPClient
+package import AsyncHTTPClient
 internal import Foundation
-internal import Logging
+package import Logging
 internal import NIOCore
-internal import NIOHTTP1
+package import NIOHTTP1
 package import Records
 
 /// The caller's options for requests.
-struct CallOptions: Sendable {
+package struct CallOptions: Sendable {
     /// The deadline; `nil` for the configuration's patience.
-    var deadline: ContinuousClock.Instant?
+    package var deadline: ContinuousClock.Instant?
     /// The maximum time for which a file transfer may stall; `nil` for the configuration's patience.
     var filePatience: Duration?
     var observer: (@Sendable (RequestEvent) -> Void)?
+    /// Additional headers, also of requests for files.
+    package var headers = HTTPHeaders()
+
+    package init() {}
 }
 
 /// The object of an answer, and the IDs of the request.
-struct Answered: Sendable {
-    let object: JSONObject
+package struct Answered: Sendable {
+    package let object: JSONObject
     let attempt: RequestEvent.Attempt
     let appleRequestUUID: String?
 
     func failure(_ kind: CloudKitFailure.Kind) -> CloudKitFailure {
-        CloudKitFailure(kind, attempt, appleRequestUUID: appleRequestUUID)
+        var failure = CloudKitFailure(kind, attempt, appleRequestUUID: appleRequestUUID)
+        failure.status = 200
+        return failure
     }
 }
 
 /// Sends requests with credentials, repeats them if that is safe, and decodes the answers.
-struct Exchanger: Sendable {
+package struct Exchanger: Sendable {
     let transport: Transport
     let credentials: ContainerCredentials
     let configuration: ClientConfiguration
     let pacing: Pacing
     let logger: Logger
+
+    /// - Throws: ``CloudKitFailure`` of kind `invalidRequest`, as ``ContainerClient``'s initializer.
+    package init(
+        _ configuration: ClientConfiguration, credentials: ContainerCredentials, logger: Logger,
+        pacing: Pacing = Pacing()
+    ) throws(CloudKitFailure) {
+        transport = try Transport(configuration, now: pacing.now)
+        (self.credentials, self.configuration, self.pacing, self.logger) = (credentials, configuration, pacing, logger)
+    }
+
+    /// False after ``close()``.
+    package var isOpen: Bool { transport.isOpen }
+
+    /// Closes the connections. Requests in progress fail.
+    package func close() async { await transport.close() }
 
     /// The outcome of one attempt.
     private enum Outcome {
@@ -43,6 +64,11 @@ struct Exchanger: Sendable {
         case failed(CloudKitFailure, mayRepeat: Bool = false)
         /// The task was cancelled during the attempt.
         case cancelled
+
+        /// The error of an attempt without a usable answer.
+        var error: any Error {
+            if case .failed(let failure, _) = self { failure } else { CancellationError() }
+        }
 
         /// True if the web auth token may be the reason. It is not documented which error a replaced token causes.
         var isRefusal: Bool {
@@ -56,7 +82,13 @@ struct Exchanger: Sendable {
 
     /// Sends a request until it has an answer, or until the deadline is too near for another attempt.
     /// - Throws: ``CloudKitFailure``; `CancellationError` if the task was cancelled and no save was in progress.
-    func perform(_ call: ServiceCall, _ options: CallOptions) async throws -> Answered {
+    package func perform(_ call: ServiceCall, _ options: CallOptions) async throws -> Answered {
+        if let limit = configuration.requestLimit, call.body.count > limit {
+            throw CloudKitFailure(
+                .invalidRequest(
+                    "The request has \(call.body.count) bytes, and the limit is \(limit); split it into smaller requests"
+                ), action: call.action)
+        }
         var lost: CloudKitFailure?
         do {
             return try await perform(call, options, &lost)
@@ -78,7 +110,7 @@ struct Exchanger: Sendable {
     {
         let requestID = UUID().uuidString
         let deadline = options.deadline ?? pacing.now() + configuration.patience
-        var retries = Retries(longestPause: configuration.longestPause)
+        var retries = Retries(configuration)
         var (number, losses) = (0, 0)
         /// The time of the first of the latest attempts that had no answer.
         var silentSince: ContinuousClock.Instant?
@@ -96,7 +128,7 @@ struct Exchanger: Sendable {
             case .success(.busy(let answer, let error)):
                 guard
                     let pause = retries.pause(
-                        stated: error.retryAfter, left: deadline - pacing.now(), chance: pacing.chance())
+                        after: .throttled(error), left: deadline - pacing.now(), chance: pacing.chance())
                 else { return answer }
                 try await wait(pause, attempt, because: .throttled(error), options)
             case .success(.failed(let failure, let mayRepeat)):
@@ -107,8 +139,7 @@ struct Exchanger: Sendable {
                 let isSilent = silentSince.map { now - $0 >= Retries.longestSilence } ?? false
                 let left = deadline - now
                 guard mayRepeat, losses < configuration.attempts, !isSilent,
-                    let pause = retries.pause(
-                        stated: failure.serverError?.retryAfter, left: left, chance: pacing.chance())
+                    let pause = retries.pause(after: failure.kind, left: left, chance: pacing.chance())
                 else {
                     throw failure
                 }
@@ -176,6 +207,7 @@ struct Exchanger: Sendable {
                 return .failed(CloudKitFailure(.invalidRequest("The request can't be signed"), attempt))
             }
             return await send(call, to: call.target, signedBy: signing, attempt, options)
+        case .none: return await send(call, to: call.target, attempt, options)
         case .apiToken(let token):
             return await send(call, to: call.target(adding: [("ckAPIToken", token)]), hiding: [token], attempt, options)
         case .webAuth(let apiToken, let user):
@@ -203,15 +235,7 @@ struct Exchanger: Sendable {
         _ call: ServiceCall, to target: String, signedBy signing: RequestSigning? = nil, hiding secrets: [Secret] = [],
         _ attempt: RequestEvent.Attempt, _ options: CallOptions, begun: (HTTPHeaders) async -> Void = { _ in }
     ) async -> Outcome {
-        var request = HTTPClientRequest(url: transport.address + target)
-        request.method = call.method
-        request.headers = HTTPHeaders(signing?.headers.map { ($0.name, $0.value) } ?? [])
-        request.headers.add(name: "User-Agent", value: configuration.userAgent)
-        if let origin = configuration.origin { request.headers.add(name: "Origin", value: origin) }
-        if call.method == .POST {
-            request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(ByteBuffer(bytes: call.body))
-        }
+        let request = request(call, to: target, signedBy: signing, options)
         options.observer?(.sending(attempt, signed: signing?.text))
         let start = pacing.now()
         switch await transport.reply(to: request, of: call.body.count, begun: begun) {
@@ -224,6 +248,22 @@ struct Exchanger: Sendable {
                 metadata: ["request": "\(attempt.requestID)", "attempt": "\(attempt.number)"])
             return Self.outcome(of: failure, call, attempt)
         }
+    }
+
+    private func request(
+        _ call: ServiceCall, to target: String, signedBy signing: RequestSigning? = nil, _ options: CallOptions
+    ) -> HTTPClientRequest {
+        var request = HTTPClientRequest(url: transport.address + target)
+        request.method = call.method
+        request.headers = options.headers
+        for header in signing?.headers ?? [] { request.headers.add(name: header.name, value: header.value) }
+        request.headers.add(name: "User-Agent", value: configuration.userAgent)
+        if let origin = configuration.origin { request.headers.add(name: "Origin", value: origin) }
+        if call.method == .POST {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: call.body))
+        }
+        return request
     }
 
     /// Reports a complete answer to the log and the observer.
@@ -259,14 +299,15 @@ struct Exchanger: Sendable {
             }
             return .failed(failure, mayRepeat: mayRepeat)
         }
-        let isSuccess = (200..<300).contains(reply.status)
+        let isAccepted = call.accepted.contains(reply.status)
+        let isSuccess = isAccepted || (200..<300).contains(reply.status)
         // Some services answer with an empty body instead of an object.
         let object = isSuccess && reply.body.readableBytes == 0 ? JSONObject() : reply.object
         let signIn =
             reply.status == 421
             ? ServerError(codeName: "AUTHENTICATION_REQUIRED", reason: "status 421 without CloudKit's JSON") : nil
         let stated = object.flatMap { ServerError($0, hiding: secrets) } ?? signIn
-        if let error = ServerError.temporary(stated, reply, at: pacing.time()) {
+        if !isAccepted, let error = ServerError.temporary(stated, reply, at: pacing.time()) {
             return failed(.throttled(error), mayRepeat: true)
         }
         if let error = stated {
@@ -278,8 +319,8 @@ struct Exchanger: Sendable {
             guard reply.status >= 500 else {
                 return failed(.unexpectedAnswer(status: reply.status, "without CloudKit's JSON"))
             }
-            return .failed(
-                Self.lost("status \(reply.status) without CloudKit's JSON", call, attempt),
+            return failed(
+                Self.lost("status \(reply.status) without CloudKit's JSON", call, attempt).kind,
                 mayRepeat: call.effect != .saves)
         }
         guard let object else {
@@ -343,6 +384,39 @@ struct Exchanger: Sendable {
     private static func lost(_ reason: String, _ call: ServiceCall, _ attempt: RequestEvent.Attempt) -> CloudKitFailure
     {
         CloudKitFailure(call.effect == .reads ? .connectionLost(reason) : .answerLost(reason), attempt)
+    }
+}
+
+// MARK: - Streams
+
+extension Exchanger {
+    /// Sends a request once, and returns when its answer begins. The caller reads the body, which may have no end.
+    /// - Parameter time: the time limit for the beginning of the answer.
+    /// - Throws: ``CloudKitFailure``; `CancellationError`.
+    package func open(_ call: ServiceCall, _ options: CallOptions, within time: Duration) async throws
+        -> HTTPClientResponse.Body
+    {
+        let attempt = RequestEvent.Attempt(requestID: UUID().uuidString, action: call.action, number: 1)
+        let request = request(call, to: call.target, options)
+        let outcome: Outcome
+        switch await transport.file(request, within: time) {
+        case .success(let response) where (200..<300).contains(response.status.code): return response.body
+        case .success(let response):
+            outcome =
+                switch await transport.reply(of: response) {
+                case .success(let reply): self.outcome(of: reply, to: call, attempt, signed: nil, hiding: [])
+                case .failure(let failure): Self.outcome(of: failure, call, attempt)
+                }
+        case .failure(let failure): outcome = Self.outcome(of: failure, call, attempt)
+        }
+        throw outcome.error
+    }
+
+    /// The error for a body that could not be read to its end.
+    /// - Returns: ``CloudKitFailure`` or `CancellationError`.
+    package func failure(_ error: any Error, reading action: String) -> any Error {
+        let attempt = RequestEvent.Attempt(requestID: UUID().uuidString, action: action, number: 1)
+        return Self.outcome(of: transport.failure(error), ServiceCall(action, under: "/"), attempt).error
     }
 }
 

@@ -35,7 +35,7 @@ struct FileAttempts: Sendable {
         self.action = action
         self.exchanger = exchanger
         self.options = options
-        retries = Retries(longestPause: exchanger.configuration.longestPause)
+        retries = Retries(exchanger.configuration)
         sent = exchanger.pacing.now()
         self.url = ["${f}", "%24%7Bf%7D", "$%7Bf%7D"].reduce(url) { url, placeholder in
             url.replacingOccurrences(
@@ -62,6 +62,7 @@ struct FileAttempts: Sendable {
         options.observer?(.sending(attempt, signed: nil))
         var request = HTTPClientRequest(url: url)
         request.method = method
+        request.headers = options.headers
         request.headers.add(name: "User-Agent", value: exchanger.configuration.userAgent)
         return request
     }
@@ -86,8 +87,8 @@ struct FileAttempts: Sendable {
     /// The time limit for the beginning of a download.
     var timeToBegin: Duration { options.filePatience.map { min($0, timeLeft ?? $0) } ?? timeLeft ?? patience }
     /// The time limit for the beginning of the answer to an upload.
-    func timeToAnswer(_ size: Int64) -> Duration {
-        let time = transport.timeToAnswer(size)
+    func timeToAnswer(_ size: Int64?) -> Duration {
+        let time = size.map { transport.timeToTake($0) } ?? .seconds(86_400)
         return timeLeft.map { min($0, time) } ?? time
     }
 
@@ -99,7 +100,7 @@ struct FileAttempts: Sendable {
         self.stall = stall
         guard exchanger.pacing.now() - stall.began <= TransferPace.time(for: stall.received) else { return }
         self.stall = nil
-        retries = Retries(longestPause: exchanger.configuration.longestPause)
+        retries = Retries(exchanger.configuration)
     }
 
     func answered(_ reply: Transport.Reply) {
@@ -131,22 +132,20 @@ struct FileAttempts: Sendable {
         // Anyone who has the address can get the file, so the address is also a secret.
         let stated = reply.object.flatMap { ServerError($0, hiding: [Secret(url)]) }
         if let error = ServerError.temporary(stated, reply, at: exchanger.pacing.time()) {
-            return try await wait(.throttled(error), stated: error.retryAfter)
+            return try await wait(.throttled(error))
         }
         if let stated { throw failure(.refused(stated)) }
         guard reply.status == 421 || reply.status >= 500 else { throw failure(.assetRefused(status: reply.status)) }
         try await wait(.assetRefused(status: reply.status))
     }
 
-    private mutating func wait(_ kind: CloudKitFailure.Kind, after silence: Duration = .zero, stated: Duration? = nil)
-        async throws
-    {
+    private mutating func wait(_ kind: CloudKitFailure.Kind, after silence: Duration = .zero) async throws {
         let now = exchanger.pacing.now()
         let ends = stall?.ends ?? now - silence + patience
         if stall == nil { stall = Stall(began: now - silence, ends: ends) }
         let deadline = options.deadline ?? ends
         let left = (options.filePatience == nil ? deadline : min(ends, deadline)) - now
-        guard let pause = retries.pause(stated: stated, left: left, chance: exchanger.pacing.chance()) else {
+        guard let pause = retries.pause(after: kind, left: left, chance: exchanger.pacing.chance()) else {
             throw failure(kind)
         }
         try await exchanger.wait(pause, attempt, because: kind, options)

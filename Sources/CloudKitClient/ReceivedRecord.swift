@@ -161,8 +161,8 @@ public struct ReceivedAsset: Sendable, Hashable {
 // MARK: - JSON of answers
 
 /// The error for a part of an answer that is missing or has another type than CloudKit documents.
-struct UnexpectedShape: Error {
-    let expected: String
+package struct UnexpectedShape: Error {
+    package let expected: String
 }
 
 // A member with an unexpected type counts as missing, because Apple's answers are only partly documented. Required

@@ -5,7 +5,16 @@ internal import Records
 /// If the server states no time, the pauses double from half a second to half a minute. Half of each is random, so that
 /// clients do not all return at the same moment. If the server states a time, the pause is at least that long, but not
 /// longer than the longest pause. Up to a quarter is added at random.
-struct Retries {
+package struct Retries {
+    /// The failures after which a request is sent again.
+    package enum Rule: Sendable {
+        /// All that may pass, until the deadline.
+        case untilDeadline
+        /// A broken connection of a read, once and at once: most likely the server had just closed it as idle. The
+        /// caller decides about all others.
+        case brokenReadOnce
+    }
+
     /// The time without an answer after which no other attempt begins. Repetitions help against broken connections and
     /// restarting servers. A server that stays silent, or sends a byte now and then, would take this long for each
     /// attempt.
@@ -16,12 +25,34 @@ struct Retries {
     /// The minimum time that must be left for an attempt.
     private static let attempt: Duration = .seconds(1)
 
+    private let rule: Rule
     private let longestPause: Duration
     private var backoff: Duration
+    private var hasRepeated = false
 
-    init(longestPause: Duration) {
+    init(longestPause: Duration, _ rule: Rule = .untilDeadline) {
+        self.rule = rule
         self.longestPause = longestPause
         backoff = min(Self.shortest, longestPause)
+    }
+
+    init(_ configuration: ClientConfiguration) {
+        self.init(longestPause: configuration.longestPause, configuration.repetition)
+    }
+
+    /// The pause after a failure that may pass.
+    /// - Parameter left: the time left until the deadline.
+    /// - Returns: `nil` if there must be no other attempt.
+    mutating func pause(after failure: CloudKitFailure.Kind, left: Duration, chance: Double) -> RequestEvent.Pause? {
+        switch (rule, failure) {
+        case (.untilDeadline, .throttled(let error)):
+            return pause(stated: error.retryAfter, left: left, chance: chance)
+        case (.untilDeadline, _): return pause(stated: nil, left: left, chance: chance)
+        case (.brokenReadOnce, .connectionLost) where !hasRepeated:
+            hasRepeated = true
+            return RequestEvent.Pause(length: .zero, stated: nil, isCapped: false)
+        case (.brokenReadOnce, _): return nil
+        }
     }
 
     /// - Parameters:

@@ -1,10 +1,10 @@
 internal import NIOHTTP1
-internal import Records
+package import Records
 
 /// A request to one of CloudKit's services, before credentials are added.
-struct ServiceCall: Sendable {
+package struct ServiceCall: Sendable {
     /// The effect of sending a request twice.
-    enum Effect: Sendable, Hashable {
+    package enum Effect: Sendable, Hashable {
         /// No effect: the request only reads.
         case reads
         /// The request saves. It may only be repeated if it certainly did not arrive.
@@ -20,23 +20,26 @@ struct ServiceCall: Sendable {
     let method: HTTPMethod
     /// The body; empty for GET.
     let body: [UInt8]
-    let effect: Effect
+    package let effect: Effect
     /// The member of the answer that has one item for each item of the request. If all of them failed temporarily, the
     /// request is repeated.
     let items: Name?
+    /// Statuses of errors with which the service answers what it was asked for.
+    let accepted: Set<Int>
 
     /// - Parameters:
     ///   - root: the path of the services, with a slash at its end.
     ///   - parameters: the query parameters, not percent-encoded.
     ///   - body: the JSON object of the request, encoded; `nil` for GET.
-    init(
+    package init(
         _ action: String, under root: String, _ effect: Effect = .reads, items: Name? = nil,
         parameters: [(name: String, value: String)] = [],
-        body: [UInt8]? = nil
+        body: [UInt8]? = nil, accepting accepted: Set<Int> = []
     ) {
         self.action = action
         self.effect = effect
         self.items = items
+        self.accepted = accepted
         self.body = body ?? []
         method = body == nil ? .GET : .POST
         let path =
@@ -74,12 +77,19 @@ struct ServiceCall: Sendable {
 
 // MARK: - JSON of requests
 
-// Requests as CloudKit documents them (Apple's reference page "Types and Dictionaries"), without the additional members
-// of Skylight.
+// Requests as CloudKit documents them (Apple's reference page "Types and Dictionaries").
+
+/// What the server of a request understands.
+package enum Dialect: Sendable {
+    /// What CloudKit documents.
+    case cloudKit
+    /// The additional members of Skylight too: zones of single records, who saved a record, names of files.
+    case skylight
+}
 
 extension JSONWriter {
     /// Writes the zone of a request, without an owner that only stands for the caller.
-    mutating func member(zoneID: ZoneID) {
+    package mutating func member(zoneID: ZoneID) {
         name("zoneID")
         object { $0.members(of: zoneID) }
     }
@@ -92,7 +102,7 @@ extension JSONWriter {
     }
 
     /// Writes a set of names. An empty set is written too: it requests none, while a missing member requests all.
-    mutating func member(_ name: Name, _ names: Set<Name>?) {
+    package mutating func member(_ name: Name, _ names: Set<Name>?) {
         guard let names else { return }
         self.name(name)
         array { writer in
@@ -117,11 +127,12 @@ extension JSONWriter {
     }
 
     /// Writes an operation of `records/modify`.
-    mutating func members(of operation: RecordOperation) throws(CloudKitFailure) {
+    mutating func members(of operation: RecordOperation, in dialect: Dialect) throws(CloudKitFailure) {
         member("operationType", operation.kind.rawValue)
         name("record")
         try object { (writer: inout JSONWriter) throws(CloudKitFailure) in
             if let recordName = operation.recordName { writer.member("recordName", recordName) }
+            if dialect == .skylight, let zoneID = operation.zoneID { writer.member(zoneID: zoneID) }
             if let recordType = operation.recordType { writer.member("recordType", recordType) }
             if let tag = operation.recordChangeTag { writer.member("recordChangeTag", tag) }
             // Apple's own client sends deletions without fields.
@@ -130,7 +141,8 @@ extension JSONWriter {
             try writer.object { (writer: inout JSONWriter) throws(CloudKitFailure) in
                 for (name, input) in operation.fields.sorted(by: { $0.key < $1.key }) {
                     writer.name(name)
-                    try writer.value(input, of: name)
+                    if !input.isFinite { throw .infinite(name, "records/modify", dialect) }
+                    writer.value(input.written(in: dialect))
                 }
             }
             switch operation.parent {
@@ -146,39 +158,55 @@ extension JSONWriter {
                 }
             }
             if operation.createsShortGUID { writer.member("createShortGUID", true) }
-            writer.members(of: operation.share.asCloudKitHasIt)
+            writer.members(of: operation.share.written(in: dialect))
+            guard let provenance = operation.provenance else { return }
+            writer.name("created")
+            writer.value(provenance.created)
+            writer.name("modified")
+            writer.value(provenance.modified)
+            if let shortGUID = provenance.shortGUID { writer.member("shortGUID", shortGUID) }
         }
     }
 
-    /// Writes a query.
-    mutating func member(_ query: Query) throws(CloudKitFailure) {
-        let query = try query.asCloudKitHasIt(for: "records/query")
+    /// Writes the members of a request for a page of a query.
+    package mutating func members(
+        of query: Query, _ dialect: Dialect, in area: DatabaseClient.QueryArea, limit: Int?, bytes: Int?,
+        desiredKeys: Set<Name>?, after continuationMarker: String?
+    ) throws(CloudKitFailure) {
+        let query = try query.written(in: dialect, for: "records/query")
         name("query")
         value(query)
-    }
-
-    private mutating func value(_ input: FieldInput, of field: Name) throws(CloudKitFailure) {
-        guard input.isFinite else { throw .infinite(field, "records/modify") }
-        value(input.asCloudKitHasIt)
+        switch area {
+        case .zone(let zoneID): member(zoneID: zoneID)
+        case .allZones: member("zoneWide", true)
+        }
+        member(resultsLimit: limit)
+        if let bytes { member("bytesLimit", Int64(bytes)) }
+        member("desiredKeys", desiredKeys)
+        if let continuationMarker { member("continuationMarker", continuationMarker) }
     }
 }
 
 extension CloudKitFailure {
-    fileprivate static func infinite(_ field: Name, _ action: String) -> CloudKitFailure {
-        CloudKitFailure(
-            .invalidRequest("The value of '\(field)' is no finite number, and JSON has no other"), action: action)
+    fileprivate static func infinite(_ field: Name, _ action: String, _ dialect: Dialect) -> CloudKitFailure {
+        let reason =
+            switch dialect {
+            case .cloudKit: "The value of '\(field)' is no finite number, and JSON has no other"
+            case .skylight: "Invalid value, expected a number that is finite. Field: '\(field)'"
+            }
+        return CloudKitFailure(.invalidRequest(reason), action: action)
     }
 }
 
 extension Query {
     /// - Throws: ``CloudKitFailure`` if a filter contains a number that JSON cannot represent.
-    func asCloudKitHasIt(for action: String) throws(CloudKitFailure) -> Query {
+    func written(in dialect: Dialect, for action: String) throws(CloudKitFailure) -> Query {
         var query = self
         for (index, filter) in filters.enumerated() {
             if !filter.value.isFinite || filter.distance?.isFinite == false {
-                throw .infinite(filter.fieldName, action)
+                throw .infinite(filter.fieldName, action, dialect)
             }
-            query.filters[index].value = filter.value.asCloudKitHasIt
+            query.filters[index].value = filter.value.written(in: dialect)
         }
         return query
     }
@@ -194,8 +222,9 @@ extension ZoneID {
 }
 
 extension ShareInput {
-    /// The share, without the times at which users accepted.
-    fileprivate var asCloudKitHasIt: ShareInput {
+    /// The share, for CloudKit without the times at which users accepted.
+    fileprivate func written(in dialect: Dialect) -> ShareInput {
+        if dialect == .skylight { return self }
         var input = self
         for index in input.participants?.indices ?? 0..<0 { input.participants?[index].accepted = nil }
         return input
@@ -203,9 +232,11 @@ extension ShareInput {
 }
 
 extension FieldInput {
-    /// The value without members that CloudKit does not have, and without zone owners that only stand for the caller.
-    fileprivate var asCloudKitHasIt: FieldInput {
+    /// The value, for CloudKit without members that it does not have, and without zone owners that only stand for the
+    /// caller.
+    fileprivate func written(in dialect: Dialect) -> FieldInput {
         switch self {
+        case _ where dialect == .skylight: self
         case .cleared: .cleared
         case .tagged(let value, let type, let isEncrypted):
             .tagged(value.asCloudKitHasIt, type, isEncrypted: isEncrypted)

@@ -50,6 +50,7 @@ final class Transport: Sendable {
     private let files: HTTPClient
     private let answerLimit: Int
     private let idleTimeout: Duration
+    private let fileIdleTimeout: Duration
     private let now: @Sendable () -> ContinuousClock.Instant
     private let isClosed = Mutex(false)
 
@@ -61,11 +62,9 @@ final class Transport: Sendable {
     {
         guard let url = URL(string: configuration.address), let scheme = url.scheme?.lowercased(),
             ["http", "https"].contains(scheme),
-            let host = url.host(), !host.isEmpty, ["", "/"].contains(url.path()), url.query() == nil
+            let host = url.host(), !host.isEmpty, url.query() == nil
         else {
-            throw .unusable(
-                "'\(configuration.address)' is no address of a server; expected one like \(ClientConfiguration.cloudKit)"
-            )
+            throw .noAddress(configuration.address)
         }
         guard configuration.userAgent.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else {
             throw .unusable(
@@ -76,14 +75,18 @@ final class Transport: Sendable {
         isSecure = scheme == "https"
         answerLimit = configuration.answerLimit
         idleTimeout = configuration.idleTimeout
+        fileIdleTimeout = configuration.fileIdleTimeout ?? idleTimeout
         self.now = now
         var client = HTTPClient.Configuration()
         var tls = TLSConfiguration.makeClientConfiguration()
-        if let pem = configuration.trustedCertificates {
+        switch configuration.trust {
+        case .certificates(nil): break
+        case .certificates(let pem?):
             guard let certificates = try? NIOSSLCertificate.fromPEMBytes(pem) else {
                 throw .unusable("The trusted certificates are not in PEM format")
             }
             tls.additionalTrustRoots = [.certificates(certificates)]
+        case .address: tls.certificateVerification = .none
         }
         client.tlsConfiguration = tls
         client.httpVersion = .http1Only
@@ -100,13 +103,18 @@ final class Transport: Sendable {
         client.connectionPool.retryConnectionEstablishment = false
         client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.connections
         services = HTTPClient(eventLoopGroupProvider: .singleton, configuration: client)
+        client.timeout.read = .nanoseconds(fileIdleTimeout.nanoseconds)
+        client.timeout.write = .nanoseconds(fileIdleTimeout.nanoseconds)
         files = HTTPClient(eventLoopGroupProvider: .singleton, configuration: client)
     }
+
+    /// False after ``close()``.
+    var isOpen: Bool { !isClosed.withLock { $0 } }
 
     deinit {
         // A client that was not closed must not crash the process in its deinitializer. The shutdown closes the
         // connections.
-        if !isClosed.withLock({ $0 }) {
+        if isOpen {
             for client in [services, files] { _ = client.shutdown() as EventLoopFuture<Void> }
         }
     }
@@ -143,11 +151,14 @@ final class Transport: Sendable {
 
     /// The time limit for the beginning of an answer.
     /// - Parameter bytes: the length of the request's body in bytes.
-    func timeToAnswer(_ bytes: Int64) -> Duration { idleTimeout + TransferPace.time(for: bytes) }
+    private func timeToAnswer(_ bytes: Int64) -> Duration { idleTimeout + TransferPace.time(for: bytes) }
+
+    /// The time limit for the beginning of the answer to a file.
+    func timeToTake(_ bytes: Int64) -> Duration { fileIdleTimeout + TransferPace.time(for: bytes) }
 
     /// The time limit for the beginning of an answer that the server may delay. The idle timeout already limits
     /// silence, but not a head that arrives in many small parts.
-    var timeToNotify: Duration { Self.connectTime + idleTimeout }
+    var timeToNotify: Duration { Self.connectTime + fileIdleTimeout }
 
     /// The body of an answer. Reading it fails if it arrives too slowly.
     func body(of response: HTTPClientResponse) -> PacedBody { PacedBody(response.body, now: now) }
@@ -228,6 +239,10 @@ final class Transport: Sendable {
 }
 
 extension CloudKitFailure {
+    static func noAddress(_ address: String) -> CloudKitFailure {
+        unusable("'\(address)' is no address of a server; expected one like \(ClientConfiguration.cloudKit)")
+    }
+
     fileprivate static func unusable(_ reason: String) -> CloudKitFailure {
         CloudKitFailure(.invalidRequest(reason), action: "connect")
     }

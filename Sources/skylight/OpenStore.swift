@@ -264,12 +264,7 @@ struct RemoteAssets: EnvironmentAssets, AssetTransport {
     }
 
     func holds(_ checksum: FileChecksum) async throws -> Bool {
-        do {
-            _ = try await engine.downloadURL(of: checksum, in: container, environment)
-            return true
-        } catch let error as RecordError where error.code == .notFound {
-            return false
-        }
+        try await engine.holds(checksum, in: container, environment)
     }
 
     func transport() -> any AssetTransport { self }
@@ -279,7 +274,7 @@ struct RemoteAssets: EnvironmentAssets, AssetTransport {
     }
 
     func download(_ checksum: FileChecksum, size: Int64, _ take: (ByteBuffer) async throws -> Void) async throws {
-        for try await part in try await engine.download(checksum, in: container, environment) { try await take(part) }
+        try await engine.download(checksum, in: container, environment, take)
     }
 }
 

@@ -1,11 +1,13 @@
 import AssetStore
 import Foundation
+import LoopbackServing
 import NIOCore
 import RecordStore
 import Records
-import RemoteRecordStore
 import StoreScenarios
 import Testing
+
+@testable import RemoteRecordStore
 
 /// Files over the network: uploads, downloads, and their properties.
 @Suite struct AssetTests {
@@ -54,10 +56,14 @@ import Testing
             pieces, size: size, with: grant, to: try container(), .development, fileName: fileName)
     }
 
-    private static func read(_ download: AssetDownload) async throws -> [UInt8] {
+    private static func read(_ checksum: FileChecksum, of engine: RemoteRecordEngine, from offset: Int64 = 0)
+        async throws -> (bytes: [UInt8], size: Int64)
+    {
         var bytes: [UInt8] = []
-        for try await part in download { bytes += part.readableBytesView }
-        return bytes
+        let size = try await engine.download(checksum, in: try container(), .development, from: offset) {
+            bytes += $0.readableBytesView
+        }
+        return (bytes, size)
     }
 
     @Test(arguments: LiveServer.Kind.allCases, [true, false])
@@ -77,15 +83,11 @@ import Testing
             #expect(saved.fields == there.fields)
             #expect(try await database.zoneChanges(ZoneChangesRequest(notes)).changes.map(\.record) == [there])
             let checksum = try #require(FileChecksum(asset.fileChecksum))
-            let container = try Self.container()
-            let whole = try await engine.download(checksum, in: container, .development)
-            #expect(whole.size == pieces.size)
             let bytes = pieces.bytes
-            #expect(try await Self.read(whole) == bytes)
-            let address = try await engine.downloadURL(of: checksum, in: container, .development)
-            let rest = try await engine.download(address, from: 1_234_567)
-            #expect(rest.size == pieces.size - 1_234_567)
-            #expect(try await Self.read(rest) == Array(bytes[1_234_567...]))
+            let whole = try await Self.read(checksum, of: engine)
+            #expect(whole.bytes == bytes && whole.size == pieces.size)
+            let rest = try await Self.read(checksum, of: engine, from: 1_234_567)
+            #expect(rest.bytes == Array(bytes[1_234_567...]) && rest.size == pieces.size)
             await engine.close()
         }
     }
@@ -115,31 +117,36 @@ import Testing
             }
             #expect(late?.code == .badRequest && late?.reason.contains("expired") == true)
             let zeros = try #require(checksum(0))
-            let missing = await refusal { _ = try await engine.download(zeros, in: container, .development) }
+            let missing = await refusal { _ = try await Self.read(zeros, of: engine) }
             #expect(missing?.code == .notFound)
-            for address in ["http://example.com/x", "", url.absoluteString + ".example.com/x"] {
-                let foreign = await refusal { _ = try await engine.download(address) }
-                #expect(foreign?.code == .badRequest)
-            }
             await engine.close()
         }
     }
 
     @Test func aServerMayHaveSeveralNames() async throws {
-        try await LiveServer.run { url in
-            let engine = try RemoteRecordEngine(url: url)
-            let database = try await engine.withZone()
-            let pieces = Pieces(count: 2)
-            let asset = try await Self.upload(pieces, for: "r", to: engine, size: nil)
-            try await database.save("r", in: notes, ["file": .asset(asset)])
-            let file = try #require(FileChecksum(asset.fileChecksum))
-            let address = try await engine.downloadURL(of: file, in: try Self.container(), .development)
-            let path = try #require(URL(string: address)).path(percentEncoded: true)
-            for origin in ["", "http://skylight.example", "HTTP://127.0.0.1:80", "https://skylight.example:443"] {
-                var bytes: [UInt8] = []
-                for try await part in try await engine.download(origin + path) { bytes += part.readableBytesView }
-                #expect(bytes == pieces.bytes, "\(origin)")
-            }
+        let url = try #require(URL(string: "http://127.0.0.1:20001"))
+        let server = try ServerClient(url: url)
+        for origin in ["", "http://skylight.example", "HTTP://127.0.0.1:80", "https://skylight.example:443"] {
+            #expect(try server.ownAddress(of: "\(origin)/assets/a%20b") == "http://127.0.0.1:20001/assets/a%20b")
+        }
+        for address in ["http://example.com/x", "", url.absoluteString + ".example.com/x"] {
+            let foreign = await refusal { _ = try server.ownAddress(of: address) }
+            #expect(foreign?.code == .badRequest)
+        }
+        await server.close()
+    }
+
+    @Test func aDownloadGoesOnAfterABrokenConnection() async throws {
+        let whole = ScriptedServer.Reply.raw("0123456789")
+        try await ScriptedServer.run(
+            .json(#"{"size":10,"downloadURL":"http://skylight.example/assets/x"}"#),
+            whole.cut(after: whole.bytes.count - 6),
+            .raw("456789", status: 206, ["Content-Range": "bytes 4-9/10"])
+        ) { address, server in
+            let engine = try RemoteRecordEngine(url: try #require(URL(string: address)))
+            let file = try await Self.read(try #require(checksum(0)), of: engine)
+            #expect(String(decoding: file.bytes, as: UTF8.self) == "0123456789" && file.size == 10)
+            #expect(server.requests.map { $0.headers["range"] } == [nil, nil, "bytes=4-"])
             await engine.close()
         }
     }

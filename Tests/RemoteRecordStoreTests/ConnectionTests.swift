@@ -53,10 +53,22 @@ import Testing
         }
     }
 
+    @Test func aRequestAboveTheLimitIsNotSent() async throws {
+        try await ScriptedServer.run(.close) { address, server in
+            let engine = try RemoteRecordEngine(at: address)
+            let text = FieldValue.string(String(repeating: "x", count: 32 << 20))
+            let save = await refusal { try await engine.full(.private).save("r", ["text": text]) }
+            #expect(save?.code == .badRequest && save?.reason.hasSuffix("split it into smaller requests") == true)
+            #expect(server.requests.isEmpty)
+            await engine.close()
+        }
+    }
+
     @Test(
         arguments: [
             .raw("hello"), .json("{}"), .json("[]"), .json(#"{"zones":[{}],"records":[{}]}"#), .json("", status: 404),
             .json(#"{"zones":[1],"records":[1]}"#), .json(#"{"zones":"#), .json("moved", status: 302),
+            .json("Bad Gateway", status: 502), .json("", status: 503),
         ] as [ScriptedServer.Reply])
     func otherServersAreRecognised(answer: ScriptedServer.Reply) async throws {
         try await ScriptedServer.run(answer) { address, _ in

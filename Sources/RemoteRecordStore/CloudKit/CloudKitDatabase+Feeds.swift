@@ -4,31 +4,8 @@ public import Records
 internal import Synchronization
 
 extension CloudKitDatabase {
-    // MARK: Zones
-
-    public func zones() async throws -> [Zone] {
-        let zones = try await asking { try await client.zones() }.map(zone)
-        return zones.filter(\.zoneID.isDefault) + zones.filter { !$0.zoneID.isDefault }
-    }
-
-    public func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] {
-        try await asking { try await client.lookupZones(zoneIDs) }.map(zone)
-    }
-
-    public func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
-        try checkWritable()
-        return try await asking { try await client.modifyZones(operations) }.map(zone)
-    }
-
-    private func zone(_ answer: Result<ReceivedZone, ServerError>) -> Result<Zone, RecordError> {
-        answer.map(zone).mapError { RecordError($0) }
-    }
-
-    private func zone(_ received: ReceivedZone) -> Zone {
-        let token = received.isDeleted ? nil : received.syncToken.map { ChangeToken($0) }
-        if let token { engine.tokens.note(token, in: feed(of: received.zoneID)) }
-        // If CloudKit does not report it, CloudKit's general rule applies: custom zones have atomic batches.
-        return Zone(zoneID: received.zoneID, syncToken: token, atomic: received.atomic ?? !received.zoneID.isDefault)
+    public func note(_ zone: Zone) {
+        if let token = zone.syncToken { engine.tokens.note(token, in: feed(of: zone.zoneID)) }
     }
 
     // MARK: Changes
@@ -37,11 +14,11 @@ extension CloudKitDatabase {
     public func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
         let feed = TokenReceipts.Feed.database(address.scope)
         engine.tokens.noteRequest(since: request.since, in: feed)
-        let page = try await asking {
-            try await client.databaseChanges(
+        let page = try await reading {
+            try await $0.databaseChanges(
                 since: request.since.map { SyncToken($0.text) }, limit: min(request.limit, DatabaseClient.itemLimit))
         }
-        let token = ChangeToken(page.syncToken)
+        let token = ChangeToken(text: page.syncToken.text)
         engine.tokens.note(token, in: feed, moreComing: page.moreComing)
         let changes = page.zones.map { received in
             let zone = zone(received)
@@ -62,12 +39,12 @@ extension CloudKitDatabase {
             limit: min(request.limit.records, DatabaseClient.itemLimit),
             desiredKeys: request.desiredKeys, desiredRecordTypes: request.desiredRecordTypes, reverse: request.reverse)
         let page: ZoneFeedPage
-        switch try await asking({ try await client.zoneChanges([pull]) }).first {
+        switch try await reading({ try await $0.zoneChanges([pull]) }).first {
         case .success(let received)?: page = received
         case .failure(let error)?: throw RecordError(error)
         case nil: throw RecordError(.internalError, "CloudKit's answer has no zone")
         }
-        let token = ChangeToken(page.syncToken)
+        let token = ChangeToken(text: page.syncToken.text)
         engine.tokens.note(token, in: feed, moreComing: page.moreComing)
         return ZoneChangesPage(
             zoneID: page.zoneID, changes: try page.changes.map(change), syncToken: token, moreComing: page.moreComing)
@@ -95,12 +72,6 @@ extension CloudKitDatabase {
     /// Answers name the owner of a zone. Requests need not, if there is only one possible owner.
     private func feed(of zoneID: ZoneID) -> TokenReceipts.Feed {
         .zone(address.scope == .shared ? zoneID : ZoneID(zoneName: zoneID.zoneName), address.scope)
-    }
-}
-
-extension ChangeToken {
-    fileprivate init(_ token: SyncToken) {
-        self.init(text: token.text)
     }
 }
 

@@ -1,62 +1,35 @@
+internal import CloudKitClient
 internal import RecordStore
 internal import Records
 
-/// An object in an answer. Members are decoded on access. The fields of records are never decoded.
+/// An object in an answer of a Skylight, with strict accessors to its members.
 struct Answer {
-    private let members: [(name: Name, value: ArraySlice<UInt8>)]
-    /// The address of the server.
-    private let address: String
+    private let members: JSONObject
+    private let server: ServerClient
 
-    /// - Throws: `JSONError` if the text is not an object.
-    init(_ text: ArraySlice<UInt8>, from address: String) throws(JSONError) {
-        members = try JSONReader.memberSlices(of: text)
-        self.address = address
+    init(_ members: JSONObject, from server: ServerClient) {
+        (self.members, self.server) = (members, server)
     }
 
     /// The error of the answer or of an item; `nil` if there is none.
-    var error: RecordError? {
-        // A member of another type is not an error of the protocol.
-        guard let name = try? optionalString("serverErrorCode") else { return nil }
-        let reason = (try? optionalString("reason")) ?? nil
-        // An unknown code is treated as a server error, not as an error of the caller.
-        let code = ServerErrorCode(rawValue: name) ?? .internalError
-        return RecordError(code, reason ?? name, retryAfter: (try? integer("retryAfter")).map { Int($0) })
-    }
+    var error: RecordError? { ServerError(members).map(server.error) }
 
     // MARK: Members
 
-    /// The whole object, decoded.
-    func object() throws -> RequestObject {
-        RequestObject(
-            JSONObject(
-                try members.compactMap { member in
-                    try value(member.name).map { JSONObject.Member(name: member.name, value: $0) }
-                }))
-    }
+    /// The whole object.
+    func object() -> RequestObject { RequestObject(members) }
 
-    func has(_ name: Name) -> Bool { text(name) != nil }
-
-    /// The JSON of a member, not decoded; `nil` if there is none.
-    func text(_ name: Name) -> ArraySlice<UInt8>? {
-        members.first { $0.name == name }?.value
-    }
+    func has(_ name: Name) -> Bool { members[name] != nil }
 
     /// All members as integers, by name.
     func integers() throws -> [Name: Int64] {
         try Dictionary(members.map { ($0.name, try integer($0.name)) }, uniquingKeysWith: { first, _ in first })
     }
 
-    func value(_ name: Name) throws -> JSONValue? {
-        guard let text = text(name) else { return nil }
-        do {
-            return try JSONReader.value(of: text)
-        } catch {
-            throw unexpected("JSON in '\(name)'")
-        }
-    }
+    func value(_ name: Name) -> JSONValue? { members[name] }
 
     func optionalString(_ name: Name) throws -> String? {
-        switch try value(name) {
+        switch value(name) {
         case nil, .null?: nil
         case .string(let string)?: string
         case .some: throw unexpected("'\(name)' to be a string")
@@ -71,7 +44,7 @@ struct Answer {
     func name(_ name: Name) throws -> Name { Name(try string(name)) }
 
     func integer(_ name: Name) throws -> Int64 {
-        guard case .integer(let integer)? = try value(name) else { throw unexpected("a whole number '\(name)'") }
+        guard case .integer(let integer)? = value(name) else { throw unexpected("a whole number '\(name)'") }
         return integer
     }
 
@@ -92,17 +65,14 @@ struct Answer {
     }
 
     func bool(_ name: Name) throws -> Bool {
-        guard case .bool(let bool)? = try value(name) else { throw unexpected("'\(name)' to be true or false") }
+        guard case .bool(let bool)? = value(name) else { throw unexpected("'\(name)' to be true or false") }
         return bool
     }
 
     func optionalObject(_ name: Name) throws -> Answer? {
-        guard let text = text(name) else { return nil }
-        do {
-            return try Answer(text, from: address)
-        } catch {
-            throw unexpected("'\(name)' to be an object")
-        }
+        guard let value = value(name) else { return nil }
+        guard case .object(let members) = value else { throw unexpected("'\(name)' to be an object") }
+        return Answer(members, from: server)
     }
 
     func object(_ name: Name) throws -> Answer {
@@ -111,16 +81,15 @@ struct Answer {
     }
 
     func array(_ name: Name) throws -> [Answer] {
-        guard let text = text(name) else { throw unexpected("an array '\(name)'") }
-        do {
-            return try JSONReader.elementSlices(of: text).map { try Answer($0, from: address) }
-        } catch {
-            throw unexpected("'\(name)' to be an array of objects")
+        guard case .array(let elements)? = value(name) else { throw unexpected("an array '\(name)'") }
+        return try elements.map { element in
+            guard case .object(let members) = element else { throw unexpected("'\(name)' to be an array of objects") }
+            return Answer(members, from: server)
         }
     }
 
     func strings(_ name: Name) throws -> [String] {
-        guard case .array(let elements)? = try value(name) else { throw unexpected("an array '\(name)'") }
+        guard case .array(let elements)? = value(name) else { throw unexpected("an array '\(name)'") }
         return try elements.map { element in
             guard case .string(let string) = element else { throw unexpected("strings in '\(name)'") }
             return string
@@ -128,10 +97,7 @@ struct Answer {
     }
 
     /// The error for an answer in an unexpected format.
-    func unexpected(_ what: String) -> RecordError {
-        RecordError(
-            .internalError, "The server at \(address) is not a Skylight, or has another version: expected \(what)")
-    }
+    func unexpected(_ what: String) -> RecordError { server.unexpected(what) }
 }
 
 // MARK: - Records
@@ -152,30 +118,14 @@ extension Answer {
         try optionalString("syncToken").map { ChangeToken(text: $0) }
     }
 
-    func zone() throws -> Zone {
-        Zone(zoneID: try zoneID(), syncToken: try optionalToken(), atomic: try bool("atomic"))
-    }
-
-    /// A record. Keeps the text of its fields unchanged, except that it removes the
-    /// download addresses of assets, which expire and are not part of a stored record.
     func record() throws -> StoredRecord {
-        var fields = text("fields").map { FieldsText(bytes: Array($0)) } ?? .empty
-        if fields.mayHoldAssets { fields = FieldsText(try fields.decoded()) }
-        return StoredRecord(
-            recordID: RecordID(recordName: try name("recordName"), zoneID: try zoneID()),
-            recordType: try name("recordType"),
-            recordChangeTag: try string("recordChangeTag"), created: try object("created").signature(),
-            modified: try object("modified").signature(), parent: try optionalObject("parent")?.name("recordName"),
-            fields: fields, sharing: try sharing())
-    }
-
-    /// The sharing information of a record. The server does not send the numbers of hierarchies.
-    private func sharing() throws -> RecordSharing? {
-        let members = try ["shortGUID", "share", "publicPermission", "participants", "rootRecordName"].compactMap {
-            (name: Name) in
-            try value(name).map { JSONObject.Member(name: name, value: $0) }
+        do {
+            return try StoredRecord(ReceivedRecord(members, in: zoneID()))
+        } catch let shape as UnexpectedShape {
+            throw unexpected(shape.expected)
+        } catch let lack as RecordLack {
+            throw unexpected(lack.expected)
         }
-        return members.isEmpty ? nil : try RecordSharing(JSONObject(members))
     }
 
     func signature() throws -> Signature {
@@ -246,6 +196,16 @@ extension Answer {
         case "expired": .expired(why: try string("why"))
         case "foreign": .foreign(why: try string("why"))
         default: throw unexpected("a standing that is known")
+        }
+    }
+}
+
+extension RecordLack {
+    /// What should have been there.
+    var expected: String {
+        switch self {
+        case .member(let name, _, _): "'\(name)' of a record"
+        case .value(let name, _, let recordName): "a value that is known in the field '\(name)' of '\(recordName)'"
         }
     }
 }
@@ -333,7 +293,7 @@ extension Answer {
             throw unexpected("a comparator that is known")
         }
         let fieldName = try name("fieldName")
-        guard let value = try value("fieldValue") else { throw unexpected("a value 'fieldValue'") }
+        guard let value = value("fieldValue") else { throw unexpected("a value 'fieldValue'") }
         return Query.Filter(
             fieldName, comparator, try FieldInput(value, field: fieldName),
             distance: has("distance") ? try double("distance") : nil)
@@ -348,7 +308,7 @@ extension Answer {
     }
 
     private func double(_ name: Name) throws -> Double {
-        switch try value(name) {
+        switch value(name) {
         case .double(let double)?: return double
         case .integer(let integer)?: return Double(integer)
         default: throw unexpected("a number '\(name)'")

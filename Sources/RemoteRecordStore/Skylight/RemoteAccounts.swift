@@ -1,4 +1,5 @@
 public import Accounts
+internal import CloudKitClient
 internal import NIOHTTP1
 public import Records
 

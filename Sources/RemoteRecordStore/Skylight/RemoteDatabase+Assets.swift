@@ -7,66 +7,7 @@ internal import NIOHTTP1
 public import RecordStore
 public import Records
 
-// Both requests are safe to repeat, because an additional upload grant does no harm.
-
 extension RemoteDatabase {
-    func grantUploads(_ requests: [UploadRequest], in zoneID: ZoneID?) async throws -> [Result<
-        UploadGrant, RecordError
-    >] {
-        try await inPartsOfFiles(requests) { part in
-            let answer = try await line.post("assets/upload", of: .database, .reads) { writer in
-                if let zoneID { writer.member(zoneID: zoneID) }
-                writer.name("tokens")
-                writer.array { writer in
-                    for request in part {
-                        writer.object { writer in
-                            writer.member("recordType", request.recordType)
-                            writer.member("fieldName", request.fieldName)
-                            if let recordName = request.recordName { writer.member("recordName", recordName) }
-                        }
-                    }
-                }
-            }
-            return try answer.results("tokens") { try $0.uploadGrant() }
-        }
-    }
-
-    func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<
-        Asset, RecordError
-    >] {
-        try await inPartsOfFiles(sources) { part in
-            let answer = try await line.post("assets/rereference", of: .database, .reads) { writer in
-                writer.member(zoneID: zoneID)
-                writer.name("targetZoneID")
-                writer.value(targetZoneID)
-                writer.name("assets")
-                writer.array { writer in
-                    for source in part {
-                        writer.object { writer in
-                            writer.member("recordName", source.recordName)
-                            writer.member("fieldName", source.fieldName)
-                            if let index = source.index { writer.member("index", Int64(index)) }
-                        }
-                    }
-                }
-            }
-            return try answer.results("assets") { try $0.asset() }
-        }
-    }
-
-    /// Sends items as `inParts`. These services deny access to all items as one.
-    private func inPartsOfFiles<Item, Value>(
-        _ items: [Item], _ send: (ArraySlice<Item>) async throws -> [Result<Value, RecordError>]
-    ) async throws -> [Result<Value, RecordError>] {
-        try await inParts(items) { part in
-            do {
-                return try await send(part)
-            } catch let denial as RecordError where denial.code == .accessDenied {
-                return part.map { _ in .failure(denial) }
-            }
-        }
-    }
-
     func uses(of checksum: FileChecksum, limit: Int) async throws -> AssetUses {
         let answer = try await line.post("assets/uses", of: .skylight, .reads) { writer in
             writer.member("fileChecksum", checksum.description)
@@ -88,7 +29,7 @@ extension RemoteRecordEngine {
         _ container: ContainerID, _ environment: Environment,
         _ progress: @Sendable (AssetVerification) async -> Void = { _ in }
     ) async throws -> AssetVerification {
-        for try await line in try await server.lines(.GET, Self.path(container, environment, "verify")) {
+        for try await line in try await server.lines(Self.path(container, environment, "verify")) {
             if let error = line.error { throw error }
             let found = try line.verification()
             if try line.string("verification") == "finished" { return found }
@@ -111,36 +52,61 @@ extension RemoteRecordEngine {
             writer.member("dryRun", dryRun)
             if let graceTime { writer.member("graceSeconds", graceTime.components.seconds) }
         }
-        for try await line in try await server.lines(.POST, Self.path(container, environment, "sweep"), writer.bytes) {
+        for try await line in try await server.lines(Self.path(container, environment, "sweep"), writer.bytes) {
             if let error = line.error { throw error }
             if try line.string("sweep") == "finished" { return try line.sweep() }
         }
         throw RecordError(.tryAgainLater, "The connection to \(server.address) was lost before the sweep finished")
     }
 
-    /// The download address of an asset, valid for at least an hour.
-    /// - Throws: `RecordError` NOT_FOUND if the server has no such file.
-    public func downloadURL(of checksum: FileChecksum, in container: ContainerID, _ environment: Environment)
-        async throws -> String
+    /// True if the server has the file.
+    public func holds(_ checksum: FileChecksum, in container: ContainerID, _ environment: Environment) async throws
+        -> Bool
+    {
+        do {
+            _ = try await facts(of: checksum, in: container, environment)
+            return true
+        } catch let error as RecordError where error.code == .notFound {
+            return false
+        }
+    }
+
+    /// Downloads the file of an asset, streamed with backpressure. A broken connection is resumed.
+    /// - Parameters:
+    ///   - offset: the number of bytes to skip, because the caller already has them.
+    ///   - take: receives the bytes in order. The next part is only read after it returns.
+    /// - Returns: the size of the whole file in bytes.
+    /// - Throws: `RecordError` NOT_FOUND if the server has no such file, BAD_REQUEST if the offset is not within it,
+    ///   TRY_AGAIN_LATER if the connection broke, or the bytes came too slowly; errors of `take`.
+    @discardableResult
+    public func download(
+        _ checksum: FileChecksum, in container: ContainerID, _ environment: Environment, from offset: Int64 = 0,
+        _ take: (ByteBuffer) async throws -> Void
+    ) async throws -> Int64 {
+        let facts = try await facts(of: checksum, in: container, environment)
+        let file = ReceivedAsset(
+            asset: Asset(fileChecksum: checksum.description, size: try facts.integer("size")),
+            downloadURL: try server.ownAddress(of: try facts.string("downloadURL")))
+        let client = files(container, environment)
+        var parts = try await server.asking { try client.download(file, from: offset) }.makeAsyncIterator()
+        while let part = try await server.asking({ try await parts.next() }) { try await take(part) }
+        return file.asset.size
+    }
+
+    private func facts(of checksum: FileChecksum, in container: ContainerID, _ environment: Environment)
+        async throws -> Answer
     {
         try await server.get(
-            Self.path(container, environment, "facts"), parameters: ["fileChecksum": checksum.description]
-        ).string("downloadURL")
+            Self.path(container, environment, "facts"), parameters: ["fileChecksum": checksum.description])
     }
 
-    /// Downloads the bytes of an asset as a stream, from an address of ``downloadURL(of:in:_:)`` or of a record's JSON.
-    /// - Parameter offset: the number of bytes to skip at the beginning.
-    /// - Throws: `RecordError` NOT_FOUND if the file does not exist, BAD_REQUEST if the address has
-    ///   expired (status 410) or is not an asset address, or if the offset is not within the file.
-    public func download(_ url: String, from offset: Int64 = 0) async throws -> AssetDownload {
-        try await server.download(url, from: offset)
-    }
-
-    /// Downloads the bytes of an asset as a stream.
-    public func download(
-        _ checksum: FileChecksum, in container: ContainerID, _ environment: Environment, from offset: Int64 = 0
-    ) async throws -> AssetDownload {
-        try await download(try await downloadURL(of: checksum, in: container, environment), from: offset)
+    /// A client for files, whose addresses are the credentials. They may take as long as they keep moving.
+    private func files(
+        _ container: ContainerID, _ environment: Environment, headers: HTTPHeaders = [:]
+    ) -> DatabaseClient {
+        server.database(
+            DatabaseAddress(container: container, environment: environment, scope: .private), .reads, headers: headers
+        ).withFilePatience(.seconds(30))
     }
 
     /// Uploads a file as a stream.
@@ -156,8 +122,18 @@ extension RemoteRecordEngine {
         fileName: String? = nil
     ) async throws -> Asset where Body.Element == ByteBuffer {
         let path = "\(AssetPath.root)\(container)/\(environment.rawValue)/upload/\(grant.ticket)"
+        let slot = UploadSlot(
+            recordName: grant.recordName, fieldName: grant.fieldName, url: server.address + path)
         let headers: HTTPHeaders = fileName.map { ["X-Skylight-File-Name": PercentEncoding.encoded($0)] } ?? [:]
-        return try await server.upload(path, body, size: size, headers: headers).object("singleFile").asset()
+        let client = files(container, environment, headers: headers)
+        return try await server.asking {
+            do {
+                return try await client.upload(to: slot, size: size) { body }
+            } catch let failure as CloudKitFailure {
+                guard case .connectionLost(let reason) = failure.kind, server.isOpen else { throw failure }
+                throw server.changeLost(reason)
+            }
+        }
     }
 
     private static func path(_ container: ContainerID, _ environment: Environment, _ action: String) -> String {
@@ -165,148 +141,19 @@ extension RemoteRecordEngine {
     }
 }
 
-// MARK: - Downloads
-
-/// The bytes of an asset, streamed from a server with backpressure.
-public struct AssetDownload: AsyncSequence, Sendable {
-    public typealias Element = ByteBuffer
-
-    /// The number of bytes in the download.
-    public let size: Int64
-    private let body: HTTPClientResponse.Body
-    private let server: ServerClient
-
-    init(_ body: HTTPClientResponse.Body, size: Int64, from server: ServerClient) {
-        self.body = body
-        self.size = size
-        self.server = server
-    }
-
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        private var body: PacedBody.AsyncIterator
-        private let server: ServerClient
-
-        init(_ body: PacedBody.AsyncIterator, _ server: ServerClient) {
-            self.body = body
-            self.server = server
-        }
-
-        /// - Throws: `RecordError` TRY_AGAIN_LATER if the connection broke, or the bytes came too slowly. The download
-        ///   can be resumed after the received bytes.
-        public mutating func next() async throws -> ByteBuffer? {
-            do {
-                return try await body.next()
-            } catch {
-                try Task.checkCancellation()
-                throw server.failure(error, .reads)
-            }
-        }
-    }
-
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(PacedBody(body).makeAsyncIterator(), server) }
-}
-
-// MARK: - Requests
-
-// File transfers and streams of unknown length. Files need a minimum speed. Streams may be idle, and end if no
-// keep-alive messages arrive.
-
 extension ServerClient {
-    /// The time limit for the beginning of the answer to an upload of unknown size.
-    private static let uploadPatience: TimeAmount = .hours(24)
-
-    /// Downloads a file from an offset.
-    func download(_ url: String, from offset: Int64) async throws -> AssetDownload {
-        // Ignores the host in the address, because the server may have several names. The file is always fetched from
-        // this server.
+    /// The address of a file on this server. The host is ignored, because the server may have several names.
+    func ownAddress(of url: String) throws -> String {
         guard let path = URL(string: url)?.path(percentEncoded: true), path.hasPrefix(AssetPath.root) else {
             throw RecordError(.badRequest, "'\(url)' is not the address of an asset on the server at \(address)")
         }
-        // With compression, the offset would count compressed bytes.
-        var headers: HTTPHeaders = ["Accept-Encoding": "identity"]
-        if offset > 0 { headers.add(name: "Range", value: "bytes=\(offset)-") }
-        let response = try await open(.GET, path, headers: headers, accepting: offset > 0 ? [.partialContent] : [.ok])
-        guard let size = response.headers.first(name: "Content-Length").flatMap({ Int64($0) }) else {
-            throw RecordError(
-                .internalError,
-                "The server at \(address) is not a Skylight, or has another version: it sent a file without its length")
-        }
-        return AssetDownload(response.body, size: size, from: self)
-    }
-
-    /// The time limit for the beginning of the answer to an upload. Before it answers, the server writes the file to
-    /// disk.
-    private static func timeToAnswer(_ size: Int64) -> TimeAmount {
-        .seconds(60) + .milliseconds(Int64(min(TransferPace.time(for: size) / .milliseconds(1), 1e12)))
-    }
-
-    /// Uploads a file.
-    func upload<Body: AsyncSequence & Sendable>(
-        _ path: String, _ body: Body, size: Int64?, headers: HTTPHeaders
-    ) async throws -> Answer where Body.Element == ByteBuffer {
-        var headers = headers
-        headers.add(name: "Content-Type", value: "application/octet-stream")
-        let paced = PacedUpload(body)
-        let response: HTTPClientResponse
-        do {
-            response = try await paced.watching { [headers] in
-                try await self.open(
-                    .POST, path, headers: headers, body: .stream(paced, length: size.map { .known($0) } ?? .unknown),
-                    timeout: size.map(Self.timeToAnswer) ?? Self.uploadPatience, accepting: [.ok], purpose: .saves)
-            }
-        } catch let error as TransferPace.TooSlow {
-            throw failure(error, .saves)
-        }
-        return try await answer(of: response, .saves)
-    }
-
-    /// Streams lines of JSON.
-    func lines(_ method: HTTPMethod, _ path: String, _ body: [UInt8]? = nil) async throws -> AsyncThrowingStream<
-        Answer, any Error
-    > {
-        let response = try await open(
-            method, path, headers: [:], body: body.map { .bytes(ByteBuffer(bytes: $0)) }, accepting: [.ok])
-        let (lines, continuation) = AsyncThrowingStream.makeStream(of: Answer.self)
-        let reading = Task {
-            do {
-                var rest = ByteBuffer()
-                for try await part in response.body {
-                    rest.writeImmutableBuffer(part)
-                    while let end = rest.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
-                        let line = rest.readBytes(length: end - rest.readerIndex) ?? []
-                        rest.moveReaderIndex(forwardBy: 1)
-                        continuation.yield(try answer(.ok, ByteBuffer(bytes: line)))
-                    }
-                    rest.discardReadBytes()
-                }
-                continuation.finish()
-            } catch {
-                continuation.finish(throwing: failure(error, .reads))
-            }
-        }
-        continuation.onTermination = { _ in reading.cancel() }
-        return lines
+        return address + path
     }
 }
 
 // MARK: - Answers
 
 extension Answer {
-    /// An upload grant. Its ticket is the last path component of the upload address.
-    func uploadGrant() throws -> UploadGrant {
-        guard let ticket = try string("url").split(separator: "/").last else { throw unexpected("an upload address") }
-        return UploadGrant(recordName: try name("recordName"), fieldName: try name("fieldName"), ticket: String(ticket))
-    }
-
-    /// An asset for use in a save.
-    func asset() throws -> Asset {
-        Asset(
-            fileChecksum: try string("fileChecksum"), size: try integer("size"),
-            referenceChecksum: try optionalString("referenceChecksum"),
-            wrappingKey: try optionalString("wrappingKey"), receipt: try optionalString("receipt"),
-            fileName: try optionalString("fileName"))
-    }
-
     func assetUse() throws -> AssetUse {
         AssetUse(
             isPublic: try string("database") == DatabaseScope.public.rawValue, zoneID: try zoneID(),

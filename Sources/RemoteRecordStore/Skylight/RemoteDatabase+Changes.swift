@@ -1,4 +1,5 @@
 internal import AsyncHTTPClient
+internal import CloudKitClient
 internal import NIOCore
 internal import RecordStore
 internal import Records
@@ -137,7 +138,7 @@ extension Answer {
             recordType: try name("recordType"),
             signature: try object("modified").signature(), replaced: try optionalTimestamp("replaced"),
             requestID: try optionalString("uuid"),
-            fields: text("fields").map { FieldsText(bytes: Array($0)) } ?? .empty,
+            fields: value("fields").map { FieldsText(bytes: JSONWriter.bytes(of: $0)) } ?? .empty,
             parent: try optionalObject("parent")?.name("recordName"))
     }
 }

@@ -1,3 +1,4 @@
+internal import CloudKitClient
 internal import RecordStore
 internal import Records
 
@@ -135,7 +136,7 @@ extension RemoteDatabase {
 
 extension Answer {
     func schema() throws -> Schema {
-        guard let types = try value("types"), let roles = try value("roles") else { throw unexpected("a schema") }
+        guard let types = value("types"), let roles = value("roles") else { throw unexpected("a schema") }
         return try Schema(["types": types, "roles": roles])
     }
 

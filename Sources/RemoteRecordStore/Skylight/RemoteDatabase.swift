@@ -1,14 +1,11 @@
+internal import CloudKitClient
 internal import RecordStore
 internal import Records
 
 /// A database on a server, accessed as one caller. Its parts are those with a service (docs/services.md).
-struct RemoteDatabase: RecordDatabase, SchemaReading, SchemaEditing, TypeMeasuring, QueryDiagnostics, TokenDiagnostics,
-    CommitSignals, RecordListing, ReferenceTracing, RecordJournal, SubscriptionKeeping, KeyValueKeeping, ShareLinks,
-    ZonePurging, AssetUploading
+struct RemoteDatabase: ClientDatabase, SchemaReading, SchemaEditing, TypeMeasuring, QueryDiagnostics, TokenDiagnostics,
+    CommitSignals, RecordListing, ReferenceTracing, RecordJournal, KeyValueKeeping, ZonePurging
 {
-    /// The maximum number of items per request in the protocol.
-    private static let itemLimit = 200
-
     let address: DatabaseAddress
     let caller: Caller
     let line: ServerLine
@@ -18,25 +15,21 @@ struct RemoteDatabase: RecordDatabase, SchemaReading, SchemaEditing, TypeMeasuri
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
         // The protocol's own service does not support the original metadata of records.
         let restores = request.operations.contains { $0.provenance != nil }
-        let answer = try await line.post(
-            restores ? "records/restore" : "records/modify", of: restores ? .skylight : .database, .saves
-        ) { writer in
-            writer.name("operations")
-            try writer.array { writer in
-                for operation in request.operations { try writer.value(operation) }
-            }
-            writer.member(zoneID: request.zoneID)
-            writer.member("atomic", request.atomic)
+        if restores { try line.allow("records/restore") }
+        let answers = try await saving {
+            try await $0.modify(
+                request.operations, of: restores ? .skylight : .database, in: request.zoneID, atomic: request.atomic)
         }
-        let items = try answer.array("records")
-        guard items.count == request.operations.count else { throw answer.unexpected("an item for each operation") }
-        return try zip(items, request.operations).map { item, operation in
-            if let error = item.error { return .failure(error) }
-            guard operation.kind.isDeletion else { return .success(.saved(try item.record())) }
-            return .success(
-                .deleted(
-                    RecordID(
-                        recordName: try item.name("recordName"), zoneID: itself(operation.zoneID ?? request.zoneID))))
+        return zip(answers, request.operations).map { answer, operation in
+            item(answer) { outcome in
+                switch outcome {
+                case .saved(let record): .saved(try stored(record))
+                case .deleted(let recordID):
+                    .deleted(
+                        RecordID(
+                            recordName: recordID.recordName, zoneID: itself(operation.zoneID ?? request.zoneID)))
+                }
+            }
         }
     }
 
@@ -55,16 +48,16 @@ struct RemoteDatabase: RecordDatabase, SchemaReading, SchemaEditing, TypeMeasuri
         if line.isHeldToRoles { return try await protocolPage(request) }
         // The protocol's own service supports neither a byte limit nor pages of more than 200 records.
         let usual = PageLimit(records: request.limit.records)
-        let root: ServerLine.Root =
-            request.limit == usual && request.limit.records <= Self.itemLimit ? .database : .skylight
-        return try await page(request, of: root)
+        let isUsual = request.limit == usual && request.limit.records <= DatabaseClient.itemLimit
+        return try await page(request, of: isUsual ? .database : .skylight)
     }
 
     /// A page of the protocol's own service, the only one that checks the caller's roles. It may have fewer records
     /// than the byte limit permits.
     private func protocolPage(_ request: QueryRequest) async throws -> QueryPage {
         var request = request
-        request.limit = PageLimit(records: min(request.limit.records, Self.itemLimit), bytes: request.limit.bytes)
+        request.limit = PageLimit(
+            records: min(request.limit.records, DatabaseClient.itemLimit), bytes: request.limit.bytes)
         let page = try await page(request, of: .database)
         var fill = PageFill(request.limit)
         let count = page.records.prefix { fill.admits($0) }.count
@@ -72,13 +65,6 @@ struct RemoteDatabase: RecordDatabase, SchemaReading, SchemaEditing, TypeMeasuri
         // The continuation marker must belong to the shorter page, so it is requested again.
         request.limit.records = count
         return try await self.page(request, of: .database)
-    }
-
-    private func page(_ request: QueryRequest, of root: ServerLine.Root) async throws -> QueryPage {
-        let answer = try await line.post("records/query", of: root, .reads) { try $0.members(of: request) }
-        return QueryPage(
-            records: try answer.array("records").map { try $0.record() },
-            continuationMarker: try answer.optionalString("continuationMarker"))
     }
 
     func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<
@@ -110,60 +96,10 @@ struct RemoteDatabase: RecordDatabase, SchemaReading, SchemaEditing, TypeMeasuri
         }
     }
 
-    /// - Throws: `RecordError` INTERNAL_ERROR unless the answer has one item per record.
     private func lookup(_ recordIDs: [RecordID], _ desiredKeys: Set<Name>?) async throws -> [Result<
         StoredRecord, RecordError
     >] {
-        let answer = try await line.post("records/lookup", of: .database, .reads) { writer in
-            writer.name("records")
-            writer.array { writer in
-                for recordID in recordIDs {
-                    writer.object { writer in
-                        writer.member("recordName", recordID.recordName)
-                        writer.member(zoneID: recordID.zoneID)
-                    }
-                }
-            }
-            writer.member("desiredKeys", desiredKeys)
-        }
-        let results = try answer.results("records") { try $0.record() }
-        guard results.count == recordIDs.count else { throw answer.unexpected("an item for each record") }
-        return results
-    }
-
-    // MARK: Zones
-
-    func zones() async throws -> [Zone] {
-        try await line.get("zones/list", of: .database).array("zones").map { try $0.zone() }
-    }
-
-    func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] {
-        try await inParts(zoneIDs) { part in
-            let answer = try await line.post("zones/lookup", of: .database, .reads) { writer in
-                writer.name("zones")
-                writer.array { writer in
-                    for zoneID in part {
-                        writer.object { $0.member(zoneID: zoneID) }
-                    }
-                }
-            }
-            return try answer.results("zones") { try $0.zone() }
-        }
-    }
-
-    func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
-        try await inParts(operations) { part in
-            let answer = try await line.post("zones/modify", of: .database, .saves) { writer in
-                writer.name("operations")
-                writer.array { writer in
-                    for operation in part { writer.value(operation) }
-                }
-            }
-            return try answer.results("zones") { item in
-                // A deleted zone has only its name.
-                item.has("deleted") ? Zone(zoneID: try item.zoneID(), syncToken: nil, atomic: true) : try item.zone()
-            }
-        }
+        try await reading { try await $0.lookup(recordIDs, desiredKeys: desiredKeys) }.map { item($0, stored) }
     }
 
     /// Sends items in consecutive requests within the protocol's limit.
@@ -171,8 +107,8 @@ struct RemoteDatabase: RecordDatabase, SchemaReading, SchemaEditing, TypeMeasuri
         -> [Outcome]
     {
         var outcomes: [Outcome] = []
-        for start in stride(from: 0, to: items.count, by: Self.itemLimit) {
-            let part = items[start..<min(start + Self.itemLimit, items.count)]
+        for start in stride(from: 0, to: items.count, by: DatabaseClient.itemLimit) {
+            let part = items[start..<min(start + DatabaseClient.itemLimit, items.count)]
             let found = try await send(part)
             guard found.count == part.count else {
                 throw RecordError(
@@ -184,33 +120,10 @@ struct RemoteDatabase: RecordDatabase, SchemaReading, SchemaEditing, TypeMeasuri
     }
 }
 
-extension Answer {
-    /// The items of an answer, each with its value or error.
-    func results<Value>(_ name: Name, _ value: (Answer) throws -> Value) throws -> [Result<Value, RecordError>] {
-        try array(name).map { item in
-            if let error = item.error { return .failure(error) }
-            return .success(try value(item))
-        }
-    }
-}
-
 extension Result where Success == StoredRecord, Failure == RecordError {
     /// True if the server omitted the record because of the size limit.
     fileprivate var isLeftOut: Bool {
         if case .failure(let error) = self { error.isTooManyBytes } else { false }
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func value(_ operation: ZoneOperation) {
-        object { writer in
-            switch operation {
-            case .create: writer.member("operationType", "create")
-            case .delete: writer.member("operationType", "delete")
-            }
-            writer.name("zone")
-            writer.object { $0.member(zoneID: operation.zoneID) }
-        }
     }
 }
 
@@ -238,44 +151,34 @@ extension RemoteDatabase {
     }
 }
 
-// MARK: - Sharing
+// MARK: - Requests of the protocol
 
 extension RemoteDatabase {
-    func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
-    {
-        try await follow(shortGUIDs, "records/resolve", .reads, addresses)
+    func reading<Answer>(_ requests: (DatabaseClient) async throws -> Answer) async throws -> Answer {
+        try await line.server.asking { try await requests(line.client(.reads)) }
     }
 
-    func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
-        try await follow(shortGUIDs, "records/accept", .saves, addresses)
+    func saving<Answer>(_ requests: (DatabaseClient) async throws -> Answer) async throws -> Answer {
+        try await line.server.asking { try await requests(line.client(.saves)) }
     }
 
-    /// - Parameter addresses: only used to recognize the invitation in the answer. The server uses the addresses that
-    ///   it knows of the caller.
-    private func follow(
-        _ shortGUIDs: [String], _ action: String, _ purpose: ServerClient.Purpose, _ addresses: LookupInfo
-    ) async throws -> [Result<ResolvedShare, RecordError>] {
-        try await inParts(shortGUIDs) { part in
-            let answer = try await line.post(action, of: .database, purpose) { writer in
-                writer.name("shortGUIDs")
-                writer.array { writer in
-                    for shortGUID in part { writer.object { $0.member("value", shortGUID) } }
-                }
-            }
-            return try answer.results("results") { item in
-                let record = try item.object("share").record()
-                guard let share = record.sharing?.share else { throw item.unexpected("a share") }
-                let participant =
-                    share.participant(caller.userRecordName)
-                    ?? share.participants.first {
-                        $0.status == .invited && $0.userRecordName == nil && $0.lookupInfo.matches(addresses)
-                    }
-                return ResolvedShare(
-                    shortGUID: share.shortGUID, share: record, root: try item.optionalObject("rootRecord")?.record(),
-                    participant: participant,
-                    isOwner: try item.string("databaseScope") == "PRIVATE")
-            }
+    func error(_ error: ServerError) -> RecordError { line.server.error(error) }
+    func error(_ lack: RecordLack) -> RecordError { line.server.unexpected(lack.expected) }
+
+    /// The ticket of an upload is the last path component of its address.
+    func ticket(for slot: UploadSlot) throws -> String {
+        guard let ticket = slot.url.split(separator: "/").last else {
+            throw line.server.unexpected("an upload address")
         }
+        return String(ticket)
+    }
+
+    func participant(in received: ReceivedShareMetadata, _ addresses: LookupInfo) -> ShareParticipant? {
+        let participants = received.share.participants?.map(\.participant) ?? []
+        return participants.first { $0.userRecordName == caller.userRecordName }
+            ?? participants.first {
+                $0.status == .invited && $0.userRecordName == nil && $0.lookupInfo.matches(addresses)
+            }
     }
 }
 

@@ -1,298 +1,204 @@
 internal import AsyncHTTPClient
 internal import CloudKitClient
 internal import Foundation
+internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
-internal import NIOPosix
 internal import NIOSSL
 internal import Records
-internal import Synchronization
 
 /// The connection to a server: sends requests and decodes answers.
-final class ServerClient: Sendable {
+struct ServerClient: Sendable {
     /// The purpose of a request, which determines the reaction to a broken connection.
-    enum Purpose: Sendable {
-        /// Can be repeated.
-        case reads
-        /// May have succeeded although the answer is missing.
-        case saves
-    }
+    typealias Purpose = ServiceCall.Effect
 
-    /// The size limit of a request in bytes, which servers enforce.
-    private static let requestLimit = 32 << 20
-    /// The size limit of an answer, in bytes. The largest page of a server is far smaller.
-    private static let answerLimit = 512 << 20
-    /// The time limit for a complete answer.
-    private static let patience: [Purpose: Duration] = [.reads: .seconds(120), .saves: .seconds(600)]
+    /// The time limit for the complete answer to a change; for a read, that of the configuration.
+    private static let patience: Duration = .seconds(600)
 
     /// The address without a trailing slash.
     let address: String
-    private let client: HTTPClient
-    /// The client for streams, whose servers send a keep-alive message every 15 seconds.
-    private let streamClient: HTTPClient
-    private let isClosed = Mutex(false)
-
-    private let authorization: String?
+    private let exchanger: Exchanger
+    private let options: CallOptions
 
     /// - Throws: `RecordError` BAD_REQUEST if the address is not one of a server.
-    convenience init(url: URL, credentials: ServerCredentials = .none) throws {
-        guard let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme), let host = url.host(),
-            !host.isEmpty, url.query() == nil
-        else {
+    init(url: URL, credentials: ServerCredentials = .none) throws {
+        var configuration = ClientConfiguration(address: url.absoluteString)
+        while configuration.address.hasSuffix("/") { configuration.address.removeLast() }
+        configuration.trust = credentials.trust
+        configuration.dialect = .skylight
+        configuration.repetition = .brokenReadOnce
+        configuration.requestLimit = 32 << 20
+        // The largest page of a server is far smaller.
+        configuration.answerLimit = 512 << 20
+        // Services may be silent until the time is up. Streams have a keep-alive message every 15 seconds.
+        configuration.idleTimeout = Self.patience
+        configuration.fileIdleTimeout = .seconds(45)
+        configuration.connections = 64
+        do {
+            exchanger = try Exchanger(
+                configuration, credentials: .none,
+                logger: Logger(label: "skylight") { _ in SwiftLogNoOpLogHandler() })
+        } catch {
             throw RecordError(
                 .badRequest,
                 "'\(url.absoluteString)' is not the address of a server; expected one like http://127.0.0.1:8080")
         }
-        var address = url.absoluteString
-        while address.hasSuffix("/") { address.removeLast() }
-        self.init(address: address, credentials: credentials)
-    }
-
-    /// Apart from the other, because Swift 6.3.1 can't optimise an initializer that throws in a class with a `Mutex`.
-    private init(address: String, credentials: ServerCredentials) {
-        self.address = address
-        authorization = credentials.authorization
-        var configuration = HTTPClient.Configuration()
-        configuration.tlsConfiguration = credentials.configuration
-        configuration.redirectConfiguration = .disallow
-        configuration.httpVersion = .http1Only
-        configuration.timeout.connect = .seconds(10)
-        // Below the server's idle timeout of a minute. Otherwise a save might be sent while the server closes the
-        // connection.
-        configuration.connectionPool.idleTimeout = .seconds(30)
-        // Reports an unreachable server immediately.
-        configuration.connectionPool.retryConnectionEstablishment = false
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-        configuration.timeout.read = .seconds(45)
-        streamClient = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-    }
-
-    deinit {
-        // An engine that was not closed must not crash the process in its deinitializer. The shutdown closes the
-        // connections.
-        if isOpen {
-            for client in [client, streamClient] { _ = client.shutdown() as EventLoopFuture<Void> }
+        address = configuration.address
+        var options = CallOptions()
+        if let authorization = credentials.authorization {
+            options.headers.add(name: "Authorization", value: authorization)
         }
+        self.options = options
     }
 
-    func close() async {
-        let wasClosed = isClosed.withLock { isClosed in
-            defer { isClosed = true }
-            return isClosed
-        }
-        if wasClosed { return }
-        // This fails only after an earlier shutdown, which is harmless.
-        try? await streamClient.shutdown()
-        try? await client.shutdown()
-    }
+    func close() async { await exchanger.close() }
 
-    var isOpen: Bool { !isClosed.withLock { $0 } }
+    var isOpen: Bool { exchanger.isOpen }
 
     // MARK: Requests
 
     func get(
         _ path: String, parameters: [String: String] = [:], headers: HTTPHeaders = [:],
-        accepting statuses: [HTTPResponseStatus] = [.ok]
+        accepting statuses: Set<Int> = []
     ) async throws -> Answer {
-        try await send(.GET, path + Self.query(parameters), headers, body: nil, .reads, statuses)
+        try await call(
+            ServiceCall(
+                path, under: "", parameters: parameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) },
+                accepting: statuses), headers)
     }
 
     func post(_ path: String, _ body: [UInt8], headers: HTTPHeaders, _ purpose: Purpose) async throws -> Answer {
-        guard body.count <= Self.requestLimit else {
-            throw RecordError(
-                .badRequest,
-                "The request has \(body.count) bytes, and the limit is \(Self.requestLimit); split it into smaller requests"
-            )
-        }
-        return try await send(.POST, path, headers, body: ByteBuffer(bytes: body), purpose, [.ok])
+        try await call(ServiceCall(path, under: "", purpose, body: body), headers)
     }
+
+    private func call(_ call: ServiceCall, _ headers: HTTPHeaders) async throws -> Answer {
+        try await asking {
+            Answer(try await exchanger.perform(call, options(for: call.effect, headers)).object, from: self)
+        }
+    }
+
+    private func options(for purpose: Purpose, _ headers: HTTPHeaders) -> CallOptions {
+        var options = options
+        options.headers.add(contentsOf: headers)
+        if purpose != .reads { options.deadline = .now + Self.patience }
+        return options
+    }
+
+    /// A database of the server, for requests of CloudKit's protocol. They throw ``CloudKitFailure``.
+    func database(_ address: DatabaseAddress, _ purpose: Purpose, headers: HTTPHeaders = [:]) -> DatabaseClient {
+        let client = ContainerClient(address.container, address.environment, over: exchanger)
+            .database(address.scope).with(options.headers).with(headers)
+        return purpose == .reads ? client : client.until(.now + Self.patience)
+    }
+
+    // MARK: Streams
 
     /// The body of a streaming answer.
-    func stream(_ path: String, headers: HTTPHeaders) async throws -> HTTPClientResponse.Body {
-        try await open(.GET, path, headers: headers, accepting: [.ok]).body
-    }
-
-    /// An answer whose body is not read yet.
-    /// - Parameter timeout: the time limit for the start of the answer.
-    func open(
-        _ method: HTTPMethod, _ path: String, headers: HTTPHeaders, body: HTTPClientRequest.Body? = nil,
-        timeout: TimeAmount = .seconds(30),
-        accepting statuses: [HTTPResponseStatus], purpose: Purpose = .reads
-    ) async throws -> HTTPClientResponse {
-        var request = request(method, path, headers, body: nil)
-        request.body = body
-        let response: HTTPClientResponse
-        do {
-            response = try await streamClient.execute(request, timeout: timeout)
-        } catch {
-            try Task.checkCancellation()
-            throw failure(error, purpose)
+    func stream(_ path: String, headers: HTTPHeaders = [:], body: [UInt8]? = nil) async throws
+        -> HTTPClientResponse.Body
+    {
+        try await asking {
+            try await exchanger.open(
+                ServiceCall(path, under: "", body: body), options(for: .reads, headers), within: .seconds(30))
         }
-        if statuses.contains(response.status) { return response }
-        throw try await answer(of: response, purpose).error ?? unexpected(response.status)
     }
 
-    /// The complete body of a small answer.
-    func answer(of response: HTTPClientResponse, _ purpose: Purpose) async throws -> Answer {
-        let body: ByteBuffer
-        do {
-            body = try await reading(purpose) { try await PacedBody(response.body).collect(upTo: 1 << 20) }
-        } catch let error as BrokenConnection {
-            throw failure(error.cause, purpose)
-        }
-        return try answer(response.status, body)
-    }
-
-    private func send(
-        _ method: HTTPMethod, _ path: String, _ headers: HTTPHeaders, body: ByteBuffer?, _ purpose: Purpose,
-        _ statuses: [HTTPResponseStatus]
-    ) async throws -> Answer {
-        let request = request(method, path, headers, body: body)
-        do {
-            return try await exchange(request, purpose, statuses)
-        } catch let error as BrokenConnection where purpose == .reads {
-            // Most likely an idle connection that the server had just closed.
+    /// Streams lines of JSON.
+    func lines(_ path: String, _ body: [UInt8]? = nil) async throws -> AsyncThrowingStream<Answer, any Error> {
+        let parts = try await stream(path, body: body)
+        let (lines, continuation) = AsyncThrowingStream.makeStream(of: Answer.self)
+        let reading = Task {
             do {
-                return try await exchange(request, purpose, statuses)
-            } catch is BrokenConnection {
-                throw failure(error.cause, purpose)
+                var rest = ByteBuffer()
+                for try await part in parts {
+                    rest.writeImmutableBuffer(part)
+                    while let end = rest.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
+                        let line = rest.readBytes(length: end - rest.readerIndex) ?? []
+                        rest.moveReaderIndex(forwardBy: 1)
+                        guard case .object(let object)? = try? JSONReader.value(of: line) else {
+                            throw unexpected(status: 200)
+                        }
+                        continuation.yield(Answer(object, from: self))
+                    }
+                    rest.discardReadBytes()
+                }
+                continuation.finish()
+            } catch let error as RecordError {
+                continuation.finish(throwing: error)
+            } catch {
+                let failure = exchanger.failure(error, reading: path)
+                continuation.finish(throwing: (failure as? CloudKitFailure).map { self.error($0) } ?? failure)
             }
-        } catch let error as BrokenConnection {
-            throw failure(error.cause, purpose)
         }
-    }
-
-    private func exchange(_ request: HTTPClientRequest, _ purpose: Purpose, _ statuses: [HTTPResponseStatus])
-        async throws -> Answer
-    {
-        let (status, body) = try await reading(purpose) { [client] in
-            let response = try await client.execute(request, deadline: .distantFuture)
-            return (response.status, try await PacedBody(response.body).collect(upTo: Self.answerLimit))
-        }
-        let answer = try answer(status, body)
-        if statuses.contains(status) { return answer }
-        throw answer.error ?? unexpected(status)
-    }
-
-    private func request(_ method: HTTPMethod, _ path: String, _ headers: HTTPHeaders, body: ByteBuffer?)
-        -> HTTPClientRequest
-    {
-        var request = HTTPClientRequest(url: address + path)
-        request.method = method
-        request.headers = headers
-        request.headers.add(name: "User-Agent", value: SkylightVersion.userAgent)
-        if let authorization { request.headers.replaceOrAdd(name: "Authorization", value: authorization) }
-        if let body {
-            request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(body)
-        }
-        return request
-    }
-
-    private static func query(_ parameters: [String: String]) -> String {
-        guard !parameters.isEmpty else { return "" }
-        return "?"
-            + parameters.sorted { $0.key < $1.key }.map { "\($0.key)=\(PercentEncoding.encoded($0.value))" }.joined(
-                separator: "&")
-    }
-
-    // MARK: Answers
-
-    func answer(_ status: HTTPResponseStatus, _ body: ByteBuffer) throws -> Answer {
-        do {
-            return try Answer(Array(body.readableBytesView)[...], from: address)
-        } catch {
-            throw unexpected(status)
-        }
-    }
-
-    private func unexpected(_ status: HTTPResponseStatus) -> RecordError {
-        RecordError(
-            .internalError,
-            "The server at \(address) is not a Skylight, or has another version: it sent status \(status.code) without its JSON"
-        )
+        continuation.onTermination = { _ in reading.cancel() }
+        return lines
     }
 
     // MARK: Failures
 
-    private struct BrokenConnection: Error {
-        let cause: any Error
-    }
-
-    private struct OutOfTime: Error {}
-
-    /// Limits the time of an answer.
-    private func reading<Value: Sendable>(_ purpose: Purpose, _ body: @escaping @Sendable () async throws -> Value)
-        async throws -> Value
-    {
+    /// Runs requests, and throws their failures as `RecordError` or ``UntrustedCertificate``.
+    func asking<Value>(_ request: () async throws -> Value) async throws -> Value {
         do {
-            return try await withThrowingTaskGroup(of: Value.self) { group in
-                group.addTask { try await body() }
-                group.addTask {
-                    try await Task.sleep(for: Self.patience[purpose] ?? .seconds(120))
-                    throw OutOfTime()
-                }
-                defer { group.cancelAll() }
-                guard let value = try await group.next() else { throw CancellationError() }
-                return value
-            }
-        } catch {
+            return try await request()
+        } catch let failure as CloudKitFailure {
             try Task.checkCancellation()
-            throw Self.isBroken(error) ? BrokenConnection(cause: error) : failure(error, purpose)
+            throw error(failure)
         }
     }
 
-    /// True if an established connection broke.
-    private static func isBroken(_ error: any Error) -> Bool {
-        if let error = error as? HTTPClientError { return error == .remoteConnectionClosed }
-        if let error = error as? IOError { return error.errnoCode != ECONNREFUSED }
-        return error is ChannelError
-    }
-
-    func failure(_ error: any Error, _ purpose: Purpose) -> any Error {
-        if error is RecordError || error is CancellationError { return error }
-        if case NIOSSLError.handshakeFailed(let cause) = error { return UntrustedCertificate(reason: "\(cause)") }
-        if let error = error as? NIOSSLExtraError, error == .failedToValidateHostname {
-            return UntrustedCertificate(reason: "\(error)")
-        }
+    private func error(_ failure: CloudKitFailure) -> any Error {
         if !isOpen { return RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
-        if wasNeverSent(error) {
+        switch failure.kind {
+        case .refused(let error), .signInRequired(let error), .throttled(let error):
+            // Only a server of another kind sends a status without its error.
+            if let status = failure.status, error.codeName == ServerError.unavailable {
+                return unexpected(status: status)
+            }
+            return self.error(error)
+        case .untrusted(let reason): return UntrustedCertificate(reason: reason)
+        case .unreachable(let reason):
+            return RecordError(.tryAgainLater, "No server answers at \(address): \(reason). Is it running?")
+        case .invalidRequest(let reason): return RecordError(.badRequest, reason)
+        case .unexpectedAnswer(200, let reason): return unexpected(reason)
+        case .unexpectedAnswer(let status, _), .assetRefused(let status): return unexpected(status: status)
+        case .connectionLost(let reason), .answerLost(let reason):
+            if let status = failure.status { return status == 200 ? unexpected(reason) : unexpected(status: status) }
+            if case .answerLost = failure.kind { return changeLost(reason) }
+            return RecordError(.tryAgainLater, "The connection to \(address) was lost before the response: \(reason)")
+        case .answerTooLarge:
             return RecordError(
-                .tryAgainLater, "No server answers at \(address): \(Self.words(for: error)). Is it running?")
-        }
-        switch purpose {
-        case .reads:
-            return RecordError(
-                .tryAgainLater, "The connection to \(address) was lost before the response: \(Self.words(for: error))")
-        case .saves:
-            return RecordError(
-                .internalError,
-                "The connection to \(address) was lost before the response (\(Self.words(for: error))). It is unknown if the change was made; "
-                    + "check before you repeat it")
+                .tryAgainLater,
+                "The connection to \(address) was lost before the response: the response is too large; request less")
+        case .closed, .cancelled: return RecordError(.tryAgainLater, "\(failure)")
         }
     }
 
-    /// True if the request certainly did not reach the server.
-    private func wasNeverSent(_ error: any Error) -> Bool {
-        if let error = error as? HTTPClientError {
-            return [.connectTimeout, .getConnectionFromPoolTimeout, .tlsHandshakeTimeout, .alreadyShutdown].contains(
-                error)
-        }
-        if let error = error as? IOError { return error.errnoCode == ECONNREFUSED }
-        return error is NIOConnectionError
+    /// The error of an item of an answer, with the server's words. An unknown code is an error of the server, not of
+    /// the caller.
+    func error(_ error: ServerError) -> RecordError {
+        RecordError(
+            error.code ?? .internalError, error.reason, retryAfter: error.retryAfter.map { Int($0.components.seconds) })
     }
 
-    private static func words(for error: any Error) -> String {
-        switch error {
-        case is OutOfTime: "it took too long"
-        case let error as HTTPClientError where error == .remoteConnectionClosed: "the server closed it"
-        case let error as NIOConnectionError:
-            error.connectionErrors.first.map { words(for: $0.error) } ?? "\(error.host) was not found"
-        case let error as IOError where error.errnoCode == ECONNREFUSED: "the connection was refused"
-        case is NIOTooManyBytesError: "the response is too large; request less"
-        default: "\(error)"
-        }
+    /// The error for a change whose answer is missing.
+    func changeLost(_ reason: String) -> RecordError {
+        RecordError(
+            .internalError,
+            "The connection to \(address) was lost before the response (\(reason)). It is unknown if the change was made; "
+                + "check before you repeat it")
+    }
+
+    private func unexpected(status: Int) -> RecordError {
+        RecordError(
+            .internalError,
+            "The server at \(address) is not a Skylight, or has another version: it sent status \(status) without its JSON"
+        )
+    }
+
+    /// The error for an answer in an unexpected format.
+    func unexpected(_ what: String) -> RecordError {
+        RecordError(
+            .internalError, "The server at \(address) is not a Skylight, or has another version: expected \(what)")
     }
 }
 
@@ -301,17 +207,12 @@ final class ServerClient: Sendable {
 /// The connection to one database of a server, for one caller.
 struct ServerLine: Sendable {
     /// The root path of the services.
-    enum Root: String, Sendable {
-        /// CloudKit's services.
-        case database
-        /// Skylight's own services.
-        case skylight
-    }
+    typealias Root = DatabaseClient.Services
 
     let server: ServerClient
     /// True if the roles of record types restrict the caller. Skylight's own services do not check roles.
     let isHeldToRoles: Bool
-    private let place: String
+    private let address: DatabaseAddress
     private let headers: HTTPHeaders
 
     init(_ server: ServerClient, to address: DatabaseAddress, as caller: Caller) throws {
@@ -330,7 +231,7 @@ struct ServerLine: Sendable {
         }
         self.server = server
         isHeldToRoles = address.scope == .public && caller.access != .unrestricted
-        place = "\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)"
+        self.address = address
         var headers: HTTPHeaders = [
             "X-Skylight-Client": "skylight", "X-Skylight-User": caller.userRecordName.string,
             "X-Skylight-Device": caller.deviceID,
@@ -345,15 +246,24 @@ struct ServerLine: Sendable {
         "schema", "token/current", "token/explain", "changes/zones", "changes/page",
     ]
 
-    /// - Throws: `RecordError` ACCESS_DENIED for a service that would bypass the caller's roles.
-    private func path(_ root: Root, _ action: String) throws -> String {
-        if isHeldToRoles, root == .skylight, !Self.harmless.contains(action) {
+    /// A client for requests of the protocol.
+    func client(_ purpose: ServerClient.Purpose) -> DatabaseClient {
+        server.database(address, purpose, headers: headers)
+    }
+
+    /// - Throws: `RecordError` ACCESS_DENIED for a service of Skylight that would bypass the caller's roles.
+    func allow(_ action: String) throws {
+        if isHeldToRoles, !Self.harmless.contains(action) {
             throw RecordError(
                 .accessDenied,
                 "Another Skylight does not check roles for '\(action)', but the caller is limited by them; use the owner"
             )
         }
-        return "/\(root.rawValue)/1/\(place)/\(action)"
+    }
+
+    private func path(_ root: Root, _ action: String) throws -> String {
+        if root == .skylight { try allow(action) }
+        return client(.reads).root(of: root) + action
     }
 
     func get(_ action: String, of root: Root, parameters: [String: String] = [:]) async throws -> Answer {
@@ -365,7 +275,7 @@ struct ServerLine: Sendable {
         _ action: String, of root: Root, _ purpose: ServerClient.Purpose, _ members: (inout JSONWriter) throws -> Void
     ) async throws -> Answer {
         var writer = JSONWriter(capacity: 1024)
-        try writer.object { writer in try members(&writer) }
+        try await server.asking { try writer.object { writer in try members(&writer) } }
         return try await server.post(path(root, action), writer.bytes, headers: headers, purpose)
     }
 
@@ -385,26 +295,20 @@ public struct ServerCredentials: Sendable {
     /// The value of the header `Authorization`.
     let authorization: String?
     /// The trust rule for servers with https.
-    let trust: Trust
+    let trust: ClientConfiguration.Trust
 
-    enum Trust: Sendable {
-        /// Trusts certificates that the system trusts, or one of these.
-        case certificates([NIOSSLCertificate])
-        /// Trusts the address itself: on this machine, from a file that only its owner can read.
-        case place
-    }
-
-    private init(authorization: String?, trust: Trust) {
+    private init(authorization: String?, trust: ClientConfiguration.Trust) {
         self.authorization = authorization
         self.trust = trust
     }
 
     /// For servers without authentication.
-    public static let none = ServerCredentials(authorization: nil, trust: .certificates([]))
+    public static let none = ServerCredentials(authorization: nil, trust: .certificates(nil))
 
     /// The secret of a server on this machine, from its data folder.
     public static func secret(_ secret: String) -> ServerCredentials {
-        ServerCredentials(authorization: "Bearer \(secret)", trust: .place)
+        // The address is from a file that only its owner can read.
+        ServerCredentials(authorization: "Bearer \(secret)", trust: .address)
     }
 
     /// The administrator's password for a remote server, or no password.
@@ -414,20 +318,8 @@ public struct ServerCredentials: Sendable {
     public static func password(_ password: String?, trusting certificates: [UInt8]? = nil) throws -> ServerCredentials
     {
         let authorization = password.map { "Basic " + Data("admin:\($0)".utf8).base64EncodedString() }
-        return ServerCredentials(
-            authorization: authorization,
-            trust: .certificates(try certificates.map { try NIOSSLCertificate.fromPEMBytes($0) } ?? []))
-    }
-
-    /// The TLS configuration of the client library.
-    var configuration: TLSConfiguration {
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        switch trust {
-        case .certificates(let certificates):
-            if !certificates.isEmpty { configuration.additionalTrustRoots = [.certificates(certificates)] }
-        case .place: configuration.certificateVerification = .none
-        }
-        return configuration
+        if let certificates { _ = try NIOSSLCertificate.fromPEMBytes(certificates) }
+        return ServerCredentials(authorization: authorization, trust: .certificates(certificates))
     }
 }
 
