@@ -16,7 +16,7 @@ extension SQLDatabase {
         -> Value
     {
         let now = store.clock()
-        return try await write(isBatch: true) { [store] db, state, view in
+        return try await write(as: .batch) { [store] db, state, view in
             let transaction = SQLiteMirrorTransaction(
                 db, state: state, view: view, tickets: try store.assetTickets, now: now)
             let value = try body(MirrorModifier(transaction, now: now))
