@@ -258,19 +258,19 @@ struct RecordCopyResultView: Page {
     let milliseconds: String
 
     init(
-        _ plan: RecordCopyPlan, _ results: [(Name, Result<RecordCopier.Act, RecordError>)],
+        _ plan: RecordCopyPlan, _ results: [(Name, Result<RecordCopier.Outcome, RecordError>)],
         _ source: RecordCopyView.Source, to other: OtherDatabase
     ) {
         let visit = source.visit
         let refused = plan.problems.map {
             (
                 $0.record.recordID.recordName,
-                Result<RecordCopier.Act, RecordError>.failure($0.problem ?? .recordNotFound)
+                Result<RecordCopier.Outcome, RecordError>.failure($0.problem ?? .recordNotFound)
             )
         }
-        let gone = plan.gone.map { ($0, Result<RecordCopier.Act, RecordError>.failure(.recordNotFound)) }
+        let gone = plan.gone.map { ($0, Result<RecordCopier.Outcome, RecordError>.failure(.recordNotFound)) }
         let all = results + refused + gone
-        func count(_ act: RecordCopier.Act) -> Int { all.count { (try? $0.1.get()) == act } }
+        func count(_ act: RecordCopier.Outcome) -> Int { all.count { (try? $0.1.get()) == act } }
         let failed = all.count { (try? $0.1.get()) == nil }
         let (saved, left) = (count(.copied) + count(.replaced), count(.left))
         title =

@@ -53,7 +53,7 @@ final class SQLiteMirrorTransaction: SQLTransaction, MirrorTransaction {
     func makeMirror(_ zone: Int64) throws -> Bool {
         if mirrors.contains(zone) { return true }
         // User records are created by the store itself and are not counted.
-        let users = try kept.state.catalog.typeNumber(of: Schema.usersType)
+        let users = try pending.state.catalog.typeNumber(of: Schema.usersType)
         let isUsed = try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM records WHERE zone = ? AND state & 1 = 0 AND type <> ?)",
             [zone, users])
