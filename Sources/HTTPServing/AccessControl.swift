@@ -54,14 +54,14 @@ public struct AccessControl: Sendable {
             }
             guard parts.count == 2 else { return nil }
             switch parts[0].lowercased() {
-            case "bearer": return isInstanceSecret(parts[1]) ? Administrator(way: .bearer) : nil
-            case "basic": return try await hasPassword(parts[1], request, peer) ? Administrator(way: .basic) : nil
+            case "bearer": return isInstanceSecret(parts[1]) ? Administrator(proof: .bearer) : nil
+            case "basic": return try await hasPassword(parts[1], request, peer) ? Administrator(proof: .basic) : nil
             default: return nil
             }
         }
         guard let session = consoleSession(of: request), isOwnPage(request) else { return nil }
         let isReading = [.get, .options].contains(request.method)
-        return isReading || bringsSecret(of: session, request) ? Administrator(way: .session(session)) : nil
+        return isReading || bringsSecret(of: session, request) ? Administrator(proof: .session(session)) : nil
     }
 
     /// The origin that the client used, such as `http://localhost:8080`. The guards have checked the host.
@@ -111,7 +111,7 @@ public struct AccessControl: Sendable {
 /// A client that proved to be the server's administrator.
 public struct Administrator: Sendable {
     /// The kinds of proof.
-    public enum Way: Sendable {
+    public enum Proof: Sendable {
         /// `Authorization: Bearer` with the secret of this server run, which is stored in the data folder.
         case bearer
         /// `Authorization: Basic` with the administrator's password.
@@ -120,7 +120,7 @@ public struct Administrator: Sendable {
         case session(ConsoleSession)
     }
 
-    public let way: Way
+    public let proof: Proof
 }
 
 // MARK: - Sessions

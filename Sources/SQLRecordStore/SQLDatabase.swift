@@ -19,16 +19,16 @@ struct SQLDatabase: RecordDatabase, SchemaReading, SchemaEditing, TypeMeasuring,
 
     /// Runs a write as the caller. Adds the caller to the store's users with the first write.
     func write<Value: Sendable>(
-        isAlone: Bool = false, isBatch: Bool = false,
+        as kind: WriteKind = .ordinary,
         _ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State, DatabaseView) throws -> Value
     ) async throws -> Value {
         if caller.access == .anonymous {
-            return try await store.write(isAlone: isAlone, isBatch: isBatch) { [view] db, state in
+            return try await store.write(as: kind) { [view] db, state in
                 try body(db, &state, view)
             }
         }
         let known = store.knownNumber(of: caller.userRecordName)
-        let (value, number) = try await store.write(isAlone: isAlone, isBatch: isBatch) {
+        let (value, number) = try await store.write(as: kind) {
             [address, caller, store] db, state in
             let number = try known ?? UserNumbers.enter(caller.userRecordName, db)
             let value = try body(
@@ -54,7 +54,7 @@ struct SQLDatabase: RecordDatabase, SchemaReading, SchemaEditing, TypeMeasuring,
         ModifyOutcome, RecordError
     >] {
         let now = store.clock()
-        let (outcomes, isSweepDue) = try await write(isBatch: true) { [store] db, state, view in
+        let (outcomes, isSweepDue) = try await write(as: .batch) { [store] db, state, view in
             let transaction = SQLTransaction(
                 db, state: state, view: view, tickets: try store.assetTickets, now: now, requestID: request.requestID,
                 words: TransactionWords(words, puttingOff: mayPutOff ? request : nil))
@@ -75,7 +75,7 @@ struct SQLDatabase: RecordDatabase, SchemaReading, SchemaEditing, TypeMeasuring,
         let found = try await read(recordIDs, desiredKeys, bytesLimit)
         let missing = UserRecords.missing(recordIDs, found, of: address.scope).filter(store.knows)
         // A fetch must neither create a container nor fail because the store can't be written.
-        guard !missing.isEmpty, let open = store.openStore, open.failure == nil else { return found }
+        guard !missing.isEmpty, let open = store.writableStore, open.failure == nil else { return found }
         let now = store.clock()
         do {
             try await make(missing, at: now)

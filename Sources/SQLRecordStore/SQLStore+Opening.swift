@@ -4,28 +4,34 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
+/// What a store is opened for.
+enum OpeningPurpose {
+    case reading
+    /// Creates a missing file.
+    case writing
+    /// Like `writing` for a store that was read-only before. The time is noted to avoid immediate further attempts.
+    case writingAgain
+}
+
 extension SQLStore {
-    /// - Parameters:
-    /// - makes: `true` to create a missing file.
-    /// - isRetry: `true` if the store was read-only before. The time is noted to avoid immediate further attempts.
-    func openFile(makes: Bool, isRetry: Bool = false) async throws {
+    func openFile(for purpose: OpeningPurpose) async throws {
         do {
             let last = state.withLock { $0.last }
             used.store(Self.now, ordering: .relaxed)
             // Opening a container without data must not close other stores.
             let isThere = try await DiskThreads.run { [key, settings] in try settings.home.holds(key) }
-            if isThere || makes { try await open.admit(self) }
-            let phase = try await DiskThreads.run { [self] in try openNow(makes: makes, continuing: last) }
+            if isThere || purpose != .reading { try await open.admit(self) }
+            let store = try await DiskThreads.run { [self] in try openNow(for: purpose, continuing: last) }
             // The container may have been deleted and created again.
             subscriptionIndex.forget()
             state.withLock { state in
-                state.phase = phase
-                state.reader = phase.reader
+                state.phase = .open(store)
+                state.latest = store
                 state.outage = nil
-                if isRetry { state.lastRetry = Self.now }
-                if let users = phase.users { state.users = UserNumbers(users, visitors: state.users.visitors) }
+                if purpose == .writingAgain { state.lastRetry = Self.now }
+                state.users = UserNumbers(store.users, visitors: state.users.visitors)
             }
-            if case .absent = phase { open.remove(self) }
+            if store.isAbsent { open.remove(self) }
         } catch {
             let problem = StoreProblem(error, reading: key)
             let refusal =
@@ -47,11 +53,11 @@ extension SQLStore {
     }
 
     /// Blocks on the disk.
-    private func openNow(makes: Bool, continuing last: StoreOpening?) throws -> Phase {
+    private func openNow(for purpose: OpeningPurpose, continuing last: StoreOpening?) throws -> OpenStore {
         let keys = try settings.newKeys.keys(of: key)
         var last = last
         if try !settings.home.holds(key) {
-            guard makes else { return .absent(try StoreReader(of: key, keys, settings)) }
+            if purpose == .reading { return try OpenStore(absent: key, keys, settings) }
             do {
                 // Another process may be creating the store at the same time, with the same keys.
                 _ = try settings.home.make(key) { try StoreFacts.fill($0, keys) }
@@ -65,13 +71,13 @@ extension SQLStore {
             last = StoreOpening(making: keys)
         }
         do {
-            return .open(try WritableStore(key, continuing: last, signals: signals, settings))
+            return try OpenStore(key, continuing: last, signals: signals, settings)
         } catch  where StoreProblem.isOfWriting(error) {
             do {
-                let store = try ReadOnlyStore(
+                let store = try OpenStore(
                     key, continuing: last, refusing: StoreProblem.readOnly(key, because: error), settings)
                 tell("\(key) is open for reading alone: \(StoreProblem.details(of: error))", .warning)
-                return .readOnly(store)
+                return store
             } catch let another {
                 // The first error is the cause and is reported.
                 tell("\(key) can't be opened for reading alone: \(StoreProblem.details(of: another))", .error)
@@ -88,12 +94,9 @@ extension SQLStore {
     /// - Returns: `true` if it was closed.
     func closeUnlessUsed() async -> Bool {
         let task = state.withLock { state -> Task<Void, any Error>? in
-            guard let reader = state.phase.reader else { return nil }
-            if case .open(let store) = state.phase, !store.isIdle { return nil }
-            guard reader.gate.shutIfEmpty() else { return nil }
-            let phase = state.phase
+            guard let store = state.phase.store, store.isIdle, store.gate.shutIfEmpty() else { return nil }
             return change(&state) { place in
-                await place.closeFile(phase)
+                await place.close(store)
                 place.state.withLock { $0.phase = .closed }
             }
         }
@@ -103,28 +106,18 @@ extension SQLStore {
         return true
     }
 
-    func closeFile(_ phase: Phase) async {
-        var last: StoreOpening?
-        switch phase {
-        case .open(let store):
-            if state.withLock({ $0.amounts != nil }) {
-                // If reading fails, the previous amounts are kept.
-                let amounts = try? await store.reader.readLong(for: .scan) { db, catalog in
-                    try ZoneTypeAmount.all(db, catalog)
-                }
-                if let amounts { state.withLock { $0.amounts = amounts } }
-            }
-            last = await store.close()
-        case .readOnly(let store): await store.close()
-        case .absent(let reader): await reader.gate.shut()
-        case .closed, .changing, .ended: break
+    func close(_ store: OpenStore) async {
+        if store.writer != nil, state.withLock({ $0.amounts != nil }) {
+            // If reading fails, the previous amounts are kept.
+            let amounts = try? await store.readLong(for: .scan) { db, catalog in try ZoneTypeAmount.all(db, catalog) }
+            if let amounts { state.withLock { $0.amounts = amounts } }
         }
+        let last = await store.close()
         open.remove(self)
-        let damage = phase.reader?.damage
         state.withLock { state in
             state.last = last ?? state.last
             // The problem is remembered until the file is opened again.
-            state.outage = state.outage ?? damage
+            state.outage = state.outage ?? store.damage
         }
     }
 
@@ -138,7 +131,7 @@ extension SQLStore {
             }
             if let task { _ = await task.result }
             guard let phase else { continue }
-            await closeFile(phase)
+            if let store = phase.store { await close(store) }
             signals.finish()
             return
         }

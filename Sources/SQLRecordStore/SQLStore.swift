@@ -4,8 +4,8 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// A container and environment for the lifetime of the engine: closed, or open as a ``WritableStore`` or a
-/// ``ReadOnlyStore``. It is opened on demand and closed when idle.
+/// A container and environment for the lifetime of the engine. It is opened on demand, as an ``OpenStore``, and closed
+/// when idle.
 final class SQLStore: Sendable {
     let key: StoreKey
     let queries = QueryLog(since: Timestamp.now())
@@ -21,35 +21,17 @@ final class SQLStore: Sendable {
     let state = Mutex(State())
     let used = Atomic<Int64>(0)
     let messages = RecentMessages()
+    /// Serializes changes of the token key.
+    private let keyChanges = SerialQueue()
 
     enum Phase {
         case closed
         /// The store is being opened or closed.
         case changing(Task<Void, any Error>)
-        case open(WritableStore)
-        case readOnly(ReadOnlyStore)
-        /// There is no file yet.
-        case absent(StoreReader)
+        case open(OpenStore)
         case ended
 
-        var reader: StoreReader? {
-            switch self {
-            case .open(let store): store.reader
-            case .readOnly(let store): store.reader
-            case .absent(let reader): reader
-            case .closed, .changing, .ended: nil
-            }
-        }
-
-        /// The users in the file; `nil` if unknown at present.
-        var users: [Name: Int64]? {
-            switch self {
-            case .open(let store): store.users
-            case .readOnly(let store): store.users
-            case .absent: [:]
-            case .closed, .changing, .ended: nil
-            }
-        }
+        var store: OpenStore? { if case .open(let store) = self { store } else { nil } }
     }
 
     struct State {
@@ -59,8 +41,8 @@ final class SQLStore: Sendable {
         var users = UserNumbers()
         /// Time of the last attempt to reopen a read-only store, on the clock of ``SQLStore/now``.
         var lastRetry: Int64?
-        /// The latest reader. Its keys remain usable while the store is closed.
-        var reader: StoreReader?
+        /// The latest opening. Its keys remain usable while the store is closed.
+        var latest: OpenStore?
         /// The reason why the store could not be opened.
         var outage: StoreOutage?
         /// The amounts per zone when the store was closed, if they were ever requested.
@@ -96,53 +78,58 @@ extension SQLStore {
 
     /// Runs a short read on a snapshot. It must not wait for a client.
     func read<Value: Sendable>(_ body: (SQLConnection, SchemaCatalog) throws -> Value) async throws -> Value {
-        let reader = try await enter()
-        defer { release(reader) }
-        return try await reader.read(body)
+        let store = try await enter()
+        defer { release(store) }
+        return try await store.read(body)
     }
 
     /// Like ``read(_:)`` for a potentially long read. Runs on a thread that other requests don't need.
     func readLong<Value: Sendable>(
         for purpose: LongReadTurns.Purpose, _ body: @escaping @Sendable (SQLConnection, SchemaCatalog) throws -> Value
     ) async throws -> Value {
-        let reader = try await enter()
-        defer { release(reader) }
-        return try await reader.readLong(for: purpose, body)
+        let store = try await enter()
+        defer { release(store) }
+        return try await store.readLong(for: purpose, body)
     }
 
     /// The progress of index work.
     func indexBuilds(_ catalog: SchemaCatalog, _ db: SQLConnection) throws -> [IndexBuildProgress] {
-        if let store = openStore { return try store.indexBuilds(catalog, db) }
-        return try IndexWork.progress(catalog, db, inHand: [:])
+        try IndexWork.progress(catalog, db, inHand: writableStore?.indexing.reached ?? [:])
     }
 
     // MARK: Writing
 
     /// Runs a write and returns once it is on disk. Creates a missing file.
-    /// - Parameters:
-    ///   - isAlone: `true` to commit it without other writes, as large writes require.
-    ///   - isBatch: `true` for a batch of records, which reads neither counts nor positions of zones.
     func write<Value: Sendable>(
-        isAlone: Bool = false, isBatch: Bool = false,
+        as kind: WriteKind = .ordinary,
         _ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value
     ) async throws -> Value {
         let store = try await enterForWriting()
-        defer { release(store.reader) }
-        return try await store.write(isAlone: isAlone, isBatch: isBatch, body)
+        defer { release(store) }
+        return try await store.write(as: kind, body)
     }
 
     /// Stores the number of a user that a save added.
     func note(_ number: Int64, of name: Name) { state.withLock { $0.users.note(number, of: name) } }
 
+    /// Replaces the token key. Old keys are kept to recognize expired tokens.
     func expireTokens() async throws {
         let store = try await enterForWriting()
-        defer { release(store.reader) }
-        try await store.expireTokens()
+        defer { release(store) }
+        try await keyChanges.run {
+            let key = TokenSeal.makeKey()
+            try await store.write { db, state in
+                state.factsVersion += 1
+                try db.run("INSERT INTO retiredTokenKeys (key) VALUES (?)", [try FactRows.bytes("tokenKey", db)])
+                try FactRows.set("tokenKey", to: .bytes(key), db)
+            }
+            store.retireTokens(for: TokenSeal(key: key))
+        }
     }
 
     func waitForIndexes(_ works: Set<Int64>) async throws {
         let store = try await enterForWriting()
-        defer { release(store.reader) }
+        defer { release(store) }
         try await store.waitForIndexes(works)
     }
 
@@ -150,17 +137,15 @@ extension SQLStore {
     /// - Returns: by type, the position up to which records have lost the values of the dropped fields.
     func removeBefore(_ change: SchemaChange, by caller: Caller) async throws -> [Name: Int64] {
         let store = try await enterForWriting()
-        defer { release(store.reader) }
+        defer { release(store) }
         return try await SchemaRemoval(store: store, caller: caller, limits: settings.indexLimits, clock: clock).run(
             change)
     }
 
-    func sweep() { openStore?.sweep() }
+    func sweep() { writableStore?.sweep() }
 
     /// The store, if it is open for writing.
-    var openStore: WritableStore? {
-        state.withLock { if case .open(let store) = $0.phase { store } else { nil } }
-    }
+    var writableStore: OpenStore? { state.withLock { $0.phase.store.flatMap { $0.writer == nil ? nil : $0 } } }
 
     // MARK: Opening
 
@@ -170,61 +155,60 @@ extension SQLStore {
     }
 
     /// Keeps the store open until the caller calls ``release(_:)``, opening it if necessary.
-    func enter() async throws -> StoreReader {
+    func enter() async throws -> OpenStore {
         while true {
-            var isAbsent = false
-            let (reader, task) = try state.withLock { state -> (StoreReader?, Task<Void, any Error>?) in
+            let (store, task) = try state.withLock { state -> (OpenStore?, Task<Void, any Error>?) in
                 switch state.phase {
-                case .open(let store) where store.connections.isStale: return (nil, reopen(&state, makes: false))
-                case .open(let store): return (store.reader.gate.tryEnter() ? store.reader : nil, nil)
-                case .readOnly(let store): return (store.reader.gate.tryEnter() ? store.reader : nil, nil)
-                case .absent(let reader):
-                    isAbsent = true
-                    return (reader.gate.tryEnter() ? reader : nil, nil)
+                case .open(let store) where store.isStale: return (nil, reopen(store, &state, for: .reading))
+                case .open(let store): return (store.gate.tryEnter() ? store : nil, nil)
                 case .changing(let task): return (nil, task)
-                case .closed: return (nil, change(&state) { place in try await place.openFile(makes: false) })
+                case .closed: return (nil, change(&state) { try await $0.openFile(for: .reading) })
                 case .ended: throw RecordError.storeClosed
                 }
             }
             if let task { try await task.value }
-            guard let reader else {
+            guard let store else {
                 await Task.yield()
                 continue
             }
-            if isAbsent, await hasAppeared() {
-                reader.gate.exit()
-                forget(absent: reader)
+            if store.isAbsent, await hasAppeared() {
+                store.gate.exit()
+                forget(store)
                 continue
             }
             used.store(Self.now, ordering: .relaxed)
-            return reader
+            return store
         }
     }
 
-    func release(_ reader: StoreReader) {
+    func release(_ store: OpenStore) {
         used.store(Self.now, ordering: .relaxed)
-        reader.gate.exit()
+        store.gate.exit()
     }
 
     /// How a write can proceed.
     private enum WriteAdmission {
-        case inside(WritableStore)
+        case inside(OpenStore)
         /// The store is about to be closed.
         case shut
         case after(Task<Void, any Error>)
-        case readOnly(ReadOnlyStore)
+        case refused(OpenStore, RecordError)
     }
 
-    private func enterForWriting() async throws -> WritableStore {
+    private func enterForWriting() async throws -> OpenStore {
         while true {
             let admission = try state.withLock { state -> WriteAdmission in
                 switch state.phase {
-                case .open(let store) where store.connections.isStale: return .after(reopen(&state, makes: true))
-                case .open(let store): return store.reader.gate.tryEnter() ? .inside(store) : .shut
-                case .readOnly(let store):
-                    if let last = state.lastRetry, Self.now - last < Self.retryPause { throw store.refusal }
-                    return .readOnly(store)
-                case .closed, .absent: return .after(change(&state) { place in try await place.openFile(makes: true) })
+                case .open(let store) where store.isStale: return .after(reopen(store, &state, for: .writing))
+                case .open(let store):
+                    switch store.access {
+                    case .writing: return store.gate.tryEnter() ? .inside(store) : .shut
+                    case .reading(let refusal):
+                        if let last = state.lastRetry, Self.now - last < Self.retryPause { throw refusal }
+                        return .refused(store, refusal)
+                    case .absent: return .after(change(&state) { try await $0.openFile(for: .writing) })
+                    }
+                case .closed: return .after(change(&state) { try await $0.openFile(for: .writing) })
                 case .changing(let task): return .after(task)
                 case .ended: throw RecordError.storeClosed
                 }
@@ -235,45 +219,40 @@ extension SQLStore {
                 return store
             case .shut: await Task.yield()
             case .after(let task): try await task.value
-            case .readOnly(let store):
+            case .refused(let store, let refusal):
                 // Reopening blocks all readers, so check first whether the disk has room again.
-                guard await store.looksWritable() else { throw store.refusal }
-                try await reopen(store)?.value
+                guard await store.looksWritable() else { throw refusal }
+                let task = state.withLock { state -> Task<Void, any Error>? in
+                    // Another write may already reopen it.
+                    guard state.phase.store === store else { return nil }
+                    return reopen(store, &state, for: .writingAgain)
+                }
+                try await task?.value
             }
         }
     }
 
-    /// Opens a store again, because another process has changed or replaced it.
-    private func reopen(_ state: inout State, makes: Bool) -> Task<Void, any Error> {
-        let phase = state.phase
-        return change(&state) { place in
-            await place.closeFile(phase)
-            try await place.openFile(makes: makes)
+    /// Opens a store again: another process has changed or replaced it, or it may be writable again.
+    private func reopen(_ store: OpenStore, _ state: inout State, for purpose: OpeningPurpose) -> Task<
+        Void, any Error
+    > {
+        change(&state) { place in
+            await place.close(store)
+            try await place.openFile(for: purpose)
         }
     }
 
     /// Minimum time in nanoseconds between two attempts to reopen a read-only store.
     private static let retryPause: Int64 = 1_000_000_000
 
-    /// Reopens a read-only store, unless another write already does so.
-    private func reopen(_ store: ReadOnlyStore) -> Task<Void, any Error>? {
-        state.withLock { state in
-            guard case .readOnly(let held) = state.phase, held === store else { return nil }
-            return change(&state) { place in
-                await store.close()
-                try await place.openFile(makes: true, isRetry: true)
-            }
-        }
-    }
-
     /// True if another process created a store where none existed.
     private func hasAppeared() async -> Bool {
         await (try? DiskThreads.run { [home = settings.home, key] in try home.holds(key) }) ?? true
     }
 
-    private func forget(absent reader: StoreReader) {
+    private func forget(_ absent: OpenStore) {
         state.withLock { state in
-            if case .absent(let held) = state.phase, held === reader { state.phase = .closed }
+            if state.phase.store === absent { state.phase = .closed }
         }
     }
 }
@@ -285,17 +264,17 @@ extension SQLStore {
 extension SQLStore {
     /// The token codec. Read it only within a read or write: before that, the store may be replaced by another one
     /// with another epoch.
-    var codec: TokenCodec { get throws { try lastReader.codec } }
-    var assetTickets: AssetTickets { get throws { try lastReader.assetTickets } }
-    var journalLimits: JournalLimits { get throws { try lastReader.journalLimits } }
+    var codec: TokenCodec { get throws { try latest.codec } }
+    var assetTickets: AssetTickets { get throws { try latest.assetTickets } }
+    var journalLimits: JournalLimits { get throws { try latest.journalLimits } }
 
     /// The last known schema. It may be outdated, so use it only as a hint.
-    var latestSchema: Schema { state.withLock { $0.reader }?.catalog.schema ?? Schema() }
+    var latestSchema: Schema { state.withLock { $0.latest }?.catalog.schema ?? Schema() }
 
-    private var lastReader: StoreReader {
+    private var latest: OpenStore {
         get throws {
-            guard let reader = state.withLock({ $0.reader }) else { throw RecordError.storeClosed }
-            return reader
+            guard let store = state.withLock({ $0.latest }) else { throw RecordError.storeClosed }
+            return store
         }
     }
 
@@ -324,7 +303,7 @@ extension SQLStore {
     }
 
     /// True if other processes may have the store open, too.
-    private var isShared: Bool { openStore?.connections.epoch != nil }
+    private var isShared: Bool { writableStore?.isShared == true }
 
     /// True if the user is in the file or was remembered by ``rememberVisitor(_:)``.
     func knows(_ name: Name) -> Bool { state.withLock { $0.users.knows(name) } }
@@ -348,12 +327,10 @@ extension SQLStore {
     var health: StoreHealth? {
         state.withLock { state in
             var health = StoreHealth(container: key.container, environment: key.environment)
-            switch state.phase {
-            case .open(let store): health.readOnlyBecause = store.failure
-            case .readOnly(let store): health.readOnlyBecause = store.refusal
-            case .absent, .closed, .changing, .ended: if state.outage == nil { return nil }
-            }
-            if let outage = state.outage ?? state.phase.reader?.damage {
+            let store = state.phase.store.flatMap { $0.isAbsent ? nil : $0 }
+            if store == nil, state.outage == nil { return nil }
+            health.readOnlyBecause = store?.failure
+            if let outage = state.outage ?? state.phase.store?.damage {
                 (health.unreadableBecause, health.since) = (outage.reason, outage.since)
             }
             return health
@@ -362,10 +339,10 @@ extension SQLStore {
 
     /// The amounts per zone and type, without opening the store; `nil` if unknown.
     func amounts() async -> [ZoneTypeAmount]? {
-        guard let store = openStore else { return state.withLock { $0.amounts } }
+        guard let store = writableStore, store.gate.tryEnter() else { return state.withLock { $0.amounts } }
+        defer { store.gate.exit() }
         do {
-            let amounts = try await store.readLong(for: .scan) { db, catalog in try ZoneTypeAmount.all(db, catalog)
-            }
+            let amounts = try await store.readLong(for: .scan) { db, catalog in try ZoneTypeAmount.all(db, catalog) }
             state.withLock { $0.amounts = amounts }
             return amounts
         } catch {
@@ -378,10 +355,30 @@ extension SQLStore {
     var isForgettable: Bool {
         state.withLock { state in
             switch state.phase {
-            case .absent: true
-            case .closed: state.reader == nil && state.outage == nil
-            case .changing, .open, .readOnly, .ended: false
+            case .open(let store): store.isAbsent
+            case .closed: state.latest == nil && state.outage == nil
+            case .changing, .ended: false
             }
         }
+    }
+}
+
+// MARK: - Serial queue
+
+/// Runs operations one at a time, in the order of the calls. An operation continues even if its caller is cancelled.
+final class SerialQueue: Sendable {
+    private let last = Mutex<Task<Void, Never>?>(nil)
+
+    func run<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        let task = last.withLock { last in
+            let before = last
+            let task = Task.detached {
+                await before?.value
+                return try await work()
+            }
+            last = Task.detached { _ = await task.result }
+            return task
+        }
+        return try await task.value
     }
 }

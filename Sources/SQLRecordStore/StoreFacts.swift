@@ -50,6 +50,14 @@ struct StoreFacts: Sendable {
         hasHierarchies = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM hierarchies)") ?? true
     }
 
+    /// The facts of a store that has no file yet.
+    init(making keys: NewStoreKeys.Keys, _ catalog: SchemaCatalog, journal: JournalLimits?) {
+        (tokenKey, assetKey, retiredKeys) = (keys.tokens, keys.assets, [])
+        epochs = StoreOpening(making: keys).epochs
+        (position, users, journalBytes, cascades, hasHierarchies) = (0, [:], 0, 0, false)
+        (self.catalog, self.journal) = (catalog, journal ?? .standard)
+    }
+
     /// The last assigned position; 0 if the file has no changes.
     static func position(_ db: SQLConnection) throws -> Int64 {
         let row = try SQLRow.fetchOne(

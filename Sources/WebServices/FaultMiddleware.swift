@@ -96,21 +96,21 @@ struct FaultMiddleware: Sendable {
     ) async throws -> Response {
         guard let scope = RequestFaults.current, !scope.isExempt else { return try await answer(request) }
         var request = request
-        var reach = FaultArea.Reach.database
+        var zones = FaultArea.RequestedZones.database
         if faults.running.contains(where: { $0.fault.kind == .failure && $0.area.zoneID != nil }) {
             // The body contains the names of the zones.
             let body = try await ConnectionLost.reading {
                 _ = try await request.readSentBody()
                 return try await request.bodyBytes()
             }
-            reach = try await WorkPool.prompt.run(on: body.count) { [request] in
-                FaultArea.Reach(of: request, action: path.action, body: body)
+            zones = try await WorkPool.prompt.run(on: body.count) { [request] in
+                FaultArea.RequestedZones(of: request, action: path.action, body: body)
             }
         }
         func fails(_ fault: InjectedFault) -> Bool {
             scope.asked.contains(fault)
                 || faults.take(fault) {
-                    $0.area.covers(path.container, path.environment, path.scope) && $0.area.covers(reach)
+                    $0.area.covers(path.container, path.environment, path.scope) && $0.area.covers(zones)
                 } != nil
         }
         if let endSignIn, fails(.signInExpired) {

@@ -128,7 +128,7 @@ import Testing
         #expect(accounts.connections().count == ContainerConnection.countLimit)
     }
 
-    @Test func noDescriptionTellsASecret() throws {
+    @Test func noDescriptionContainsASecret() throws {
         for connection in [try signedIn(), try withKey()] {
             var texts = [
                 "\(connection)", String(reflecting: connection), "\(connection.credentials)",

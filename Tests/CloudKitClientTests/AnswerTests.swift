@@ -14,7 +14,7 @@ import Testing
         return try ReceivedRecord(object, in: ZoneID(zoneName: "Asked"))
     }
 
-    @Test func aRecordKeepsAllThatWasTold() throws {
+    @Test func aRecordKeepsAllMembers() throws {
         let found = try record(
             #"""
             {"recordName":"r","recordType":"T","recordChangeTag":"1e","created":{"timestamp":1700000000001,"userRecordName":"_a","deviceID":"2"},
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// Participants as they were seen, with members and values that nobody has documented.
-    @Test func aShareTellsWhoTakesPart() throws {
+    @Test func aShareListsItsParticipants() throws {
         let guest = #"""
             {"participantId":"G","userIdentity":{"userRecordName":"_g","nameComponents":{"givenName":"Grace","familyName":"H"},"lookupInfo":{"emailAddress":"g@x.org"}},
              "type":"USER","acceptanceStatus":"ACCEPTED","permission":"READ_WRITE","customRole":"","orgUser":false,"protectionInfo":{"bytes":"AA==","pcsChangeTag":"x"}}

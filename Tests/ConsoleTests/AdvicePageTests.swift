@@ -160,11 +160,11 @@ import Testing
         let explanation = QueryExplanation(
             candidates: [
                 QueryExplanation.Candidate(
-                    index: .field(.custom("shelf"), .queryable), clause: "filter shelf EQUALS", standing: .servesFilter,
+                    index: .field(.custom("shelf"), .queryable), clause: "filter shelf EQUALS", use: .servesFilter,
                     reason: "Few", entries: 1000,
                     isCutOff: true),
                 QueryExplanation.Candidate(
-                    index: .composite(composite), clause: "filter and sort", standing: .missing, reason: "Not there"),
+                    index: .composite(composite), clause: "filter and sort", use: .missing, reason: "Not there"),
             ],
             summary: "Read and sorted.", entriesRead: 100_000, recordsRead: 100_000, recordsReturned: 50, hasMore: true,
             milliseconds: 812.4,

@@ -71,7 +71,7 @@ import Testing
         #expect(written == expected)
     }
 
-    @Test func aRecordWithUnseenCharactersIsToldFromOthers() async throws {
+    @Test func aRecordWithInvisibleCharactersIsDistinguished() async throws {
         try await EditStage.run { stage in
             let long = String(repeating: "long text ", count: 20_000)
             try await stage.save("a\u{202E}b", ["title": .string("x\0y\u{7}z"), "long": .string(long)])

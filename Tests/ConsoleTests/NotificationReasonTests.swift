@@ -30,7 +30,7 @@ import Testing
             modified: signature,
             fields: FieldsText([Field(name: "price", value: .int64(7))]))
         let entry = RecordJournalEntry(
-            act: .created, position: 9, recordChangeTag: "9", recordType: "Item", signature: signature, requestID: nil,
+            kind: .created, position: 9, recordChangeTag: "9", recordType: "Item", signature: signature, requestID: nil,
             fields: record.fields, parent: nil)
         return CommittedChange.all(
             of: record, [entry], after: 8, in: CommittedChange(position: 9, zoneID: zone, owner: ada, guests: [])
@@ -43,7 +43,7 @@ import Testing
         return info
     }()
 
-    private static func standing(
+    private static func owned(
         _ id: Name, _ filters: Query.Filter..., firesOn: Set<Subscription.Event> = [.create], after position: Int64 = 1,
         isHeld: Bool = false,
         info: NotificationInfo? = silent
@@ -60,7 +60,7 @@ import Testing
     /// The facts of the client `phone`, to which nothing was sent.
     private static func facts(_ change: (inout NotificationFacts) -> Void = { _ in }) -> NotificationFacts {
         var facts = NotificationFacts(
-            user: ada, clientID: "phone", scope: .private, change: Self.change, subscriptions: [standing("all")],
+            user: ada, clientID: "phone", scope: .private, change: Self.change, subscriptions: [owned("all")],
             schema: schema, devices: [phone], now: now)
         change(&facts)
         return facts
@@ -106,11 +106,11 @@ import Testing
         (facts { $0.change = nil }, .notSeen),
         (facts { $0.subscriptions = [] }, .noSubscription(others: [])),
         (facts { ($0.subscriptions, $0.otherScopes) = ([], [.public]) }, .noSubscription(others: [.public])),
-        (facts { $0.subscriptions = [standing("cheap", cheap)] }, missed("cheap", .filter(cheap, .int64(7)))),
-        (facts { $0.subscriptions = [standing("gone", firesOn: [.delete])] }, missed("gone", .otherEvents([.delete]))),
-        (facts { $0.subscriptions = [standing("late", after: 9)] }, missed("late", .tooEarly)),
+        (facts { $0.subscriptions = [owned("cheap", cheap)] }, missed("cheap", .filter(cheap, .int64(7)))),
+        (facts { $0.subscriptions = [owned("gone", firesOn: [.delete])] }, missed("gone", .otherEvents([.delete]))),
+        (facts { $0.subscriptions = [owned("late", after: 9)] }, missed("late", .tooEarly)),
         (
-            facts { $0.subscriptions = [standing("cheap", cheap), standing("late", after: 9)] },
+            facts { $0.subscriptions = [owned("cheap", cheap), owned("late", after: 9)] },
             .missed([
                 .init(subscriptionID: "cheap", miss: .filter(cheap, .int64(7))),
                 .init(subscriptionID: "late", miss: .tooEarly),
@@ -122,8 +122,8 @@ import Testing
                     ZoneID(zoneName: "Other", ownerRecordName: ada), recordType: nil)
             }, missed("all", .otherZone(ZoneID(zoneName: "Other", ownerRecordName: ada)))
         ),
-        (facts { ($0.subscriptions, $0.isKeptByRoles) = ([standing("all", isHeld: true)], true) }, .keptByRoles),
-        (facts { $0.subscriptions = [standing("mute", info: nil)] }, .withoutContent("mute")),
+        (facts { ($0.subscriptions, $0.isKeptByRoles) = ([owned("all", isHeld: true)], true) }, .keptByRoles),
+        (facts { $0.subscriptions = [owned("mute", info: nil)] }, .withoutContent("mute")),
         // The devices.
         (facts { $0.devices = [] }, .noToken),
         (facts { $0.devices[0].isHere = false }, .tokenElsewhere),
@@ -166,7 +166,7 @@ import Testing
         (
             facts {
                 ($0.subscriptions, $0.notifications) = (
-                    [standing("other", firesOn: [.update])], [notification(.delivered(at(hour: 13)))]
+                    [owned("other", firesOn: [.update])], [notification(.delivered(at(hour: 13)))]
                 )
             }, .notFetched(delivered)
         ),

@@ -296,7 +296,7 @@ import Testing
         }
     }
 
-    @Test func theVersionOfStaticFilesTellsNamesAndBorders() {
+    @Test func theVersionOfStaticFilesDependsOnNamesAndBorders() {
         let folders: [[String: [UInt8]]] = [
             ["a.js": [1, 2], "b.js": [3]], ["a.js": [1], "b.js": [2, 3]], ["a.js": [1, 2], "c.js": [3]],
         ]

@@ -48,7 +48,7 @@ import Testing
         await assets.close()
     }
 
-    @Test func changesShowNoKindAndNoPositionThatNobodyTold() async throws {
+    @Test func changesShowNoKindAndNoPositionThatTheStoreLacks() async throws {
         try await onStage { client, token in
             let answer = try await client.execute(
                 uri: "\(Self.there)/changes?zone=Notes&since=1&token=\(token)", method: .get
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func aQueryIsRefusedByTheStoreNotByASchemaThatNobodyTold() async throws {
+    @Test func aQueryIsRefusedByTheStoreNotByAnUnknownSchema() async throws {
         try await onStage { client, _ in
             let page = try await client.execute(uri: "\(Self.there)/query?zone=Notes&type=Item", method: .get) {
                 String(buffer: $0.body)

@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func aCheckIsStartedAndTellsWhatItFound() async throws {
+    @Test func aCheckIsStartedAndShowsWhatItFound() async throws {
         try await onStage { stage in
             try await stage.save("a", ["link": .reference(Reference(recordName: "<nobody>"))])
             try await stage.save("m", ["CD_entityName": .string("note")], type: "CD_Note")

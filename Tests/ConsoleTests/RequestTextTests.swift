@@ -78,7 +78,7 @@ import Testing
     private func token(_ position: Int64, _ progress: TokenExplanation.Progress = .complete) -> TokenExplanation {
         TokenExplanation(
             subject: .zone(nil), scope: .private, userRecordName: nil, position: position, moment: nil,
-            progress: progress, standing: .good, changesAfter: 0)
+            progress: progress, validity: .good, changesAfter: 0)
     }
 
     @Test func aPullCoversWhatLiesBetweenItsTokens() {

@@ -106,8 +106,8 @@ import Testing
                 uri: "\(path)/subscription?user=grace", method: .post, body: ByteBuffer(string: form)
             ) { $0 }
             #expect(saved.status == .seeOther)
-            let standing = try #require(try await owner.require(.fireSubscriptions).standingSubscriptions().first)
-            #expect(standing.isHeldToRoles && standing.subscription.notificationInfo != nil)
+            let owned = try #require(try await owner.require(.fireSubscriptions).ownedSubscriptions().first)
+            #expect(owned.isHeldToRoles && owned.subscription.notificationInfo != nil)
         }
     }
 

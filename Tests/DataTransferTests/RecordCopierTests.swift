@@ -62,7 +62,7 @@ import Testing
     }
 
     /// `copied`, `left`, or the code of the error, for each.
-    private func words(_ results: [Result<RecordCopier.Act, RecordError>]) -> [String] {
+    private func words(_ results: [Result<RecordCopier.Outcome, RecordError>]) -> [String] {
         results.map { result in
             switch result {
             case .success(let act): "\(act)"
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    private func refusal(_ body: () async throws -> [Result<RecordCopier.Act, RecordError>]) async -> RecordError? {
+    private func refusal(_ body: () async throws -> [Result<RecordCopier.Outcome, RecordError>]) async -> RecordError? {
         do {
             Issue.record("not refused: \(words(try await body()))")
             return nil

@@ -277,7 +277,7 @@ import Testing
     }
 
     /// An origin in iCloud does not tell the roots of shares. The roots tell their shares.
-    @Test func aRootTellsItsShare() async throws {
+    @Test func aRootNamesItsShare() async throws {
         let (engine, other) = (InMemoryRecordEngine(), InMemoryRecordEngine())
         let told = try await lines(exported(listed(engine))).map {
             $0.replacingOccurrences(of: ",\"rootRecordName\":\"list\"", with: "")

@@ -170,7 +170,7 @@ import Testing
         #expect(try await place.names() == ["one", "three", "two"])
         #expect(try await place.names(in: .default, of: nil) == ["all"])
         #expect(try await snapshots.compare(first, withPresentOf: place.source()).isEmpty)
-        guard case .expired = try await place.database("_ada").require(.explainTokens).explain(token).standing else {
+        guard case .expired = try await place.database("_ada").require(.explainTokens).explain(token).validity else {
             return #expect(Bool(false), "The token is still good")
         }
 

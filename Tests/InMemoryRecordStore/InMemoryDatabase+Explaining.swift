@@ -5,11 +5,11 @@ extension InMemoryDatabase {
     func explain(_ request: QueryRequest) async throws -> QueryExplanation {
         try store.read { state in
             let grants = grants(in: state)
-            let reach = try grants.reach(of: request.query, state.schema)
+            let coverage = try grants.coverage(of: request.query, state.schema)
             let problems = IndexRules.problems(of: request.query, in: state.schema)
             if !problems.isEmpty { return QueryExplanation(of: request.query, in: state.schema, problems: problems) }
             let (query, request) = grants.narrowed(
-                try ResolvedQuery(request.query, in: state.schema), request, to: reach, state.schema)
+                try ResolvedQuery(request.query, in: state.schema), request, to: coverage, state.schema)
             guard let type = state.schema.types[query.recordType] else { throw RecordError.recordNotFound }
             let clock = ContinuousClock()
             let begin = clock.now

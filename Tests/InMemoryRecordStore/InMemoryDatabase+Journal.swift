@@ -60,7 +60,7 @@ extension InMemoryState.Row {
     /// The present state.
     fileprivate var entry: RecordJournalEntry {
         RecordJournalEntry(
-            act: isDeleted ? .deleted : born == position ? .created : .modified, position: position,
+            kind: isDeleted ? .deleted : born == position ? .created : .modified, position: position,
             recordChangeTag: record.recordChangeTag,
             recordType: record.recordType, signature: record.modified, requestID: requestID, fields: record.fields,
             parent: record.parent)

@@ -8,11 +8,11 @@ extension InMemoryDatabase {
     }
 
     private func ownSubscriptions(in state: InMemoryState) -> [Subscription] {
-        state.subscriptions.map(\.standing).filter { isOwn($0) && $0.lastPosition == nil }.map(\.subscription)
+        state.subscriptions.map(\.owned).filter { isOwn($0) && $0.lastPosition == nil }.map(\.subscription)
     }
 
-    private func isOwn(_ standing: OwnedSubscription) -> Bool {
-        standing.user == caller.userRecordName && standing.scope == address.scope
+    private func isOwn(_ owned: OwnedSubscription) -> Bool {
+        owned.user == caller.userRecordName && owned.scope == address.scope
     }
 
     func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<
@@ -28,28 +28,28 @@ extension InMemoryDatabase {
                     ownerRecordName: address.scope == .public ? ZoneID.publicOwner : caller.userRecordName)
             } write: { operation in
                 let isHeldToRoles = GrantRules.areAsked(of: caller, in: address)
-                let isThere = state.subscriptions.map(\.standing).contains { standing in
-                    isOwn(standing) && standing.lastPosition == nil && standing.isHeldToRoles == isHeldToRoles
-                        && operation == .save(standing.subscription)
+                let isThere = state.subscriptions.map(\.owned).contains { owned in
+                    isOwn(owned) && owned.lastPosition == nil && owned.isHeldToRoles == isHeldToRoles
+                        && operation == .save(owned.subscription)
                 }
                 if isThere { return }
                 state.subscriptions.removeAll {
-                    isOwn($0.standing) && $0.standing.subscription.subscriptionID == operation.subscriptionID
+                    isOwn($0.owned) && $0.owned.subscription.subscriptionID == operation.subscriptionID
                 }
                 guard case .save(let subscription) = operation else { return }
                 let zone = try subscription.zoneID.flatMap { try zoneUnlessDefault($0, in: state)?.number }
-                let standing = OwnedSubscription(
+                let owned = OwnedSubscription(
                     user: caller.userRecordName, scope: address.scope, position: state.position,
                     isHeldToRoles: isHeldToRoles, subscription: subscription)
-                state.subscriptions.append(InMemoryState.SubscriptionRow(standing: standing, zone: zone))
+                state.subscriptions.append(InMemoryState.SubscriptionRow(owned: owned, zone: zone))
             }
         }
     }
 
     func noteFired(_ subscriptions: [OwnedSubscription], at position: Int64) async throws {
         try store.write { state in
-            for index in state.subscriptions.indices where subscriptions.contains(state.subscriptions[index].standing) {
-                state.subscriptions[index].standing.lastPosition = position
+            for index in state.subscriptions.indices where subscriptions.contains(state.subscriptions[index].owned) {
+                state.subscriptions[index].owned.lastPosition = position
             }
         }
     }
@@ -61,12 +61,12 @@ extension InMemoryDatabase {
         let now = store.clock()
         return try store.read { state in
             guard let position else { return FiringPage(position: state.position) }
-            let subscribers = Set(state.subscriptions.map(\.standing).filter { $0.scope == .shared }.map(\.user))
+            let subscribers = Set(state.subscriptions.map(\.owned).filter { $0.scope == .shared }.map(\.user))
             let changes = state.zones.values.flatMap {
                 self.changes(in: $0, after: position, toldTo: subscribers, state, now)
             }
             let firings = try changes.sorted { $0.position < $1.position }.compactMap { change in
-                let fired = try state.subscriptions.map(\.standing).filter { try fires($0, change, in: state) }.sorted {
+                let fired = try state.subscriptions.map(\.owned).filter { try fires($0, change, in: state) }.sorted {
                     left, right in
                     (left.user, left.scope.rawValue, left.subscription.subscriptionID)
                         < (right.user, right.scope.rawValue, right.subscription.subscriptionID)
@@ -77,9 +77,9 @@ extension InMemoryDatabase {
         }
     }
 
-    func standingSubscriptions() async throws -> [OwnedSubscription] {
+    func ownedSubscriptions() async throws -> [OwnedSubscription] {
         try store.read { state in
-            state.subscriptions.map(\.standing).sorted { left, right in
+            state.subscriptions.map(\.owned).sorted { left, right in
                 (left.user, left.scope.rawValue, left.subscription.subscriptionID)
                     < (right.user, right.scope.rawValue, right.subscription.subscriptionID)
             }
@@ -88,7 +88,7 @@ extension InMemoryDatabase {
 
     func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] {
         let now = store.clock()
-        let standing = OwnedSubscription(
+        let owned = OwnedSubscription(
             user: caller.userRecordName, scope: address.scope, position: 0,
             isHeldToRoles: GrantRules.areAsked(of: caller, in: address),
             subscription: subscription)
@@ -97,7 +97,7 @@ extension InMemoryDatabase {
             let changes = state.zones.values.flatMap { self.changes(in: $0, after: 0, toldTo: guests, state, now) }
                 .filter { $0.isSeen(by: caller, in: address.scope) }
             return try changes.sorted { $0.position > $1.position }.prefix(limit).map { change in
-                Firing(change, try fires(standing, change, in: state) ? [standing] : [])
+                Firing(change, try fires(owned, change, in: state) ? [owned] : [])
             }
         }
     }
@@ -134,21 +134,20 @@ extension InMemoryDatabase {
             }
     }
 
-    private func fires(_ standing: OwnedSubscription, _ change: CommittedChange, in state: InMemoryState) throws -> Bool
-    {
-        guard change.position > standing.position, change.position <= standing.lastPosition ?? .max else {
+    private func fires(_ owned: OwnedSubscription, _ change: CommittedChange, in state: InMemoryState) throws -> Bool {
+        guard change.position > owned.position, change.position <= owned.lastPosition ?? .max else {
             return false
         }
         let type = change.record?.record.recordType
-        switch standing.subscription.subject {
+        switch owned.subscription.subject {
         case .query(let subject):
             guard let changed = change.record, subject.firesOn.contains(changed.event),
                 type == subject.query.recordType, type.map({ state.schema.types[$0] != nil }) == true,
-                standing.scope == .public ? change.isPublic : change.owner == standing.user,
+                owned.scope == .public ? change.isPublic : change.owner == owned.user,
                 subject.zoneID.map({ $0 == change.zoneID }) ?? true
             else { return false }
-            if standing.isHeldToRoles || standing.scope == .public && caller.access != .unrestricted {
-                let subscriber = Caller(userRecordName: standing.user, access: .signedIn)
+            if owned.isHeldToRoles || owned.scope == .public && caller.access != .unrestricted {
+                let subscriber = Caller(userRecordName: owned.user, access: .signedIn)
                 let publicAddress = DatabaseAddress(
                     container: address.container, environment: address.environment, scope: .public)
                 let grants = InMemoryDatabase(store: store, address: publicAddress, caller: subscriber).grants(
@@ -162,11 +161,11 @@ extension InMemoryDatabase {
             else { return false }
             return try !changed.isKnown || query.matches(QueriedRecord(changed.record, for: query))
         case .zone(let zoneID, let recordType):
-            return change.owner == standing.user && zoneID == change.zoneID && type != nil
+            return change.owner == owned.user && zoneID == change.zoneID && type != nil
                 && (recordType == nil || recordType == type)
         case .database(let recordType):
             let isSeen =
-                standing.scope == .shared ? change.guests.contains(standing.user) : change.owner == standing.user
+                owned.scope == .shared ? change.guests.contains(owned.user) : change.owner == owned.user
             return isSeen && !change.zoneID.isDefault && (recordType == nil || recordType == type)
         }
     }

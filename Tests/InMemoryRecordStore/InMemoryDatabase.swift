@@ -41,7 +41,7 @@ struct InMemoryDatabase: RecordDatabase, SchemaReading, SchemaEditing, TypeMeasu
     func query(_ request: QueryRequest) async throws -> QueryPage {
         try store.read { state in
             let grants = grants(in: state)
-            let reach = try grants.reach(of: request.query, state.schema)
+            let coverage = try grants.coverage(of: request.query, state.schema)
             let query: ResolvedQuery
             do {
                 query = try ResolvedQuery(request.query, in: state.schema)
@@ -50,7 +50,7 @@ struct InMemoryDatabase: RecordDatabase, SchemaReading, SchemaEditing, TypeMeasu
                 store.queries.refuse(request.query, because: problems, of: caller.userRecordName, at: Timestamp.now())
                 throw error
             }
-            let narrowed = grants.narrowed(query, request, to: reach, state.schema)
+            let narrowed = grants.narrowed(query, request, to: coverage, state.schema)
             let page = try page(narrowed.request, of: narrowed.query, in: state).page
             if request.continuationMarker == nil, let type = state.schema.types[query.recordType] {
                 store.queries.note(query, in: type, at: Timestamp.now())

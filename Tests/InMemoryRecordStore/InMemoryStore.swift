@@ -120,7 +120,7 @@ struct InMemoryState: Sendable {
     }
 
     struct SubscriptionRow: Sendable {
-        var standing: OwnedSubscription
+        var owned: OwnedSubscription
         /// Number of the zone with which it ends.
         let zone: Int64?
     }

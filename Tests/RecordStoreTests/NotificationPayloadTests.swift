@@ -6,19 +6,19 @@ import Testing
 @Suite struct NotificationPayloadTests {
     private static let zone = ZoneID(zoneName: "Z", ownerRecordName: "_a")
 
-    private static func change(_ fields: [Field], act: RecordJournalEntry.Act = .modified, in zoneID: ZoneID = zone)
+    private static func change(_ fields: [Field], kind: RecordJournalEntry.Kind = .modified, in zoneID: ZoneID = zone)
         throws -> CommittedChange
     {
         let signature = Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: "_u", deviceID: "")
         let record = StoredRecord(
             recordID: RecordID(recordName: "r"), recordType: "T", recordChangeTag: "1", created: signature,
             modified: signature, fields: FieldsText(fields))
-        let acts: [(RecordJournalEntry.Act, Int64)] = [(act, 5), (.modified, 1)]
-        let states = acts.map { act, position in
+        let kinds: [(RecordJournalEntry.Kind, Int64)] = [(kind, 5), (.modified, 1)]
+        let states = kinds.map { kind, position in
             RecordJournalEntry(
-                act: act, position: position, recordChangeTag: "1", recordType: "T", signature: signature,
+                kind: kind, position: position, recordChangeTag: "1", recordType: "T", signature: signature,
                 requestID: nil,
-                fields: act == .deleted ? .empty : record.fields, parent: nil)
+                fields: kind == .deleted ? .empty : record.fields, parent: nil)
         }
         return try #require(
             CommittedChange.all(
@@ -30,11 +30,11 @@ import Testing
         _ subject: Subscription.Subject, in scope: DatabaseScope = .private, _ info: NotificationInfo?,
         _ change: CommittedChange
     ) throws -> NotificationPayload? {
-        let standing = OwnedSubscription(
+        let owned = OwnedSubscription(
             user: "_a", scope: scope, position: 0, isHeldToRoles: false,
             subscription: Subscription("s", to: subject, notificationInfo: info))
         return NotificationPayload(
-            of: standing, for: change, in: try #require(ContainerID("iCloud.x")), id: "N", badge: 3)
+            of: owned, for: change, in: try #require(ContainerID("iCloud.x")), id: "N", badge: 3)
     }
 
     private static let query = Subscription.Subject.query(
@@ -56,7 +56,7 @@ import Testing
             try Self.text(Self.payload(.database(recordType: nil), in: .shared, silent, plain)) == start
                 + #""met":{"dbs":2,"sid":"s","zid":"Z","zoid":"_a"}}}"#)
         let deletion = try Self.change(
-            [], act: .deleted, in: ZoneID(zoneName: "_defaultZone", ownerRecordName: "_defaultOwner"))
+            [], kind: .deleted, in: ZoneID(zoneName: "_defaultZone", ownerRecordName: "_defaultOwner"))
         #expect(
             try Self.text(Self.payload(Self.query, in: .public, silent, deletion))
                 == start + #""qry":{"dbs":0,"sid":"s","zid":"_defaultZone","zoid":"_defaultOwner","rid":"r","fo":3}}}"#)
@@ -73,7 +73,7 @@ import Testing
             Field(name: "list", value: .list([.int64(1)], of: .int64)),
             Field(name: "secret", value: .string("x"), isEncrypted: true),
         ]
-        let text = try Self.text(Self.payload(Self.query, info, Self.change(fields, act: .created)))
+        let text = try Self.text(Self.payload(Self.query, info, Self.change(fields, kind: .created)))
         #expect(
             text.hasPrefix(
                 #"{"aps":{"alert":{"title":"T","loc-key":"K","loc-args":["é\"","","7"]},"sound":"default","badge":3,"category":"c","mutable-content":1},"#

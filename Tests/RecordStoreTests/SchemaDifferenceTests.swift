@@ -73,7 +73,7 @@ import Testing
                 ["T: field 'cloudkit.title' STRING deleted"]
             ),
         ] as [(String, String, [String])])
-    func changesAreTold(before: String, after: String, lines: [String]) throws {
+    func changesAreDescribed(before: String, after: String, lines: [String]) throws {
         let difference = try SchemaDifference(from: schema(before), to: schema(after))
         #expect(difference.lines == lines)
         #expect(difference.isEmpty == lines.isEmpty)

@@ -81,7 +81,7 @@ import Testing
 
     private static func change(_ record: StoredRecord, isKnown: Bool = true) throws -> CommittedChange {
         let entry = RecordJournalEntry(
-            act: isKnown ? .created : .deleted, position: 5, recordChangeTag: "5", recordType: "T",
+            kind: isKnown ? .created : .deleted, position: 5, recordChangeTag: "5", recordType: "T",
             signature: record.modified, requestID: nil,
             fields: record.fields, parent: nil)
         let zone = CommittedChange(
@@ -140,7 +140,7 @@ import Testing
 
     @Test func subscriptionsOfOtherPlacesAreNotFired() throws {
         let subject = Subscription.Subject.query(Subscription.RecordSubject(Query(recordType: "T"), firesOn: [.create]))
-        func standing(_ user: Name, _ scope: DatabaseScope, after position: Int64 = 1, _ subject: Subscription.Subject)
+        func owned(_ user: Name, _ scope: DatabaseScope, after position: Int64 = 1, _ subject: Subscription.Subject)
             -> OwnedSubscription
         {
             OwnedSubscription(
@@ -150,11 +150,11 @@ import Testing
         let zone = ZoneID(zoneName: "Z", ownerRecordName: "_a")
         let index = SubscriptionIndex(
             [
-                standing("_a", .private, subject), standing("_b", .private, subject), standing("_c", .public, subject),
-                standing("_d", .public, after: 5, subject),
-                standing("_e", .shared, .database(recordType: nil)),
-                standing("_f", .shared, .database(recordType: nil)),
-                standing("_g", .private, .zone(zone, recordType: nil)),
+                owned("_a", .private, subject), owned("_b", .private, subject), owned("_c", .public, subject),
+                owned("_d", .public, after: 5, subject),
+                owned("_e", .shared, .database(recordType: nil)),
+                owned("_f", .shared, .database(recordType: nil)),
+                owned("_g", .private, .zone(zone, recordType: nil)),
             ], in: try Self.schema)
         var change = try Self.change(Self.record("n", []))
         /// The subscribers who are told. All others have a reason.

@@ -24,7 +24,7 @@ import Testing
             modified: signature,
             fields: FieldsText([Field(name: "price", value: .int64(7))]))
         let entry = RecordJournalEntry(
-            act: .created, position: 5, recordChangeTag: "5", recordType: type, signature: signature, requestID: nil,
+            kind: .created, position: 5, recordChangeTag: "5", recordType: type, signature: signature, requestID: nil,
             fields: record.fields, parent: nil)
         return try #require(
             CommittedChange.all(
@@ -55,37 +55,37 @@ import Testing
             (.database(recordType: "Page"), .otherType("Page")),
         ]
         for (subject, miss) in table {
-            let standing = OwnedSubscription(
+            let owned = OwnedSubscription(
                 user: "_a", scope: .private, position: 4, isHeldToRoles: false,
                 subscription: Subscription("s", to: subject))
-            #expect(try SubscriptionMiss(of: standing, by: Self.change(), in: Self.schema) == miss)
-            var stranger = standing
+            #expect(try SubscriptionMiss(of: owned, by: Self.change(), in: Self.schema) == miss)
+            var stranger = owned
             stranger.user = "_b"
             #expect(try SubscriptionMiss(of: stranger, by: Self.change(), in: Self.schema) == .otherDatabase)
         }
     }
 
     @Test func timeZonesAndMissingFieldsAreReasonsToo() throws {
-        var standing = OwnedSubscription(
+        var owned = OwnedSubscription(
             user: "_a", scope: .private, position: 5, isHeldToRoles: false,
             subscription: Subscription("s", to: Self.query()))
         func miss(_ change: CommittedChange) -> SubscriptionMiss? {
-            SubscriptionMiss(of: standing, by: change, in: Self.schema)
+            SubscriptionMiss(of: owned, by: change, in: Self.schema)
         }
         #expect(try miss(Self.change()) == .tooEarly)
-        (standing.position, standing.lastPosition) = (1, 3)
+        (owned.position, owned.lastPosition) = (1, 3)
         #expect(try miss(Self.change()) == .firedBefore(3))
-        standing.lastPosition = 5
+        owned.lastPosition = 5
         #expect(try miss(Self.change()) == nil)
-        standing.subscription.subject = .database(recordType: nil)
+        owned.subscription.subject = .database(recordType: nil)
         #expect(
             try miss(Self.change(in: ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: "_a"))) == .defaultZone)
         var zoneChange = try Self.change()
         zoneChange.record = nil
         #expect(miss(zoneChange) == nil)
-        standing.subscription.subject = .zone(Self.zone, recordType: nil)
+        owned.subscription.subject = .zone(Self.zone, recordType: nil)
         #expect(miss(zoneChange) == .notOfRecords)
-        standing.subscription.subject = Self.query(Query.Filter("gone", .equals, FieldInput(.int64(1))))
+        owned.subscription.subject = Self.query(Query.Filter("gone", .equals, FieldInput(.int64(1))))
         guard case .brokenQuery(let reason)? = try miss(Self.change()) else {
             Issue.record("no broken query")
             return

@@ -79,15 +79,15 @@ import Testing
         .recordNames,
     ]
 
-    private static let standings: [QueryExplanation.Standing] = [
+    private static let uses: [QueryExplanation.IndexUse] = [
         .servesFilter, .servesSort, .servesBoth, .narrows, .passedOver, .beingBuilt, .missing,
     ]
 
     private static let explanation = QueryExplanation(
         problems: problems,
-        candidates: standings.enumerated().map { number, standing in
+        candidates: uses.enumerated().map { number, use in
             QueryExplanation.Candidate(
-                index: indexes[number % indexes.count], clause: "filter \(odd) EQUALS", standing: standing,
+                index: indexes[number % indexes.count], clause: "filter \(odd) EQUALS", use: use,
                 reason: "because “é”",
                 entries: number % 3 == 0 ? nil : number * 1_000_000_007, isCutOff: number % 3 == 2)
         },

@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func healthTellsWhichStoreIsReadOnly() async throws {
+    @Test func healthNamesTheStoreThatIsReadOnly() async throws {
         let container = try address(.private).container
         let sick = StoreHealth(
             container: container, environment: .production,

@@ -152,28 +152,28 @@
 
     /// The delegate of an app, with its data in memory.
     private final class App: CKSyncEngineDelegate {
-        private struct Kept {
+        private struct Stored {
             var records: [CKRecord.ID: CKRecord] = [:]
             var state: Data?
         }
 
-        private let kept = Mutex(Kept())
+        private let stored = Mutex(Stored())
 
         func makeEngine(_ database: CKDatabase) throws -> CKSyncEngine {
-            let state = try kept.withLock { $0.state }.map {
+            let state = try stored.withLock { $0.state }.map {
                 try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: $0)
             }
             return try CKSyncEngine(
                 CKSyncEngine.Configuration(database: database, stateSerialization: state, delegate: self))
         }
 
-        func text(_ recordID: CKRecord.ID) -> String? { kept.withLock { $0.records[recordID] }?["text"] as? String }
+        func text(_ recordID: CKRecord.ID) -> String? { stored.withLock { $0.records[recordID] }?["text"] as? String }
 
         func write(_ text: String, _ recordID: CKRecord.ID, _ syncEngine: CKSyncEngine) {
-            kept.withLock { kept in
-                var record = kept.records[recordID] ?? CKRecord(recordType: "Note", recordID: recordID)
+            stored.withLock { stored in
+                var record = stored.records[recordID] ?? CKRecord(recordType: "Note", recordID: recordID)
                 record["text"] = text
-                kept.records[recordID] = record
+                stored.records[recordID] = record
             }
             syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
         }
@@ -181,24 +181,26 @@
         func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
             switch event {
             case .stateUpdate(let event):
-                kept.withLock { $0.state = try? JSONEncoder().encode(event.stateSerialization) }
+                stored.withLock { $0.state = try? JSONEncoder().encode(event.stateSerialization) }
             case .accountChange(let event):
                 switch event.changeType {
                 case .signIn: break
-                case .signOut, .switchAccounts: kept.withLock { $0 = Kept() }
+                case .signOut, .switchAccounts: stored.withLock { $0 = Stored() }
                 }
             case .fetchedDatabaseChanges(let event):
                 for deletion in event.deletions {
-                    kept.withLock { kept in kept.records = kept.records.filter { $0.key.zoneID != deletion.zoneID } }
+                    stored.withLock { stored in
+                        stored.records = stored.records.filter { $0.key.zoneID != deletion.zoneID }
+                    }
                 }
             case .fetchedRecordZoneChanges(let event):
                 for modification in event.modifications {
-                    kept.withLock { $0.records[modification.record.recordID] = modification.record }
+                    stored.withLock { $0.records[modification.record.recordID] = modification.record }
                 }
-                for deletion in event.deletions { kept.withLock { $0.records[deletion.recordID] = nil } }
+                for deletion in event.deletions { stored.withLock { $0.records[deletion.recordID] = nil } }
             case .sentRecordZoneChanges(let event):
                 for savedRecord in event.savedRecords {
-                    kept.withLock { $0.records[savedRecord.recordID] = savedRecord }
+                    stored.withLock { $0.records[savedRecord.recordID] = savedRecord }
                 }
                 for failedRecordSave in event.failedRecordSaves {
                     let failedRecord = failedRecordSave.record
@@ -206,7 +208,7 @@
                         var serverRecord = failedRecordSave.error.serverRecord
                     else { continue }
                     serverRecord["text"] = failedRecord["text"] as? String
-                    kept.withLock { [serverRecord] in $0.records[failedRecord.recordID] = serverRecord }
+                    stored.withLock { [serverRecord] in $0.records[failedRecord.recordID] = serverRecord }
                     syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(failedRecord.recordID)])
                 }
             case .sentDatabaseChanges, .willFetchChanges, .willFetchRecordZoneChanges, .didFetchRecordZoneChanges,
@@ -222,7 +224,7 @@
             let scope = context.options.scope
             let changes = syncEngine.state.pendingRecordZoneChanges.filter { scope.contains($0) }
             return await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { recordID in
-                kept.withLock { $0.records[recordID] }
+                stored.withLock { $0.records[recordID] }
             }
         }
     }

@@ -110,7 +110,7 @@ import Testing
     }
 
     /// An operation that fails later takes nothing back.
-    @Test func tokensThatWereToldStayGood() async throws {
+    @Test func tokensThatWereReturnedStayValid() async throws {
         try await Self.live { server, database in
             _ = try await Self.fill(database, 5)
             let callbacks = CallbackLog()

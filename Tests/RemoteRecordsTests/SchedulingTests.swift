@@ -233,7 +233,7 @@ import Testing
     }
 
     /// A loop that ends without an error has reported every record.
-    @Test func aCancelledLoopTellsWhatWasSaved() async throws {
+    @Test func aCancelledLoopReportsWhatWasSaved() async throws {
         let names = (1...9).map { "r\($0)" }
         try await withAnswers(
             .json(#"{"records":[\#(names.map { "{\(item($0, tag: "2"))}" }.joined(separator: ","))]}"#)

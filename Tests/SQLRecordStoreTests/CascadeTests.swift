@@ -113,7 +113,7 @@ import Testing
             RecordJournalRequest(RecordID(recordName: "r59", zoneID: notes))
         )
         .entries
-        #expect(entries.map(\.act) == [.deleted, .created])
+        #expect(entries.map(\.kind) == [.deleted, .created])
         #expect(entries.first?.requestID == request.requestID)
         #expect(try await StoreRecount.problems(of: database) == [])
         await engine.close()

@@ -188,7 +188,7 @@ import Testing
             let page = await refusal { _ = try await restored.pull(zone, since: token) }
             #expect(page == TokenCodec.expired)
         }
-        #expect(try await restored.require(.explainTokens).explain(late).standing != .good)
+        #expect(try await restored.require(.explainTokens).explain(late).validity != .good)
         #expect(try await restored.pull(zone, since: early).changes.isEmpty)
         // The same position again in a different history.
         try await restored.save("c", in: zone)

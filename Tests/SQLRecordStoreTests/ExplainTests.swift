@@ -22,8 +22,8 @@ import Testing
         let testDescription: String
         let filters: [Query.Filter]
         var sorts: [Query.Sort] = []
-        /// The expected standing by index.
-        let standings: [String: QueryExplanation.Standing]
+        /// The expected use by index.
+        let uses: [String: QueryExplanation.IndexUse]
     }
 
     private static let berlin = Location(latitude: 52.5, longitude: 13.4)
@@ -32,60 +32,60 @@ import Testing
     private static let rows: [Row] = [
         Row(
             testDescription: "nothing asked", filters: [],
-            standings: ["record names": .servesBoth, "recordName QUERYABLE": .servesFilter]),
+            uses: ["record names": .servesBoth, "recordName QUERYABLE": .servesFilter]),
         Row(
             testDescription: "one name",
             filters: [equal("recordName", .string("r0001")), equal("author", .string("a1"))],
-            standings: [
+            uses: [
                 "recordName QUERYABLE": .servesFilter, "author QUERYABLE": .passedOver, "record names": .passedOver,
             ]),
         Row(
             testDescription: "one value", filters: [equal("author", .string("a1"))],
-            standings: ["author QUERYABLE": .servesBoth, "author SORTABLE": .passedOver]),
+            uses: ["author QUERYABLE": .servesBoth, "author SORTABLE": .passedOver]),
         Row(
             testDescription: "two values", filters: [equal("author", .string("a1")), equal("year", .int64(7))],
-            standings: ["year QUERYABLE": .servesBoth, "author QUERYABLE": .narrows]),
+            uses: ["year QUERYABLE": .servesBoth, "author QUERYABLE": .narrows]),
         Row(
             testDescription: "few and sorted", filters: [equal("year", .int64(7)), equal("author", .string("a1"))],
             sorts: [Query.Sort("number")],
-            standings: [
+            uses: [
                 "year QUERYABLE": .servesFilter, "author QUERYABLE": .passedOver, "number SORTABLE": .passedOver,
             ]),
         Row(
             testDescription: "many and sorted", filters: [Query.Filter("number", .greaterThan, FieldInput(.int64(10)))],
             sorts: [Query.Sort("year", ascending: false)],
-            standings: ["year SORTABLE": .servesSort, "number QUERYABLE": .passedOver, "number SORTABLE": .passedOver]),
+            uses: ["year SORTABLE": .servesSort, "number QUERYABLE": .passedOver, "number SORTABLE": .passedOver]),
         Row(
             testDescription: "words",
             filters: [Query.Filter("text", .containsAllTokens, FieldInput(.string("word 17")))],
-            standings: ["text SEARCHABLE": .servesBoth, "text QUERYABLE": .passedOver]),
+            uses: ["text SEARCHABLE": .servesBoth, "text QUERYABLE": .passedOver]),
         Row(
             testDescription: "excluded", filters: [Query.Filter("author", .notEquals, FieldInput(.string("a1")))],
-            standings: ["author QUERYABLE": .passedOver, "record names": .servesSort]),
+            uses: ["author QUERYABLE": .passedOver, "record names": .servesSort]),
         Row(
             testDescription: "nearest", filters: [], sorts: [Query.Sort("place", relativeLocation: berlin)],
-            standings: ["place QUERYABLE": .servesSort, "recordName QUERYABLE": .servesFilter]),
+            uses: ["place QUERYABLE": .servesSort, "recordName QUERYABLE": .servesFilter]),
         Row(
             testDescription: "farthest", filters: [],
             sorts: [Query.Sort("place", ascending: false, relativeLocation: berlin)],
-            standings: ["place QUERYABLE": .passedOver, "record names": .servesFilter]),
+            uses: ["place QUERYABLE": .passedOver, "record names": .servesFilter]),
         Row(
             testDescription: "second sort", filters: [], sorts: [Query.Sort("year"), Query.Sort("number")],
-            standings: ["year SORTABLE": .servesSort, "number SORTABLE": .passedOver]),
+            uses: ["year SORTABLE": .servesSort, "number SORTABLE": .passedOver]),
     ]
 
-    @Test func eachIndexHasItsStandingAndReason() async throws {
+    @Test func eachIndexHasItsUseAndReason() async throws {
         let engine = try StoreUnderTest.engine(folder: folder.url)
         let database = try await Self.fill(engine)
         for row in Self.rows {
             let query = Query(recordType: "Item", filters: row.filters, sorts: row.sorts)
             let explanation = try await database.require(.explainQueries).explain(
                 QueryRequest(query, limit: PageLimit(records: 20)))
-            for (index, standing) in row.standings {
+            for (index, use) in row.uses {
                 // An index may be a candidate for several clauses. The table names its most important one.
                 let candidates = explanation.candidates.filter { $0.index.description == index }
                 #expect(
-                    candidates.contains { $0.standing == standing }, "\(row.testDescription): \(index) \(candidates)")
+                    candidates.contains { $0.use == use }, "\(row.testDescription): \(index) \(candidates)")
             }
             #expect(
                 explanation.candidates.allSatisfy { !$0.reason.isEmpty && !$0.clause.isEmpty }, "\(row.testDescription)"
@@ -99,7 +99,7 @@ import Testing
             // The query itself reports a short form of the same plan.
             let plan = try #require(page.plan, "\(row.testDescription)")
             let serving = explanation.candidates.filter {
-                [.servesFilter, .servesSort, .servesBoth].contains($0.standing)
+                [.servesFilter, .servesSort, .servesBoth].contains($0.use)
             }
             #expect(serving.contains { $0.index == plan.index }, "\(row.testDescription): \(plan)")
             #expect(explanation.summary.hasPrefix(plan.summary), "\(row.testDescription): \(plan)")
@@ -158,7 +158,7 @@ import Testing
                     && (51...52).contains(after.recordsRead))
             #expect(
                 after.advice.isEmpty
-                    && after.candidates.first { $0.index == .composite(advised) }?.standing == .servesBoth)
+                    && after.candidates.first { $0.index == .composite(advised) }?.use == .servesBoth)
             marker = try await database.query(request).continuationMarker
         }
         let uses = try await database.require(.keepQueryStatistics).queryStatistics().uses
@@ -167,16 +167,16 @@ import Testing
         let fewer = Query(
             recordType: "Item", filters: query.filters + [Self.equal("year", .int64(7))], sorts: query.sorts)
         let explained = try await database.require(.explainQueries).explain(QueryRequest(fewer))
-        #expect(explained.candidates.first { $0.index == .composite(advised) }?.standing == .passedOver)
+        #expect(explained.candidates.first { $0.index == .composite(advised) }?.use == .passedOver)
         #expect(
-            explained.candidates.first { $0.index == .field(.custom("year"), .queryable) }?.standing == .servesFilter)
+            explained.candidates.first { $0.index == .field(.custom("year"), .queryable) }?.use == .servesFilter)
         // A less selective filter only narrows the result.
         let narrowed = Query(
             recordType: "Item", filters: query.filters + [Self.equal("half", .int64(1))], sorts: query.sorts)
         let both = try await database.require(.explainQueries).explain(
             QueryRequest(narrowed, limit: PageLimit(records: 50)))
-        #expect(both.candidates.first { $0.index == .composite(advised) }?.standing == .servesBoth)
-        #expect(both.candidates.first { $0.index == .field(.custom("half"), .queryable) }?.standing == .narrows)
+        #expect(both.candidates.first { $0.index == .composite(advised) }?.use == .servesBoth)
+        #expect(both.candidates.first { $0.index == .field(.custom("half"), .queryable) }?.use == .narrows)
         await engine.close()
     }
 
@@ -191,17 +191,17 @@ import Testing
         let index = CompositeIndex(filter: .custom("author"), sort: .custom("number"))
         _ = try await database.require(.editSchema).edit(
             [.addCompositeIndex(index, in: "Item")], because: .edit, waitingForIndexes: false)
-        var standings: Set<QueryExplanation.Standing> = []
+        var uses: Set<QueryExplanation.IndexUse> = []
         repeat {
             let isBuilding = try await !database.require(.showSchema).indexBuilds().isEmpty
             let explanation = try await database.require(.explainQueries).explain(
                 QueryRequest(query, limit: PageLimit(records: 20)))
-            let standing = try #require(explanation.candidates.first { $0.index == .composite(index) }?.standing)
-            #expect(isBuilding || standing == .servesBoth)
-            standings.insert(standing)
+            let use = try #require(explanation.candidates.first { $0.index == .composite(index) }?.use)
+            #expect(isBuilding || use == .servesBoth)
+            uses.insert(use)
             #expect(try await database.all(query, pageSize: 100).map(\.recordID.recordName) == expected)
-        } while !standings.contains(.servesBoth)
-        #expect(standings.isSubset(of: [.beingBuilt, .servesBoth]))
+        } while !uses.contains(.servesBoth)
+        #expect(uses.isSubset(of: [.beingBuilt, .servesBoth]))
         await engine.close()
     }
 
@@ -217,7 +217,7 @@ import Testing
             QueryRequest(Query(recordType: "Item", filters: [place], sorts: [Query.Sort("number")])))
         let composite = try #require(
             explanation.candidates.first { if case .composite = $0.index { true } else { false } })
-        #expect(composite.standing == .passedOver, "\(composite)")
+        #expect(composite.use == .passedOver, "\(composite)")
         await engine.close()
     }
 
@@ -234,7 +234,7 @@ import Testing
         let nothing = try await engine.full(.public).require(.explainQueries).explain(QueryRequest(query))
         #expect(
             nothing.summary == "Nothing is saved there yet."
-                && nothing.candidates.allSatisfy { $0.standing == .passedOver })
+                && nothing.candidates.allSatisfy { $0.use == .passedOver })
         await engine.close()
     }
 

@@ -124,7 +124,7 @@ import Testing
     }
 
     /// A subscription that can't be read keeps no other from being told. An old file has none.
-    @Test func aDamagedOneKeepsNobodyFromBeingTold() async throws {
+    @Test func aDamagedOneKeepsNobodyFromBeingNotified() async throws {
         let folder = try TemporaryFolder()
         var engine = try StoreUnderTest.engine(folder: folder.url)
         let owner = try await engine.full(.public)

@@ -132,7 +132,7 @@ import Testing
         try await database.delete("r", in: notes)
         let page = try await database.require(.keepJournal).journal(
             RecordJournalRequest(RecordID(recordName: "r", zoneID: notes)))
-        #expect(page.entries.map(\.act) == [.deleted] && page.limits.isOff && page.before == nil)
+        #expect(page.entries.map(\.kind) == [.deleted] && page.limits.isOff && page.before == nil)
         #expect(try await rows(database) == 0)
         let refused = await refusal {
             _ = try await database.require(.keepJournal).revert(
@@ -172,8 +172,8 @@ import Testing
         #expect(bytes <= 20_000 && bytes > 15_000)
         #expect(try await StoreRecount.problems(of: database) == [])
         #expect(try await journal("other", database).count == 3, "the past of others stays")
-        #expect(try await journal("r0", database).map(\.act) == [.deleted, .created])
-        #expect(try await journal("r9", database).map(\.act) == [.deleted])
+        #expect(try await journal("r0", database).map(\.kind) == [.deleted, .created])
+        #expect(try await journal("r9", database).map(\.kind) == [.deleted])
         let state = try await #require(database as? SQLDatabase).store.write { _, state in state.journalBytes }
         #expect(state == Int64(bytes))
         await engine.close()
@@ -228,7 +228,7 @@ import Testing
         #expect(try await StoreRecount.problems(of: database) == [])
         // New versions are kept in addition to the remaining ones.
         try await database.save("b", in: notes)
-        #expect(try await journal("b", database).map(\.act) == [.modified, .modified])
+        #expect(try await journal("b", database).map(\.kind) == [.modified, .modified])
         await engine.close()
     }
 
@@ -309,7 +309,7 @@ import Testing
         try queue.close()
         engine = try open()
         database = try await engine.full(.private)
-        #expect(try await journal("r", database).map(\.act) == [.created])
+        #expect(try await journal("r", database).map(\.kind) == [.created])
         try await database.save("r", in: notes, ["a": .int64(2)])
         #expect(
             try await journal("r", database).map { try $0.fields.values(of: ["a"]) } == [

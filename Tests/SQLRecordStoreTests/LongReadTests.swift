@@ -28,7 +28,7 @@ import Testing
         let database = try await engine.full(.private)
         try await database.save("a", ["number": .int64(1)])
         let store = try #require(database as? SQLDatabase).store
-        let longReads = try #require(store.openStore).reader.longReads
+        let longReads = try #require(store.writableStore).longReads
         let query = Query(recordType: "Item", filters: [Query.Filter("number", .equals, FieldInput(.int64(1)))])
         for purpose in [LongReadTurns.Purpose.scan, .query] {
             let held = Held()
@@ -100,7 +100,7 @@ import Testing
             for outcome in try await database.modify(ModifyRequest(operations)) { _ = try outcome.get() }
         }
         let store = try #require(database as? SQLDatabase).store
-        let turns = try #require(store.openStore).reader.longReads[.query]
+        let turns = try #require(store.writableStore).longReads[.query]
         let held = Held()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<LongReadTurns.limit {

@@ -199,7 +199,7 @@ import Testing
         (limits.unused, limits.all) = (2, 2)
         let engine = try engine(limits)
         // Each task holds its store until all have been answered.
-        let held: [(SQLStore, StoreReader)] = try await withThrowingTaskGroup(of: (SQLStore, StoreReader)?.self) {
+        let held: [(SQLStore, OpenStore)] = try await withThrowingTaskGroup(of: (SQLStore, OpenStore)?.self) {
             group in
             for number in 0..<6 {
                 group.addTask {
@@ -230,9 +230,9 @@ import Testing
             try await zone(database)
             places.append(try #require(database as? SQLDatabase).store)
         }
-        let before = places.map { $0.openStore.map { ObjectIdentifier($0) } }
+        let before = places.map { $0.writableStore.map { ObjectIdentifier($0) } }
         for number in 10..<20 { #expect(try await database(engine, number).zones().count == 1) }
-        #expect(places.map { $0.openStore.map { ObjectIdentifier($0) } } == before)
+        #expect(places.map { $0.writableStore.map { ObjectIdentifier($0) } } == before)
         #expect(!before.contains(nil))
         await engine.close()
     }

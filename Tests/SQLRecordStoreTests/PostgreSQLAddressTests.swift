@@ -53,7 +53,7 @@
 
         /// A database that does not answer may do so later.
         @Test(arguments: ["postgres://u:hush@127.0.0.1:1/x", "postgres://u:hush@127.0.0.1:1,[::1]:1/x"])
-        func aServerThatIsNotThereIsToldWithoutThePassword(address: String) throws {
+        func anUnreachableServerIsReportedWithoutThePassword(address: String) throws {
             let error = try failure(address)
             #expect(error.cause == .connectionLost)
             #expect(error.message.contains("127.0.0.1") && !error.message.contains("hush"))

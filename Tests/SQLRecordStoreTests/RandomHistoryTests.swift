@@ -264,7 +264,7 @@ private struct History {
             (try? await model.full(scope, as: caller).require(.keepJournal).journal(RecordJournalRequest(recordID))
                 .entries) ?? []
         let position = known.randomElement(using: &random)?.position ?? Int64.random(in: 0...99, using: &random)
-        var tag = known.first.flatMap { $0.act == .deleted ? nil : $0.recordChangeTag }
+        var tag = known.first.flatMap { $0.kind == .deleted ? nil : $0.recordChangeTag }
         if Int.random(in: 0..<8, using: &random) == 0 { tag = "zz" }
         let reversion = RecordReversion(recordID, to: position, recordChangeTag: tag)
         try await compare(index, scope, caller, "\(reversion)") { try await $0.require(.keepJournal).revert(reversion) }

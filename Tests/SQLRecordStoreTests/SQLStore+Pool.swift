@@ -7,7 +7,7 @@ extension SQLStore {
     /// The connections of a store that is open for writing.
     var pool: DatabasePool {
         get throws {
-            guard let store = openStore, let connections = store.connections as? SQLitePool else {
+            guard let store = writableStore, let connections = store.connections as? SQLitePool else {
                 throw RecordError.storeClosed
             }
             return connections.pool

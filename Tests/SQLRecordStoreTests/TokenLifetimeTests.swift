@@ -42,13 +42,13 @@ import Testing
         let refused = await refusal { _ = try await database.pull(notes, since: beforeEarly) }
         #expect(refused == TokenCodec.expired)
         let explained = try await database.require(.explainTokens).explain(beforeEarly)
-        #expect(explained.standing == .expired(why: "deletions after it were purged") && explained.changesAfter == nil)
+        #expect(explained.validity == .expired(why: "deletions after it were purged") && explained.changesAfter == nil)
         let names = try await [afterEarly, beforeLate].mapAsync {
             try await database.pull(notes, since: $0).changes.map(\.recordID.recordName)
         }
         #expect(names == [["late"], ["late"]])
         let explainedLater = try await database.require(.explainTokens).explain(afterEarly)
-        #expect(explainedLater.standing == .good && explainedLater.changesAfter == 1)
+        #expect(explainedLater.validity == .good && explainedLater.changesAfter == 1)
         let all = try await database.pull(notes).changes.map(\.recordID.recordName)
         #expect(all == ["kept"])
         // All tokens of the outline are accepted.

@@ -87,16 +87,16 @@ public enum CapabilityScenarios {
             Call(database, .keepSubscriptions) { _ = try await $0.subscriptions() },
             Call(database, .keepSubscriptions) { _ = try await $0.modifySubscriptions([]) },
             Call(database, .fireSubscriptions) { _ = try await $0.firings(after: nil) },
-            Call(database, .fireSubscriptions) { _ = try await $0.standingSubscriptions() },
+            Call(database, .fireSubscriptions) { _ = try await $0.ownedSubscriptions() },
             Call(database, .fireSubscriptions) {
                 _ = try await $0.latestFirings(
                     of: Subscription("none", to: .database(recordType: nil)), limit: 1)
             },
             Call(database, .fireSubscriptions) {
-                let standing = OwnedSubscription(
+                let owned = OwnedSubscription(
                     user: ada.userRecordName, scope: .private, position: 0, isHeldToRoles: false,
                     subscription: Subscription("none", to: .database(recordType: nil)))
-                try await $0.noteFired([standing], at: 1)
+                try await $0.noteFired([owned], at: 1)
             },
             Call(database, .keepKeyValues) { _ = try await $0.keyValues(since: nil) },
             Call(database, .keepKeyValues) { _ = try await $0.modifyKeyValues([]) },

@@ -28,7 +28,7 @@ enum ExplainScenarios {
                     .missingIndex(.custom("year"), [.queryable, .sortable], word: "queryable"),
                     .missingIndex(.system(.createTime), .sortable, word: "sortable"),
                 ])
-            let missing = explanation.candidates.filter { $0.standing == .missing }
+            let missing = explanation.candidates.filter { $0.use == .missing }
             #expect(
                 missing.map(\.index) == [
                     .field(.custom("author"), .queryable), .field(.custom("year"), .queryable),

@@ -234,8 +234,8 @@ enum FiringScenarios {
             try await database.save("a", in: notes)
             let firing = try #require(
                 try await database.require(.fireSubscriptions).firings(after: begin).firings.first)
-            let standing = try #require(firing.subscriptions.first)
-            try await database.require(.fireSubscriptions).noteFired([standing], at: firing.change.position)
+            let owned = try #require(firing.subscriptions.first)
+            try await database.require(.fireSubscriptions).noteFired([owned], at: firing.change.position)
             try await database.save("b", in: notes)
             func names() async throws -> [Name?] {
                 try await database.require(.fireSubscriptions).firings(after: begin).firings.map {
@@ -246,7 +246,7 @@ enum FiringScenarios {
             #expect(try await database.require(.keepSubscriptions).subscriptions().isEmpty)
             // Saved again, it is another one, which the earlier one's end does not touch.
             try await subscribe([once], in: database)
-            try await database.require(.fireSubscriptions).noteFired([standing], at: firing.change.position)
+            try await database.require(.fireSubscriptions).noteFired([owned], at: firing.change.position)
             try await database.save("c", in: notes)
             #expect(try await names() == ["c"])
             #expect(try await database.require(.keepSubscriptions).subscriptions().map(\.subscriptionID) == ["once"])
@@ -322,7 +322,7 @@ enum FiringScenarios {
                 ])
             // Nothing was saved, and others have their own changes.
             #expect(try await database.require(.keepSubscriptions).subscriptions().isEmpty)
-            #expect(try await database.require(.fireSubscriptions).standingSubscriptions().isEmpty)
+            #expect(try await database.require(.fireSubscriptions).ownedSubscriptions().isEmpty)
             #expect(
                 try await latest(query("p", [price(.equals, 7)]), 200, in: engine.full(.public)) == ["create public!"])
             #expect(try await latest(query("p"), 200, in: engine.full(.private, as: mary)) == [])
@@ -338,7 +338,7 @@ enum FiringScenarios {
             try await subscribe(
                 [.save(Subscription("g", to: .database(recordType: nil)))], in: engine.full(.shared, as: grace))
             for reader in [database, try await engine.full(.public, as: mary)] {
-                let found = try await reader.require(.fireSubscriptions).standingSubscriptions().map {
+                let found = try await reader.require(.fireSubscriptions).ownedSubscriptions().map {
                     "\($0.user) \($0.scope.rawValue) \($0.subscription.subscriptionID)"
                 }
                 let expected = [(ada, "private a"), (ada, "private b"), (grace, "shared g")].map {

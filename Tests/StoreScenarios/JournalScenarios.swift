@@ -18,7 +18,7 @@ enum JournalScenarios {
             let page = try await database.require(.keepJournal).journal(
                 RecordJournalRequest(RecordID(recordName: "r", zoneID: notes)))
             let entries = page.entries
-            #expect(entries.map(\.act) == [.created, .deleted, .modified, .created] && page.before == nil)
+            #expect(entries.map(\.kind) == [.created, .deleted, .modified, .created] && page.before == nil)
             #expect(entries.map(\.position) == entries.map(\.position).sorted(by: >))
             #expect(entries.first?.recordChangeTag == last.recordChangeTag && entries.first?.signature == last.modified)
             #expect(
@@ -79,11 +79,11 @@ enum JournalScenarios {
                 ["a": .int64(1), "link": .reference(Reference(recordName: "target", action: .deleteSelf))])
             try await database.delete("target", in: notes)
             let child = try await entries("child", database)
-            #expect(child.map(\.act) == [.deleted, .created])
+            #expect(child.map(\.kind) == [.deleted, .created])
             try await database.save("brand", type: "Brand", in: notes, ["title": .string("x")])
             _ = try await database.require(.editSchema).edit([.removeType("Brand")])
             let brand = try await entries("brand", database)
-            #expect(brand.map(\.act) == [.deleted, .created] && brand.allSatisfy { $0.recordType == "Brand" })
+            #expect(brand.map(\.kind) == [.deleted, .created] && brand.allSatisfy { $0.recordType == "Brand" })
             let record = try await database.require(.keepJournal).revert(
                 RecordReversion(
                     RecordID(recordName: "brand", zoneID: notes), to: brand[1].position, recordChangeTag: nil))
@@ -98,13 +98,13 @@ enum JournalScenarios {
                 RecordOperation(.create, recordName: "r2"),
             ]
             #expect(try await database.outcomes(both, in: notes) != [nil, nil])
-            #expect(try await entries("r", database).map(\.act) == [.created])
+            #expect(try await entries("r", database).map(\.kind) == [.created])
             try await database.save("r", in: notes, ["a": .int64(3)])
             _ = try await database.modifyZones([.delete(notes)])
             _ = try await database.modifyZones([.create(notes)])
             #expect(try await entries("r", database).isEmpty)
             try await database.save("r", in: notes)
-            #expect(try await entries("r", database).map(\.act) == [.created])
+            #expect(try await entries("r", database).map(\.kind) == [.created])
             try await database.require(.purgeZones).purge(notes)
             _ = try await database.modifyZones([.create(notes)])
             #expect(try await entries("r", database).isEmpty)
@@ -138,7 +138,7 @@ enum JournalScenarios {
             // The parent has its first child again, and a new change tag.
             let changes = try await database.pull(notes).changes
             #expect(changes.map(\.recordID.recordName) == ["r", "p"] && changes.first?.record == record)
-            #expect(try await entries("r", database).map(\.act) == [.modified, .modified, .created])
+            #expect(try await entries("r", database).map(\.kind) == [.modified, .modified, .created])
             let unknown = await refusal {
                 _ = try await database.require(.keepJournal).revert(
                     RecordReversion(recordID, to: 999, recordChangeTag: record.recordChangeTag))
@@ -167,7 +167,7 @@ enum JournalScenarios {
             let back = try await database.require(.keepJournal).revert(
                 RecordReversion(recordID, to: gone[1].position, recordChangeTag: nil))
             #expect(back.fields == saved.fields)
-            #expect(try await entries("r", database).map(\.act) == [.created, .deleted, .created])
+            #expect(try await entries("r", database).map(\.kind) == [.created, .deleted, .created])
         },
         .init("values of a field that was removed stay in the past") { engine, _ in
             let database = try await engine.withZone()

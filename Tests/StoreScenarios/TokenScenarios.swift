@@ -66,7 +66,7 @@ enum TokenScenarios {
             try await database.delete("b", in: notes)
             let explained = try await database.require(.explainTokens).explain(token)
             #expect(explained.subject == .zone(ZoneID(zoneName: "Notes", ownerRecordName: ada.userRecordName)))
-            #expect(explained.standing == .good && explained.changesAfter == 2 && explained.moment == moment)
+            #expect(explained.validity == .good && explained.changesAfter == 2 && explained.moment == moment)
             #expect(explained.userRecordName == ada.userRecordName && explained.progress == .complete)
             let page = try await database.zoneChanges(
                 ZoneChangesRequest(notes, since: token, limit: PageLimit(records: 1)))
@@ -74,7 +74,7 @@ enum TokenScenarios {
                 try await database.require(.explainTokens).explain(page.syncToken).progress
                     == .pull(since: explained.position))
             let foreign = try await engine.full(.private, as: grace).require(.explainTokens).explain(token)
-            if case .foreign = foreign.standing {} else { #expect(Bool(false), "grace can't use ada's token") }
+            if case .foreign = foreign.validity {} else { #expect(Bool(false), "grace can't use ada's token") }
             let refused10 = await refusal {
                 _ = try await database.require(.explainTokens).explain(ChangeToken(text: "nonsense"))
             }

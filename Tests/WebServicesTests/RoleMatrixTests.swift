@@ -10,7 +10,7 @@ import Testing
 @Suite("What roles let whom do")
 struct RoleMatrixTests {
     /// The callers, with their credentials.
-    enum Asker: String, CaseIterable, Sendable {
+    enum Requester: String, CaseIterable, Sendable {
         case nobody, apiToken, namedCreator, creator, other, editor, key, mixed, owner
     }
 
@@ -80,8 +80,8 @@ struct RoleMatrixTests {
     // MARK: Expected results
 
     /// The roles of a caller on every record; `nil` for callers without role checks.
-    private static func roles(_ asker: Asker, _ mode: AccessControl.Mode) -> Set<Name>? {
-        switch asker {
+    private static func roles(_ requester: Requester, _ mode: AccessControl.Mode) -> Set<Name>? {
+        switch requester {
         case .owner: nil
         case .editor: ["_world", "_icloud", "Editors"]
         case .apiToken where mode == .required: ["_world"]
@@ -90,25 +90,27 @@ struct RoleMatrixTests {
         }
     }
 
-    private static func expected(_ operation: Operation, _ asker: Asker, _ mode: AccessControl.Mode, _ granted: Granted)
+    private static func expected(
+        _ operation: Operation, _ requester: Requester, _ mode: AccessControl.Mode, _ granted: Granted
+    )
         -> Outcome
     {
-        if asker == .mixed { return .refused(400, "BAD_REQUEST") }
+        if requester == .mixed { return .refused(400, "BAD_REQUEST") }
         if mode == .required {
-            if asker == .nobody || asker == .namedCreator { return .refused(401, "AUTHENTICATION_FAILED") }
-            if asker == .apiToken, !operation.isRead { return .refused(421, "AUTHENTICATION_REQUIRED") }
+            if requester == .nobody || requester == .namedCreator { return .refused(401, "AUTHENTICATION_FAILED") }
+            if requester == .apiToken, !operation.isRead { return .refused(421, "AUTHENTICATION_REQUIRED") }
         }
         let (own, others) = (names(granted), otherNames(granted))
-        guard let roles = roles(asker, mode) else { return operation == .query ? .found(own.union(others)) : .done }
+        guard let roles = roles(requester, mode) else { return operation == .query ? .found(own.union(others)) : .done }
         guard let permission = operation.permission, !granted.has(permission, for: roles) else {
             return operation == .query ? .found(own.union(others)) : .done
         }
         let isSignedIn = roles.contains("_icloud")
         let isForCreator = permission != .create && isSignedIn && granted.has(permission, for: ["_creator"])
-        let isCreator = asker == .creator || asker == .namedCreator
+        let isCreator = requester == .creator || requester == .namedCreator
         if operation == .query {
             guard isForCreator else { return .refused(403, "ACCESS_DENIED") }
-            return .found(isCreator ? own : asker == .other ? others : [])
+            return .found(isCreator ? own : requester == .other ? others : [])
         }
         return isForCreator && isCreator ? .done : .denied("\(permission.rawValue) operation not permitted")
     }
@@ -123,18 +125,18 @@ struct RoleMatrixTests {
 
     // MARK: The matrix
 
-    @Test("Every cell", arguments: AccessControl.Mode.allCases, Asker.allCases)
-    func everyCell(mode: AccessControl.Mode, asker: Asker) async throws {
+    @Test("Every cell", arguments: AccessControl.Mode.allCases, Requester.allCases)
+    func everyCell(mode: AccessControl.Mode, requester: Requester) async throws {
         try await TestServer.run(.sql, requiring: mode) { server in
             let stage = try await Stage(server, mode)
-            let found = try await stage.outcomes(of: asker)
+            let found = try await stage.outcomes(of: requester)
             var cells = 0
             for granted in Granted.all {
                 for operation in Operation.allCases {
-                    let expected = Self.expected(operation, asker, mode, granted)
+                    let expected = Self.expected(operation, requester, mode, granted)
                     #expect(
                         found[granted.type]?[operation] == expected,
-                        "\(mode.rawValue): \(asker.rawValue) does \(operation.rawValue), \(granted.grants.map { "\($0.role) \($0.permissions)" })"
+                        "\(mode.rawValue): \(requester.rawValue) does \(operation.rawValue), \(granted.grants.map { "\($0.role) \($0.permissions)" })"
                     )
                     cells += 1
                 }
@@ -144,15 +146,15 @@ struct RoleMatrixTests {
     }
 
     /// In a database with an owner, grants have no effect, with any credentials of the owner.
-    @Test("A private database", arguments: [Asker.creator, .owner])
-    func privateDatabase(asker: Asker) async throws {
+    @Test("A private database", arguments: [Requester.creator, .owner])
+    func privateDatabase(requester: Requester) async throws {
         try await TestServer.run(.sql, requiring: .required) { server in
             let stage = try await Stage(server, .required)
             for granted in Granted.all {
                 let operation =
                     #"{"operationType":"forceUpdate","record":{"recordType":"\#(granted.type)","recordName":"mine"}}"#
                 let answer = try await stage.send(
-                    asker, "records/modify", #"{"operations":[\#(operation)]}"#, scope: "private")
+                    requester, "records/modify", #"{"operations":[\#(operation)]}"#, scope: "private")
                 #expect(
                     try answer.status == 200
                         && Subset.differences(
@@ -160,7 +162,7 @@ struct RoleMatrixTests {
                 )
                 let gone = #"{"operationType":"forceDelete","record":{"recordName":"mine"}}"#
                 #expect(
-                    try await stage.send(asker, "records/modify", #"{"operations":[\#(gone)]}"#, scope: "private")
+                    try await stage.send(requester, "records/modify", #"{"operations":[\#(gone)]}"#, scope: "private")
                         .status == 200)
             }
         }
@@ -175,7 +177,7 @@ struct RoleMatrixTests {
         private let server: TestServer
         /// The change tags of Anna's records.
         private var tags: [Name: String] = [:]
-        private var tokens: [Asker: String] = [:]
+        private var tokens: [Requester: String] = [:]
 
         init(_ server: TestServer, _ mode: AccessControl.Mode) async throws {
             self.server = server
@@ -195,14 +197,14 @@ struct RoleMatrixTests {
                                 name: granted.type, fields: fields, systemIndexes: [.recordID: .queryable],
                                 grants: granted.grants))
                     })
-            for asker in [Asker.other, .editor] {
-                let user = try await server.accounts.makeUser(displayName: asker.rawValue, emailAddress: nil)
+            for requester in [Requester.other, .editor] {
+                let user = try await server.accounts.makeUser(displayName: requester.rawValue, emailAddress: nil)
                 let request = SignInRequest(container: address.container, environment: .development, apiTokenID: nil)
-                tokens[asker] = try await server.accounts.signIn(
+                tokens[requester] = try await server.accounts.signIn(
                     user.userRecordName, with: request, keepSignedIn: false, now: Date()
                 ).token
                 let theirs = try await server.engine.database(address, as: Caller(userRecordName: user.userRecordName))
-                if asker == .editor {
+                if requester == .editor {
                     let roles = FieldInput(.list([.int64(CustomRole.number(of: "Editors"))], of: .int64))
                     try await save(
                         [
@@ -258,12 +260,12 @@ struct RoleMatrixTests {
             return FieldInput(.asset(Asset(fileChecksum: checksum.description, size: 3, receipt: receipt)))
         }
 
-        func send(_ asker: Asker, _ service: String, _ body: String, scope: String = "public") async throws
+        func send(_ requester: Requester, _ service: String, _ body: String, scope: String = "public") async throws
             -> RawResponse
         {
             let path = "\(Self.root)/\(scope)/\(service)"
             let sent: CredentialStage.Sent =
-                switch asker {
+                switch requester {
                 case .nobody: try credentials.sent(.nothing, path, body: body)
                 case .apiToken: try credentials.sent(.apiToken, path, body: body)
                 case .namedCreator:
@@ -271,7 +273,8 @@ struct RoleMatrixTests {
                 case .creator: try credentials.sent(.sessionWithToken, path, body: body)
                 case .other, .editor:
                     CredentialStage.Sent(
-                        target: "\(path)?ckWebAuthToken=\(PercentEncoding.encoded(tokens[asker] ?? ""))", headers: [])
+                        target: "\(path)?ckWebAuthToken=\(PercentEncoding.encoded(tokens[requester] ?? ""))",
+                        headers: [])
                 case .key: try credentials.sent(.serverKey, path, body: body)
                 case .mixed: try credentials.sent(.mixed, path, body: body)
                 case .owner: try credentials.sent(.ownerWithInstanceSecret, path, body: body)
@@ -280,27 +283,27 @@ struct RoleMatrixTests {
         }
 
         /// Runs every operation on every type, reads first.
-        func outcomes(of asker: Asker) async throws -> [Name: [Operation: Outcome]] {
+        func outcomes(of requester: Requester) async throws -> [Name: [Operation: Outcome]] {
             var outcomes: [Name: [Operation: Outcome]] = [:]
             for granted in Granted.all {
-                let answer = try await send(asker, "records/query", #"{"query":{"recordType":"\#(granted.type)"}}"#)
+                let answer = try await send(requester, "records/query", #"{"query":{"recordType":"\#(granted.type)"}}"#)
                 outcomes[granted.type] = [
                     .query: try whole(answer)
                         ?? .found(Set(items("records", of: answer).compactMap { $0.name("recordName") }))
                 ]
             }
             let changes = Operation.allCases.filter { $0.operationType != nil }
-            try await ask(asker, [.lookup], "records/lookup", "records", "records", &outcomes) {
+            try await ask(requester, [.lookup], "records/lookup", "records", "records", &outcomes) {
                 #"{"recordName":"\#($0)"}"#
             }
-            try await ask(asker, [.rereference], "assets/rereference", "assets", "assets", &outcomes) {
+            try await ask(requester, [.rereference], "assets/rereference", "assets", "assets", &outcomes) {
                 #"{"recordName":"\#($0)","fieldName":"file"}"#
             }
-            try await ask(asker, [.uploadAbsent, .uploadThere], "assets/upload", "tokens", "tokens", &outcomes) {
+            try await ask(requester, [.uploadAbsent, .uploadThere], "assets/upload", "tokens", "tokens", &outcomes) {
                 name, _, granted in
                 #"{"recordType":"\#(granted.type)","fieldName":"file","recordName":"\#(name)"}"#
             }
-            try await ask(asker, changes, "records/modify", "operations", "records", &outcomes) {
+            try await ask(requester, changes, "records/modify", "operations", "records", &outcomes) {
                 name, operation, granted in
                 let tag = tags[name].map { #","recordChangeTag":"\#($0)""# } ?? ""
                 let record =
@@ -311,13 +314,13 @@ struct RoleMatrixTests {
         }
 
         private func ask(
-            _ asker: Asker, _ operations: [Operation], _ service: String, _ list: String, _ answered: Name,
+            _ requester: Requester, _ operations: [Operation], _ service: String, _ list: String, _ answered: Name,
             _ outcomes: inout [Name: [Operation: Outcome]],
             item: (Name, Operation, Granted) -> String
         ) async throws {
             let cells = Granted.all.flatMap { granted in operations.map { (granted, $0) } }
             let items = cells.map { item(RoleMatrixTests.name(of: $0.1, $0.0), $0.1, $0.0) }
-            let answer = try await send(asker, service, #"{"\#(list)":[\#(items.joined(separator: ","))]}"#)
+            let answer = try await send(requester, service, #"{"\#(list)":[\#(items.joined(separator: ","))]}"#)
             if let refused = try whole(answer) {
                 for (granted, operation) in cells { outcomes[granted.type]?[operation] = refused }
                 return
@@ -333,11 +336,11 @@ struct RoleMatrixTests {
         }
 
         private func ask(
-            _ asker: Asker, _ operations: [Operation], _ service: String, _ list: String, _ answered: Name,
+            _ requester: Requester, _ operations: [Operation], _ service: String, _ list: String, _ answered: Name,
             _ outcomes: inout [Name: [Operation: Outcome]],
             item: (Name) -> String
         ) async throws {
-            try await ask(asker, operations, service, list, answered, &outcomes) { name, _, _ in item(name) }
+            try await ask(requester, operations, service, list, answered, &outcomes) { name, _, _ in item(name) }
         }
 
         private func whole(_ answer: RawResponse) throws -> Outcome? {

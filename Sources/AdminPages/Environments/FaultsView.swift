@@ -55,7 +55,7 @@ struct FaultsView: Page {
     }
 
     /// A one-time action, with a confirmation page.
-    struct Act: ViewModel {
+    struct Action: ViewModel {
         let title: String
         let name: String
         let effect: String
@@ -69,7 +69,7 @@ struct FaultsView: Page {
     let running: [Running]
     let readings: [Row]
     let failures: [Row]
-    let acts: [Act]
+    let acts: [Action]
     let areas: [Choice]
     /// The zones that actions can affect.
     let zones: [Choice]
@@ -102,7 +102,7 @@ struct FaultsView: Page {
             notice: Notice.text(visit.fields["notice"]), running: running.map(\.shown), readings: rows(.reading),
             failures: rows(.failure),
             acts: InjectedFault.allCases.filter { $0.kind == .act }.map { act in
-                Act(
+                Action(
                     title: act.title, name: act.rawValue, effect: act.effect, advice: act.advice,
                     obstacle: obstacle(to: act, visit))
             },

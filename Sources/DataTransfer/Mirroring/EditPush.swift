@@ -253,9 +253,9 @@ struct EditPush {
     /// - Returns: `nil` if there is nothing to send.
     /// - Throws: `RecordError` if one operation cannot express the edit.
     private func request(for edit: UnsentEdit) throws -> (operation: RecordOperation, item: PushReport.Item)? {
-        func item(_ act: PushReport.Item.Act, _ fields: Set<Name> = []) -> PushReport.Item {
+        func item(_ kind: PushReport.Item.Kind, _ fields: Set<Name> = []) -> PushReport.Item {
             PushReport.Item(
-                scope: replica.scope, recordID: edit.recordID, act: act, fields: fields,
+                scope: replica.scope, recordID: edit.recordID, kind: kind, fields: fields,
                 base: edit.base?.recordChangeTag)
         }
         let name = edit.recordID.recordName

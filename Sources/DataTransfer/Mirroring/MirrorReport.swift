@@ -63,7 +63,7 @@ public enum MirrorProblem: Sendable, Hashable, CustomStringConvertible {
 public struct PushReport: Sendable, Hashable {
     /// An edit to send.
     public struct Item: Sendable, Hashable {
-        public enum Act: String, Sendable, Hashable {
+        public enum Kind: String, Sendable, Hashable {
             case create
             case update
             case delete
@@ -71,7 +71,7 @@ public struct PushReport: Sendable, Hashable {
 
         public var scope: DatabaseScope
         public var recordID: RecordID
-        public var act: Act
+        public var kind: Kind
         /// The fields that are set or cleared.
         public var fields: Set<Name>
         /// The change tag of the version that was edited.

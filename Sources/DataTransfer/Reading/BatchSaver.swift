@@ -174,8 +174,6 @@ extension BatchSaver.Outcome {
 
 /// Records of one zone that are saved together, each with its position in a file.
 struct SaveBatch: Sendable {
-    /// Operations per request, CloudKit's maximum.
-    static let operationLimit = 200
     /// The approximate size in bytes above which a batch is full, well below the 32 MiB that a server accepts per
     /// request.
     static let sizeLimit = 4 << 20
@@ -194,7 +192,7 @@ struct SaveBatch: Sendable {
     }
 
     var isFull: Bool {
-        operations.count >= Self.operationLimit || size > Self.sizeLimit || assetBytes > Self.assetLimit
+        operations.count >= BatchModifier.operationLimit || size > Self.sizeLimit || assetBytes > Self.assetLimit
     }
 
     /// - Parameters:

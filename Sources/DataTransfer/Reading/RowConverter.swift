@@ -3,9 +3,6 @@ internal import Records
 
 /// Converts rows to records, and detects invalid rows.
 struct RowConverter {
-    /// The size limit of a record's fields in bytes, as in CloudKit.
-    private static let recordSizeLimit = 1 << 20
-
     private let plan: ImportPlan
     /// The record names so far, with their positions. This is the only state that grows with the number of rows.
     private var places: [Name: (file: Int, line: Int)] = [:]
@@ -45,11 +42,11 @@ struct RowConverter {
         }
         // The approximate size is never much larger than the exact one, so the expensive exact size is needed only near
         // the limit.
-        if size > Self.recordSizeLimit / 2 {
+        if size > BatchModifier.recordSizeLimit / 2 {
             let text = FieldsText(fields.compactMap { name, input in input.field(named: name) })
-            if text.bytes.count > Self.recordSizeLimit {
+            if text.bytes.count > BatchModifier.recordSizeLimit {
                 throw BadRow(
-                    "the record is too large: its fields have \(text.bytes.count) bytes, and the limit is \(Self.recordSizeLimit)"
+                    "the record is too large: its fields have \(text.bytes.count) bytes, and the limit is \(BatchModifier.recordSizeLimit)"
                 )
             }
         }

@@ -6,7 +6,7 @@ public import Records
 /// metadata. Copies of shares keep their participants, and get new links.
 public struct RecordCopier: Sendable {
     /// The maximum number of records per copy, which is that of a batch.
-    public static let recordLimit = SaveBatch.operationLimit
+    public static let recordLimit = BatchModifier.operationLimit
     /// The maximum size of all fields per copy, in bytes.
     public static let sizeLimit = 32 << 20
     /// The maximum size of all asset files per copy, in bytes.
@@ -24,7 +24,7 @@ public struct RecordCopier: Sendable {
     }
 
     /// The outcome for a record.
-    public enum Act: Sendable, Hashable {
+    public enum Outcome: Sendable, Hashable {
         case copied, replaced
         /// The target had a record of the same name, which was kept.
         case left
@@ -75,14 +75,14 @@ public struct RecordCopier: Sendable {
     ///   the copy atomic.
     /// - Throws: `RecordError` BAD_REQUEST if ``check(_:into:existing:)`` fails, EXISTS
     ///   if a name is taken and the rule is to refuse, and the errors of the zone.
-    public func copy(_ records: [StoredRecord], files: Files?) async throws -> [Result<Act, RecordError>] {
+    public func copy(_ records: [StoredRecord], files: Files?) async throws -> [Result<Outcome, RecordError>] {
         try Self.check(records, into: zoneID, existing: existing)
         let taken = try await taken(records)
         if existing == .refuse, let first = taken.sorted().first {
             let others = taken.count > 1 ? " and \(taken.count - 1) more" : ""
             throw RecordError(.exists, "Nothing was copied: the zone already has the record '\(first)'\(others)")
         }
-        var results: [Int: Result<Act, RecordError>] = [:]
+        var results: [Int: Result<Outcome, RecordError>] = [:]
         var operations: [Int: RecordOperation] = [:]
         var copies: [(index: Int, name: Name, validates: [Name])] = []
         for (index, record) in records.enumerated() {
@@ -233,7 +233,7 @@ public struct RecordCopier: Sendable {
     /// The operations with receipts for their assets. Omits operations whose files were refused.
     private func supplied(
         _ operations: [Int: RecordOperation], _ records: [StoredRecord], _ files: Files,
-        _ results: inout [Int: Result<Act, RecordError>]
+        _ results: inout [Int: Result<Outcome, RecordError>]
     ) async throws -> [Int: RecordOperation] {
         let supplier = AssetSupplier(files.target)
         var supplied: [Int: RecordOperation] = [:]

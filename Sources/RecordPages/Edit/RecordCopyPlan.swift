@@ -14,7 +14,7 @@ struct RecordCopyPlan: Sendable {
         let fields: [Field]
         let files: Int
         /// What the copy will do with the record, or why it can't be copied.
-        fileprivate(set) var outcome: Result<RecordCopier.Act, RecordError>
+        fileprivate(set) var outcome: Result<RecordCopier.Outcome, RecordError>
 
         var name: Name { record.recordID.recordName }
 
@@ -146,7 +146,7 @@ struct RecordCopyPlan: Sendable {
     /// - Parameter check: throws the error of the target's schema.
     private static func outcome(
         _ record: StoredRecord, over there: StoredRecord?, _ existing: RecordCopier.Existing, _ check: () throws -> Void
-    ) -> Result<RecordCopier.Act, RecordError> {
+    ) -> Result<RecordCopier.Outcome, RecordError> {
         if let there {
             if existing != .replace { return .success(.left) }
             if there.recordType != record.recordType {

@@ -258,13 +258,13 @@ struct RecordCopyResultView: Page {
     let milliseconds: String
 
     init(
-        _ plan: RecordCopyPlan, _ results: [(Name, Result<RecordCopier.Act, RecordError>)],
+        _ plan: RecordCopyPlan, _ results: [(Name, Result<RecordCopier.Outcome, RecordError>)],
         _ source: RecordCopyView.Source, to other: OtherDatabase
     ) {
         let visit = source.visit
         let all =
             results + plan.problems.map { ($0.name, $0.outcome) } + plan.gone.map { ($0, .failure(.recordNotFound)) }
-        func count(_ act: RecordCopier.Act) -> Int { all.count { (try? $0.1.get()) == act } }
+        func count(_ act: RecordCopier.Outcome) -> Int { all.count { (try? $0.1.get()) == act } }
         let failed = all.count { (try? $0.1.get()) == nil }
         let (saved, left) = (count(.copied) + count(.replaced), count(.left))
         title =

@@ -427,12 +427,12 @@ extension RecordTrace {
         } catch let error as RecordError where error.code == .zoneNotFound {
             return nil
         }
-        guard let deletion = entries.first, deletion.act == .deleted else { return nil }
+        guard let deletion = entries.first, deletion.kind == .deleted else { return nil }
         let zone = showsZone ? " in \(visit.zoneName(recordID.zoneID))" : ""
         text =
             "deleted\(zone) \(deletion.signature.timestamp.agoText(at: .now())) by \(visit.people.name(of: deletion.signature.userRecordName))"
         href = visit.place.link(toRecord: recordID.recordName, in: recordID.zoneID)
-        let last = entries.dropFirst().first { $0.act != .deleted && $0.recordType != Share.recordType }
+        let last = entries.dropFirst().first { $0.kind != .deleted && $0.recordType != Share.recordType }
         restore =
             try await visit.canSave(in: recordID.zoneID)
             ? last.map {

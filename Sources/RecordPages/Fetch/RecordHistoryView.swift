@@ -108,7 +108,7 @@ struct RecordHistory: ViewModel {
         }
         return RecordHistory(
             rows: rows, kept: page.limits.sentence,
-            beginning: isWhole && shown.last?.act != .created ? Self.beginning(page.limits) : nil,
+            beginning: isWhole && shown.last?.kind != .created ? Self.beginning(page.limits) : nil,
             whole: isWhole && before == nil ? nil : Frame.Link(text: "Full history", href: link(nil)),
             earlier: isWhole ? nil : shown.last.map { link($0.position) })
     }
@@ -126,7 +126,7 @@ extension RecordHistory.Row {
         after previous: (entry: RecordJournalEntry, version: FieldDifference.Version)?,
         isCut: Bool, _ presenter: ValuePresenter, _ name: Name, _ place: Place, _ people: People
     ) {
-        act = entry.act.rawValue
+        act = entry.kind.rawValue
         when = ValueView(.time(entry.signature.timestamp))
         who = people.name(of: entry.signature.userRecordName) + entry.signature.onDevice
         tag = entry.recordChangeTag
@@ -135,7 +135,7 @@ extension RecordHistory.Row {
             Frame.Link(text: "request", href: place.link(Tab.requests.rawValue, [("id", $0)]))
         }
         let all: [FieldDifference]
-        switch (entry.act, previous) {
+        switch (entry.kind, previous) {
         case (.deleted, _): (all, remark) = ([], nil)
         case (.created, _):
             all = FieldDifference.all(from: .nothing, to: version, presenter)
@@ -155,7 +155,7 @@ extension RecordHistory.Row {
         position = entry.position
         isShare = entry.recordType == Share.recordType
         restore =
-            isNow || entry.act == .deleted
+            isNow || entry.kind == .deleted
             ? nil : place.link("record/restore", [("name", name.string), ("position", String(entry.position))])
     }
 }
@@ -282,10 +282,10 @@ struct RestoreView: Page {
         guard let now = latest.entries.first, let entry = wanted.entries.first, entry.position == position else {
             throw RecordReversion(recordID, to: position, recordChangeTag: nil).notKept(latest.limits)
         }
-        if entry.act == .deleted {
+        if entry.kind == .deleted {
             throw RecordError(.badRequest, "That change deleted the record; restore an earlier version")
         }
-        let isDeleted = now.act == .deleted
+        let isDeleted = now.kind == .deleted
         let history = visit.place.link("record/history", [("name", name.string)])
         var fields = [
             Frame.Hidden(name: "name", value: name.string), Frame.Hidden(name: "position", value: String(position)),

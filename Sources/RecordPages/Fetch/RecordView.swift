@@ -155,7 +155,7 @@ extension RecordView.Deletion {
     fileprivate init?(
         _ history: RecordHistory?, last: RecordHistory.Row?, of name: Name, in zoneID: ZoneID, _ visit: Visit
     ) async throws {
-        guard let latest = history?.rows.first, latest.act == RecordJournalEntry.Act.deleted.rawValue else {
+        guard let latest = history?.rows.first, latest.act == RecordJournalEntry.Kind.deleted.rawValue else {
             return nil
         }
         when = latest.when

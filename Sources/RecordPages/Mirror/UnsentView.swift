@@ -93,7 +93,7 @@ struct UnsentView: Page {
 extension UnsentView.Row {
     fileprivate init(_ item: PushReport.Item, _ place: Place) {
         let there = place.with { ($0.address.scope, $0.zone) = (item.scope, .one(item.recordID.zoneID)) }
-        act = item.act.rawValue
+        act = item.kind.rawValue
         database = item.scope.rawValue
         zone = item.recordID.zoneID.zoneName.string
         recordName = item.recordID.recordName.string

@@ -201,7 +201,7 @@ extension Explained.CandidateRow {
         clause = candidate.clause
         reason = candidate.reason
         entries = candidate.entries.map { "\(Digits.grouped($0))\(candidate.isCutOff ? " or more" : "")" }
-        switch candidate.standing {
+        switch candidate.use {
         case .servesFilter: (standing, tone, isUsed) = ("serves the filter", "has", true)
         case .servesSort: (standing, tone, isUsed) = ("serves the sort", "has", true)
         case .servesBoth: (standing, tone, isUsed) = ("serves filter and sort", "has", true)

@@ -342,13 +342,13 @@ extension FiredPanel {
                 of: subscription.withOwners(visit), limit: limit)
         }
         let fired = firings.filter { !$0.subscriptions.isEmpty }
-        let standing = OwnedSubscription(
+        let owned = OwnedSubscription(
             user: visit.people.actor.userRecordName, scope: visit.place.address.scope, position: 0,
             isHeldToRoles: false,
             subscription: subscription.withOwners(visit))
         var counts: [(reason: String, count: Int)] = []
         for firing in firings where firing.subscriptions.isEmpty {
-            let miss = SubscriptionMiss(of: standing, by: firing.change, in: visit.schema ?? Schema())
+            let miss = SubscriptionMiss(of: owned, by: firing.change, in: visit.schema ?? Schema())
             let reason = miss?.cause ?? "roles"
             if let index = counts.firstIndex(where: { $0.reason == reason }) {
                 counts[index].count += 1

@@ -54,7 +54,7 @@ extension SubscriptionsView {
         let knowsAll = visit.database.can(.fireSubscriptions)
         let all =
             knowsAll
-            ? try await visit.measure { try await visit.database.require(.fireSubscriptions).standingSubscriptions() }
+            ? try await visit.measure { try await visit.database.require(.fireSubscriptions).ownedSubscriptions() }
                 .filter {
                     !isOfUser || $0.user == actor.userRecordName
                 }
@@ -72,10 +72,10 @@ extension SubscriptionsView {
         }
         var order: [Key] = []
         var groups: [Key: [OwnedSubscription]] = [:]
-        for standing in shown {
-            let key = Key(user: standing.user, scope: standing.scope)
+        for owned in shown {
+            let key = Key(user: owned.user, scope: owned.scope)
             if groups[key] == nil { order.append(key) }
-            groups[key, default: []].append(standing)
+            groups[key, default: []].append(owned)
         }
         let area = isOfUser ? [(name: "in", value: "user")] : []
         return SubscriptionsView(
@@ -120,18 +120,18 @@ extension SubscriptionsView.Group {
 }
 
 extension SubscriptionsView.Row {
-    fileprivate init(_ standing: OwnedSubscription, knowsPositions: Bool, _ place: Place, _ visit: Visit) {
-        let subscription = standing.subscription
+    fileprivate init(_ owned: OwnedSubscription, knowsPositions: Bool, _ place: Place, _ visit: Visit) {
+        let subscription = owned.subscription
         id = subscription.subscriptionID.string
         href = place.link("subscription", [("id", id)])
         delete = place.link("subscription/delete", [("id", id)])
         (kind, about, fires) = subscription.words { visit.schema?.types[$0] }
         (notification, notificationTone) =
             subscription.notificationInfo.map { ($0.words, "") } ?? ("none: nothing is sent", "bad")
-        if let last = standing.lastPosition {
+        if let last = owned.lastPosition {
             since = "ended: it fired once, at \(Digits.grouped(last))"
         } else {
-            since = knowsPositions ? "changes after \(Digits.grouped(standing.position))" : ""
+            since = knowsPositions ? "changes after \(Digits.grouped(owned.position))" : ""
         }
     }
 }
@@ -226,9 +226,9 @@ extension Visit {
     func database(holding subscriptionID: Name) async throws -> any RecordDatabase {
         let (user, address) = (people.actor.userRecordName, place.address)
         guard address.scope == .public, database.can(.fireSubscriptions) else { return database }
-        let isHeld = try await database.require(.fireSubscriptions).standingSubscriptions().contains { standing in
-            standing.user == user && standing.scope == .public && standing.isHeldToRoles
-                && standing.subscription.subscriptionID == subscriptionID
+        let isHeld = try await database.require(.fireSubscriptions).ownedSubscriptions().contains { owned in
+            owned.user == user && owned.scope == .public && owned.isHeldToRoles
+                && owned.subscription.subscriptionID == subscriptionID
         }
         return isHeld
             ? try await engine.database(address, as: Caller(userRecordName: user, access: .signedIn)) : database

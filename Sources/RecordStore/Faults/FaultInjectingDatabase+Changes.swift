@@ -32,7 +32,7 @@ extension FaultInjectingDatabase {
             return TokenExplanation(
                 subject: .zone(nil), scope: address.scope,
                 userRecordName: address.scope == .public ? nil : caller.userRecordName, position: 0,
-                moment: nil, progress: .firstPull, standing: .good, changesAfter: nil)
+                moment: nil, progress: .firstPull, validity: .good, changesAfter: nil)
         }
         return try await base.require(.explainTokens).explain(token)
     }
@@ -40,18 +40,18 @@ extension FaultInjectingDatabase {
     // MARK: Zone
 
     func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
-        let reach = FaultArea.Reach.zone(request.zoneID)
-        try checkBusy(reach)
+        let zones = FaultArea.RequestedZones.zone(request.zoneID)
+        try checkBusy(zones)
         var request = request
-        if shapes(.pagesOfOne, reach) { request.limit.records = 1 }
+        if shapes(.pagesOfOne, zones) { request.limit.records = 1 }
         if case .afterEmptyPage(let since)? = request.since.flatMap({ FaultToken($0) }) {
             request.since = since
-            _ = shapes(.emptyPages, reach)
+            _ = shapes(.emptyPages, zones)
             return try await orderedPage(request)
         }
-        guard shapes(.emptyPages, reach) else { return try await orderedPage(request) }
+        guard shapes(.emptyPages, zones) else { return try await orderedPage(request) }
         // Only the first page of a stream reports the faults, so this fault is noted with it.
-        _ = shapes(.childrenFirst, reach)
+        _ = shapes(.childrenFirst, zones)
         // An error that the next page would cause must occur with the empty page too.
         let page = try await base.zoneChanges(
             ZoneChangesRequest(

@@ -112,9 +112,9 @@ extension FaultInjectingDatabase {
             if case .zone(let asked) = request.area { .zone(zones.first?.zoneID ?? asked) } else { .allZones }
         let schema = try await schemas.schema()
         let grants = try await grants()
-        let reach = try grants.reach(of: request.query, schema)
+        let coverage = try grants.coverage(of: request.query, schema)
         return (
-            records, grants.narrowed(try ResolvedQuery(request.query, in: schema), request, to: reach, schema).query,
+            records, grants.narrowed(try ResolvedQuery(request.query, in: schema), request, to: coverage, schema).query,
             area
         )
     }

@@ -34,37 +34,37 @@ struct FaultInjectingDatabase: ForwardingDatabase, TokenDiagnostics, RecordJourn
     let scope: RequestFaults?
 
     /// True if a fault is on for a request that accesses these zones.
-    func injects(_ fault: InjectedFault, _ reach: FaultArea.Reach) -> Bool {
+    func injects(_ fault: InjectedFault, _ zones: FaultArea.RequestedZones) -> Bool {
         if scope?.isExempt == true { return false }
-        return scope?.asked.contains(fault) == true || faults.isOn(fault) { $0.covers(address, reach) }
+        return scope?.asked.contains(fault) == true || faults.isOn(fault) { $0.covers(address, zones) }
     }
 
     /// True if a fault is on. It is then noted as having affected the response.
-    func shapes(_ fault: InjectedFault, _ reach: FaultArea.Reach) -> Bool {
-        guard injects(fault, reach) else { return false }
+    func shapes(_ fault: InjectedFault, _ zones: FaultArea.RequestedZones) -> Bool {
+        guard injects(fault, zones) else { return false }
         scope?.note(fault)
         return true
     }
 
     /// True if this request is one of those that must fail.
-    private func fails(_ fault: InjectedFault, _ reach: FaultArea.Reach) -> Bool {
+    private func fails(_ fault: InjectedFault, _ zones: FaultArea.RequestedZones) -> Bool {
         if scope?.isExempt == true { return false }
         guard
-            scope?.asked.contains(fault) == true || faults.take(fault, where: { $0.area.covers(address, reach) }) != nil
+            scope?.asked.contains(fault) == true || faults.take(fault, where: { $0.area.covers(address, zones) }) != nil
         else { return false }
         scope?.note(fault)
         return true
     }
 
     /// The items of a batch that must fail. A batch with too few items for a failure does not count as a request.
-    private func failingItems(of count: Int, _ reach: FaultArea.Reach) -> FailingItems? {
+    private func failingItems(of count: Int, _ zones: FaultArea.RequestedZones) -> FailingItems? {
         if scope?.isExempt == true { return nil }
         let fault = InjectedFault.partialFailure
         let asked = scope.flatMap { $0.asked.contains(fault) && $0.items.every <= count ? $0.items : nil }
         guard
             let items = asked
                 ?? faults.take(
-                    fault, where: { $0.area.covers(address, reach) && $0.items.map { $0.every <= count } ?? false })?
+                    fault, where: { $0.area.covers(address, zones) && $0.items.map { $0.every <= count } ?? false })?
                 .items
         else { return nil }
         scope?.note(fault)
@@ -72,19 +72,19 @@ struct FaultInjectingDatabase: ForwardingDatabase, TokenDiagnostics, RecordJourn
     }
 
     /// - Throws: `RecordError` ZONE_BUSY if that fault is on.
-    func checkBusy(_ reach: FaultArea.Reach) throws {
-        if fails(.zoneBusy, reach) { throw RecordError.rehearsedBusyZone }
+    func checkBusy(_ zones: FaultArea.RequestedZones) throws {
+        if fails(.zoneBusy, zones) { throw RecordError.rehearsedBusyZone }
     }
 
     // MARK: Reading and saving
 
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
         let zoneIDs = request.operations.map { $0.zoneID ?? request.zoneID }
-        let reach = FaultArea.Reach.zones(zoneIDs.isEmpty ? [request.zoneID] : zoneIDs)
-        try checkBusy(reach)
+        let zones = FaultArea.RequestedZones.zones(zoneIDs.isEmpty ? [request.zoneID] : zoneIDs)
+        try checkBusy(zones)
         let isAtomic = request.atomic && !zoneIDs.contains { $0.isDefault } && address.scope != .public
-        let refused = refusals(of: request.operations, atomic: isAtomic, reach)
-        if refused.isEmpty { return try await saving(request, reach) }
+        let refused = refusals(of: request.operations, atomic: isAtomic, zones)
+        if refused.isEmpty { return try await saving(request, zones) }
         // As with real errors, the other items of an atomic batch fail too.
         if isAtomic {
             let others = RecordError(known: .atomicFailure)
@@ -92,31 +92,32 @@ struct FaultInjectingDatabase: ForwardingDatabase, TokenDiagnostics, RecordJourn
         }
         var rest = request
         rest.operations = request.operations.indices.filter { refused[$0] == nil }.map { request.operations[$0] }
-        var outcomes = try await (rest.operations.isEmpty ? [] : saving(rest, reach)).makeIterator()
+        var outcomes = try await (rest.operations.isEmpty ? [] : saving(rest, zones)).makeIterator()
         return request.operations.indices.compactMap { index in refused[index].map { .failure($0) } ?? outcomes.next() }
     }
 
-    private func saving(_ request: ModifyRequest, _ reach: FaultArea.Reach) async throws -> [Result<
+    private func saving(_ request: ModifyRequest, _ zones: FaultArea.RequestedZones) async throws -> [Result<
         ModifyOutcome, RecordError
     >] {
-        try await injects(.laggingIndex, reach) ? modifyRemembering(request) : base.modify(request)
+        try await injects(.laggingIndex, zones) ? modifyRemembering(request) : base.modify(request)
     }
 
     /// The errors of the operations that must fail, by their indices.
-    private func refusals(of operations: [RecordOperation], atomic isAtomic: Bool, _ reach: FaultArea.Reach) -> [Int:
+    private func refusals(of operations: [RecordOperation], atomic isAtomic: Bool, _ zones: FaultArea.RequestedZones)
+        -> [Int:
         RecordError]
     {
         func all(_ indices: [Int], _ error: RecordError) -> [Int: RecordError] {
             Dictionary(uniqueKeysWithValues: indices.map { ($0, error) })
         }
-        if !operations.isEmpty, fails(.conflict, reach) {
+        if !operations.isEmpty, fails(.conflict, zones) {
             // Another client saved one record of an atomic batch first.
             return all(isAtomic ? [0] : Array(operations.indices), RecordError(known: .staleTag))
         }
         // A deletion needs no space.
         let saves = operations.indices.filter { !operations[$0].kind.isDeletion }
-        if !saves.isEmpty, fails(.quotaExceeded, reach) { return all(saves, RecordError(known: .quotaExceeded)) }
-        guard let items = failingItems(of: operations.count, reach) else { return [:] }
+        if !saves.isEmpty, fails(.quotaExceeded, zones) { return all(saves, RecordError(known: .quotaExceeded)) }
+        guard let items = failingItems(of: operations.count, zones) else { return [:] }
         return all(items.indices(of: operations.count), items.code.error)
     }
 
@@ -139,9 +140,9 @@ struct FaultInjectingDatabase: ForwardingDatabase, TokenDiagnostics, RecordJourn
     func grantUploads(_ requests: [UploadRequest], in zoneID: ZoneID?) async throws -> [Result<
         UploadGrant, RecordError
     >] {
-        let reach = FaultArea.Reach.zones([zoneID ?? .default])
-        try checkBusy(reach)
-        if !requests.isEmpty, fails(.quotaExceeded, reach) {
+        let zones = FaultArea.RequestedZones.zones([zoneID ?? .default])
+        try checkBusy(zones)
+        if !requests.isEmpty, fails(.quotaExceeded, zones) {
             return requests.map { _ in .failure(RecordError(known: .quotaExceeded)) }
         }
         return try await base.require(.uploadAssets).grantUploads(requests, in: zoneID)
@@ -162,27 +163,27 @@ extension FaultInjectingDatabase {
     private static var emptyPageMark: String { "~" }
 
     func query(_ request: QueryRequest) async throws -> QueryPage {
-        let reach = request.area.reach
-        try checkBusy(reach)
+        let zones = request.area.zones
+        try checkBusy(zones)
         var request = request
-        if shapes(.pagesOfOne, reach) { request.limit.records = 1 }
+        if shapes(.pagesOfOne, zones) { request.limit.records = 1 }
         let isAfterEmptyPage = request.continuationMarker?.hasPrefix(Self.emptyPageMark) == true
         if isAfterEmptyPage, let marker = request.continuationMarker?.dropFirst(Self.emptyPageMark.count) {
             request.continuationMarker = marker.isEmpty ? nil : String(marker)
         }
-        if shapes(.emptyPages, reach), !isAfterEmptyPage {
+        if shapes(.emptyPages, zones), !isAfterEmptyPage {
             // An invalid query must fail on its empty page too.
             let plan = try await base.query(request).plan
             return QueryPage(
                 records: [], continuationMarker: Self.emptyPageMark + (request.continuationMarker ?? ""), plan: plan)
         }
-        guard injects(.laggingIndex, reach) else { return try await base.query(request) }
+        guard injects(.laggingIndex, zones) else { return try await base.query(request) }
         return try await laggingPage(request)
     }
 }
 
 extension QueryRequest.Area {
-    fileprivate var reach: FaultArea.Reach {
+    fileprivate var zones: FaultArea.RequestedZones {
         switch self {
         case .zone(let zoneID): .zone(zoneID)
         case .allZones: .allZones

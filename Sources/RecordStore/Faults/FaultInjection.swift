@@ -142,14 +142,14 @@ public struct FaultArea: Sendable, Hashable {
     }
 
     /// The zones that a request accesses.
-    public enum Reach: Sendable, Hashable {
+    public enum RequestedZones: Sendable, Hashable {
         /// No zone, for example a list of zones.
         case database
         case zones([ZoneID])
         /// A query in all zones of the database.
         case allZones
 
-        static func zone(_ zoneID: ZoneID) -> Reach { .zones([zoneID]) }
+        static func zone(_ zoneID: ZoneID) -> RequestedZones { .zones([zoneID]) }
     }
 
     /// True if the area covers a container, environment and scope.
@@ -159,13 +159,13 @@ public struct FaultArea: Sendable, Hashable {
             && self.scope.map { $0 == scope } ?? true
     }
 
-    func covers(_ address: DatabaseAddress, _ reach: Reach) -> Bool {
-        covers(address.container, address.environment, address.scope) && covers(reach)
+    func covers(_ address: DatabaseAddress, _ zones: RequestedZones) -> Bool {
+        covers(address.container, address.environment, address.scope) && covers(zones)
     }
 
-    public func covers(_ reach: Reach) -> Bool {
+    public func covers(_ zones: RequestedZones) -> Bool {
         guard let zoneID else { return true }
-        return switch reach {
+        return switch zones {
         case .database: false
         case .allZones: true
         case .zones(let zoneIDs):

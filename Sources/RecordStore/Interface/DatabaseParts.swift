@@ -253,7 +253,7 @@ public protocol SubscriptionFiring: Sendable {
 
     /// The subscriptions of all users in all databases of the container and environment, ordered by user, database and
     /// id.
-    func standingSubscriptions() async throws -> [OwnedSubscription]
+    func ownedSubscriptions() async throws -> [OwnedSubscription]
 
     /// The latest changes of the database, latest first. Each is returned with the subscription if it would have fired
     /// it.

@@ -33,7 +33,7 @@ public struct RecordJournalPage: Sendable, Hashable {
 /// One save or deletion of a record.
 public struct RecordJournalEntry: Sendable, Hashable {
     /// The kind of a change.
-    public enum Act: String, Sendable, Hashable, CaseIterable {
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The record did not exist before, or was deleted.
         case created
         /// The record was saved again.
@@ -42,7 +42,7 @@ public struct RecordJournalEntry: Sendable, Hashable {
         case deleted
     }
 
-    public var act: Act
+    public var kind: Kind
     /// Position of the change in commit order, as in the zone's feed.
     public var position: Int64
     /// The change tag assigned by the change. Deletions have one too, but no record ever has it.
@@ -59,11 +59,11 @@ public struct RecordJournalEntry: Sendable, Hashable {
     public var parent: Name?
 
     public init(
-        act: Act, position: Int64, recordChangeTag: String, recordType: Name, signature: Signature,
+        kind: Kind, position: Int64, recordChangeTag: String, recordType: Name, signature: Signature,
         replaced: Timestamp? = nil, requestID: String?,
         fields: FieldsText, parent: Name?
     ) {
-        self.act = act
+        self.kind = kind
         self.position = position
         self.recordChangeTag = recordChangeTag
         self.recordType = recordType

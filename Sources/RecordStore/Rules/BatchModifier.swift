@@ -319,7 +319,7 @@ extension BatchModifier {
     /// - Throws: `RecordError` if the save is refused; nothing is applied then.
     public mutating func revert(to entry: RecordJournalEntry, for reversion: RecordReversion) throws -> StoredRecord {
         let recordID = reversion.recordID
-        if entry.act == .deleted {
+        if entry.kind == .deleted {
             throw RecordError(
                 .badRequest,
                 "The change at position \(entry.position) deleted the record '\(recordID.recordName)'; restore an earlier version"

@@ -8,7 +8,7 @@ public import Records
 /// per request.
 public struct GrantRules {
     /// The records of a type that a permission covers.
-    public enum Reach: Sendable, Hashable {
+    public enum Coverage: Sendable, Hashable {
         case all
         /// Records that the caller created.
         case own
@@ -38,7 +38,7 @@ public struct GrantRules {
         let readRoleNumbers: () throws -> Set<Int64>
         private var roleNumbers: Set<Int64>?
         /// The latest result, because records of one type mostly come in sequence.
-        var last: (type: Name, permission: Grant.Permission, reach: Reach)?
+        var last: (type: Name, permission: Grant.Permission, coverage: Coverage)?
 
         init(_ readRoleNumbers: @escaping () throws -> Set<Int64>) {
             self.readRoleNumbers = readRoleNumbers
@@ -53,16 +53,16 @@ public struct GrantRules {
     // MARK: Types
 
     /// The records of a type that a permission covers.
-    public func reach(of permission: Grant.Permission, in typeName: Name, _ schema: Schema) throws -> Reach {
+    public func coverage(of permission: Grant.Permission, in typeName: Name, _ schema: Schema) throws -> Coverage {
         if !areAsked { return .all }
-        if let last = memory.last, last.permission == permission, last.type == typeName { return last.reach }
+        if let last = memory.last, last.permission == permission, last.type == typeName { return last.coverage }
         // A type created by the save itself has CloudKit's default grants.
-        let reach = try reach(of: permission, by: schema.types[typeName]?.grants ?? Grant.defaults)
-        memory.last = (typeName, permission, reach)
-        return reach
+        let coverage = try coverage(of: permission, by: schema.types[typeName]?.grants ?? Grant.defaults)
+        memory.last = (typeName, permission, coverage)
+        return coverage
     }
 
-    private func reach(of permission: Grant.Permission, by grants: [Grant]) throws -> Reach {
+    private func coverage(of permission: Grant.Permission, by grants: [Grant]) throws -> Coverage {
         let roles = grants.filter { $0.permissions.contains(permission) }.map(\.role)
         if roles.contains(Self.world) { return .all }
         guard caller.access == .signedIn else { return .none }
@@ -109,13 +109,13 @@ public struct GrantRules {
     ///   creates records of type Users. CREATE granted only to `_creator` has no effect, because a new record has no
     ///   creator yet.
     func checkCreating(_ typeName: Name, _ schema: Schema) throws {
-        if try typeName == Schema.usersType || reach(of: .create, in: typeName, schema) != .all {
+        if try typeName == Schema.usersType || coverage(of: .create, in: typeName, schema) != .all {
             throw Self.refusal(of: .create)
         }
     }
 
     private func allows(_ permission: Grant.Permission, on record: StoredRecord, _ schema: Schema) throws -> Bool {
-        switch try reach(of: permission, in: record.recordType, schema) {
+        switch try coverage(of: permission, in: record.recordType, schema) {
         case .all: true
         case .own: record.created.userRecordName == caller.userRecordName
         case .none: false
@@ -165,12 +165,12 @@ public struct GrantRules {
 extension GrantRules {
     /// The records that the query may return: all, or only the caller's own.
     /// - Throws: `RecordError` ACCESS_DENIED if the caller may read none.
-    public func reach(of query: Query, _ schema: Schema) throws -> Reach {
+    public func coverage(of query: Query, _ schema: Schema) throws -> Coverage {
         // A missing type is reported by the query itself.
         guard schema.types[query.recordType] != nil else { return .all }
-        let reach = try reach(of: .read, in: query.recordType, schema)
-        if reach == .none { throw Self.refusal(of: .read) }
-        return reach
+        let coverage = try coverage(of: .read, in: query.recordType, schema)
+        if coverage == .none { throw Self.refusal(of: .read) }
+        return coverage
     }
 
     /// Restricts a resolved query and its request to what the caller may read. If READ is granted only to `_creator`,
@@ -179,9 +179,9 @@ extension GrantRules {
     /// The filter requires no index. If `createdUserRecordName` is QUERYABLE, that index is used; otherwise other
     /// users' records are read and dropped.
     public func narrowed(
-        _ query: ResolvedQuery, _ request: QueryRequest, to reach: Reach, _ schema: Schema
+        _ query: ResolvedQuery, _ request: QueryRequest, to coverage: Coverage, _ schema: Schema
     ) -> (query: ResolvedQuery, request: QueryRequest) {
-        guard reach == .own else { return (query, request) }
+        guard coverage == .own else { return (query, request) }
         let creator = FieldValue.reference(Reference(recordName: creatorName))
         let alias = SystemField.createdBy.alias
         let isTaken = schema.types[query.recordType]?.fields[alias] != nil

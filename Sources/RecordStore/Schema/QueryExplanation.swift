@@ -7,7 +7,7 @@ public struct QueryExplanation: Sendable, Hashable {
         public var index: QueryIndex
         /// The clause it could serve, such as `filter author EQUALS` or `sort year descending`.
         public var clause: String
-        public var standing: Standing
+        public var use: IndexUse
         /// One sentence explaining why it was used or not.
         public var reason: String
         /// Number of entries counted to choose a plan; `nil` if they were not counted.
@@ -16,19 +16,19 @@ public struct QueryExplanation: Sendable, Hashable {
         public var isCutOff: Bool
 
         public init(
-            index: QueryIndex, clause: String, standing: Standing, reason: String, entries: Int? = nil,
+            index: QueryIndex, clause: String, use: IndexUse, reason: String, entries: Int? = nil,
             isCutOff: Bool = false
         ) {
             self.index = index
             self.clause = clause
-            self.standing = standing
+            self.use = use
             self.reason = reason
             self.entries = entries
             self.isCutOff = isCutOff
         }
     }
 
-    public enum Standing: String, Sendable, Hashable {
+    public enum IndexUse: String, Sendable, Hashable {
         /// Finds the records.
         case servesFilter = "SERVES_FILTER"
         /// Gives the order.
@@ -254,18 +254,18 @@ public struct IndexCandidate: Sendable, Hashable {
     /// The candidate for an explanation. The parameters apply only if the index fits the clause; otherwise the reason
     /// is known.
     public func explained(
-        in query: Query, _ standing: QueryExplanation.Standing, because reason: String, entries: Int? = nil,
+        in query: Query, _ use: QueryExplanation.IndexUse, because reason: String, entries: Int? = nil,
         isCutOff: Bool = false
     ) -> QueryExplanation.Candidate {
-        let (standing, reason): (QueryExplanation.Standing, String) =
+        let (use, reason): (QueryExplanation.IndexUse, String) =
             switch fitness {
-            case .fits: (standing, reason)
+            case .fits: (use, reason)
             case .unfit(let reason): (.passedOver, reason)
             case .missing(let reason): (.missing, reason)
             case .beingBuilt(let reason): (.beingBuilt, reason)
             }
         return QueryExplanation.Candidate(
-            index: index, clause: words(in: query), standing: standing, reason: reason,
+            index: index, clause: words(in: query), use: use, reason: reason,
             entries: fitness == .fits ? entries : nil,
             isCutOff: fitness == .fits && isCutOff)
     }
@@ -329,7 +329,7 @@ extension JSONWriter {
             writer.name("index")
             writer.value(candidate.index)
             writer.member("clause", candidate.clause)
-            writer.member("standing", candidate.standing.rawValue)
+            writer.member("standing", candidate.use.rawValue)
             writer.member("reason", candidate.reason)
             guard let entries = candidate.entries else { return }
             writer.member("entries", Int64(entries))

@@ -52,12 +52,12 @@ public struct CommittedChange: Sendable, Hashable {
     ) -> [CommittedChange] {
         states.enumerated().filter { $0.element.position > position }.map { index, state in
             let event: Subscription.Event =
-                switch state.act {
+                switch state.kind {
                 case .created: .create
                 case .modified: .update
                 case .deleted: .delete
                 }
-            let before = states.dropFirst(index + 1).first.flatMap { $0.act == .deleted ? nil : $0 }
+            let before = states.dropFirst(index + 1).first.flatMap { $0.kind == .deleted ? nil : $0 }
             let shown = event == .delete ? before ?? state : state
             var change = zone
             change.position = state.position

@@ -17,11 +17,11 @@ public struct NotificationPayload: Sendable, Hashable {
     ///   - badge: the number on the app's icon, if the subscription sets it.
     /// - Returns: `nil` if the subscription has no ``Records/Subscription/notificationInfo``.
     public init?(
-        of standing: OwnedSubscription, for change: CommittedChange, in container: ContainerID, id: String, badge: Int
+        of owned: OwnedSubscription, for change: CommittedChange, in container: ContainerID, id: String, badge: Int
     ) {
-        guard let info = standing.subscription.notificationInfo else { return nil }
+        guard let info = owned.subscription.notificationInfo else { return nil }
         var draft = NotificationDraft(
-            standing: standing, change: change, container: container, id: id, info: info,
+            owned: owned, change: change, container: container, id: id, info: info,
             badge: info.shouldBadge ? badge : nil)
         draft.readFields()
         var bytes = draft.bytes
@@ -42,7 +42,7 @@ public struct NotificationPayload: Sendable, Hashable {
 
 /// The parts of a notification.
 private struct NotificationDraft {
-    let standing: OwnedSubscription
+    let owned: OwnedSubscription
     let change: CommittedChange
     let container: ContainerID
     let id: String
@@ -54,11 +54,11 @@ private struct NotificationDraft {
     var isPruned = false
 
     init(
-        standing: OwnedSubscription, change: CommittedChange, container: ContainerID, id: String,
+        owned: OwnedSubscription, change: CommittedChange, container: ContainerID, id: String,
         info: NotificationInfo, badge: Int?
     ) {
-        (self.standing, self.change, self.container, self.id, self.info, self.badge) = (
-            standing, change, container, id, info, badge
+        (self.owned, self.change, self.container, self.id, self.info, self.badge) = (
+            owned, change, container, id, info, badge
         )
     }
 
@@ -129,21 +129,21 @@ private struct NotificationDraft {
     private func writeForApp(_ writer: inout JSONWriter) {
         writer.member("ce", 2)
         writer.member("cid", container.description)
-        writer.member("ckuserid", standing.user)
+        writer.member("ckuserid", owned.user)
         writer.member("nid", id)
         // The position of this member is Skylight's guess.
         if isPruned { writer.member("p", 1) }
-        switch standing.subscription.subject {
+        switch owned.subscription.subject {
         case .query: writer.name("qry")
         case .zone: writer.name("fet")
         case .database: writer.name("met")
         }
         writer.object { writer in
-            writer.member("dbs", standing.scope.number)
-            writer.member("sid", standing.subscription.subscriptionID)
+            writer.member("dbs", owned.scope.number)
+            writer.member("sid", owned.subscription.subscriptionID)
             writer.member("zid", change.zoneID.zoneName)
             if let owner = change.zoneID.ownerRecordName { writer.member("zoid", owner) }
-            guard case .query = standing.subscription.subject, let record = change.record else { return }
+            guard case .query = owned.subscription.subject, let record = change.record else { return }
             writer.member("rid", record.record.recordID.recordName)
             writer.member("fo", record.event.number)
             if additionalFields.isEmpty { return }

@@ -20,17 +20,17 @@ public struct SubscriptionIndex: Sendable {
                 ? left.subscription.subscriptionID < right.subscription.subscriptionID
                 : left.scope.rawValue < right.scope.rawValue
         }
-        for (number, standing) in all.enumerated() {
-            switch standing.subscription.subject {
+        for (number, owned) in all.enumerated() {
+            switch owned.subscription.subject {
             case .query(let subject):
                 guard let query = try? ResolvedQuery(subscribing: subject.query, in: schema) else { continue }
-                let owner = standing.scope == .public ? nil : standing.user
+                let owner = owned.scope == .public ? nil : owned.user
                 queries[owner, default: [:]][query.recordType, default: Queries()].add(number, query)
             case .zone, .database:
-                if standing.scope == .shared {
-                    guests[standing.user, default: []].append(number)
+                if owned.scope == .shared {
+                    guests[owned.user, default: []].append(number)
                 } else {
-                    feeds[standing.user, default: []].append(number)
+                    feeds[owned.user, default: []].append(number)
                 }
             }
         }
@@ -54,9 +54,9 @@ public struct SubscriptionIndex: Sendable {
     }
 
     private func isAbout(_ number: Int, _ change: CommittedChange) -> Bool {
-        let standing = all[number]
-        if change.position <= standing.position || change.position > standing.lastPosition ?? .max { return false }
-        switch standing.subscription.subject {
+        let owned = all[number]
+        if change.position <= owned.position || change.position > owned.lastPosition ?? .max { return false }
+        switch owned.subscription.subject {
         case .query(let subject):
             return change.record.map { subject.firesOn.contains($0.event) } ?? false
                 && subject.zoneID.map { $0 == change.zoneID } ?? true
@@ -160,16 +160,16 @@ public enum SubscriptionMiss: Sendable, Hashable {
     case firedBefore(Int64)
 
     /// - Returns: `nil` if the change fires the subscription, without regard to the subscriber's roles.
-    public init?(of standing: OwnedSubscription, by change: CommittedChange, in schema: Schema) {
-        guard change.isSeen(by: Caller(userRecordName: standing.user), in: standing.scope) else {
+    public init?(of owned: OwnedSubscription, by change: CommittedChange, in schema: Schema) {
+        guard change.isSeen(by: Caller(userRecordName: owned.user), in: owned.scope) else {
             self = .otherDatabase
             return
         }
-        if let miss = Self.inSubject(of: standing.subscription, change, schema) {
+        if let miss = Self.inSubject(of: owned.subscription, change, schema) {
             self = miss
-        } else if change.position <= standing.position {
+        } else if change.position <= owned.position {
             self = .tooEarly
-        } else if let last = standing.lastPosition, change.position > last {
+        } else if let last = owned.lastPosition, change.position > last {
             self = .firedBefore(last)
         } else {
             return nil

@@ -20,7 +20,7 @@ public struct TokenExplanation: Sendable, Hashable {
         case reversePull
     }
 
-    public enum Standing: Sendable, Hashable {
+    public enum Validity: Sendable, Hashable {
         case good
         /// The server no longer knows the changes since the token. The client must start without a token.
         case expired(why: String)
@@ -36,14 +36,14 @@ public struct TokenExplanation: Sendable, Hashable {
     /// Commit time of the change at the position; `nil` if the token is before the first change.
     public var moment: Timestamp?
     public var progress: Progress
-    public var standing: Standing
+    public var validity: Validity
     /// Number of changes after the position; `nil` if the token is not valid.
     public var changesAfter: Int?
 
     public init(
         subject: Subject, scope: DatabaseScope, userRecordName: Name?, position: Int64, moment: Timestamp?,
         progress: Progress,
-        standing: Standing, changesAfter: Int?
+        validity: Validity, changesAfter: Int?
     ) {
         self.subject = subject
         self.scope = scope
@@ -51,7 +51,7 @@ public struct TokenExplanation: Sendable, Hashable {
         self.position = position
         self.moment = moment
         self.progress = progress
-        self.standing = standing
+        self.validity = validity
         self.changesAfter = changesAfter
     }
 }
@@ -68,14 +68,14 @@ extension TokenExplanation {
         codec: TokenCodec, changesAfter: Int
     ) {
         let content = opened.content
-        let standing: Standing
+        let validity: Validity
         if content.scope != view.scope || content.databaseNumber != view.number {
-            standing = .foreign(
+            validity = .foreign(
                 why: "it belongs to the \(content.scope.rawValue) database of \(user.map(\.string) ?? "everyone")")
         } else if let feed {
-            standing = codec.reasonExpired(opened, feed).map { .expired(why: $0) } ?? .good
+            validity = codec.reasonExpired(opened, feed).map { .expired(why: $0) } ?? .good
         } else {
-            standing = .expired(why: "its zone was deleted, or is no longer shared")
+            validity = .expired(why: "its zone was deleted, or is no longer shared")
         }
         let progress: Progress =
             switch content.progress {
@@ -86,8 +86,8 @@ extension TokenExplanation {
             }
         self.init(
             subject: subject, scope: content.scope, userRecordName: user, position: content.position,
-            moment: content.position == 0 ? nil : content.moment, progress: progress, standing: standing,
-            changesAfter: standing == .good ? changesAfter : nil)
+            moment: content.position == 0 ? nil : content.moment, progress: progress, validity: validity,
+            changesAfter: validity == .good ? changesAfter : nil)
     }
 }
 
@@ -118,7 +118,7 @@ extension JSONWriter {
                 writer.member("progress", "pull")
                 writer.member("since", since)
             }
-            switch explanation.standing {
+            switch explanation.validity {
             case .good: writer.member("standing", "good")
             case .expired(let why):
                 writer.member("standing", "expired")

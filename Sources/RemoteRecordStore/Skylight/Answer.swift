@@ -177,7 +177,7 @@ extension Answer {
             scope: scope,
             userRecordName: try optionalString("userRecordName").map { Name($0) }, position: try integer("position"),
             moment: try optionalTimestamp("timestamp"), progress: try progress(),
-            standing: try standing(), changesAfter: has("changesAfter") ? Int(try integer("changesAfter")) : nil)
+            validity: try validity(), changesAfter: has("changesAfter") ? Int(try integer("changesAfter")) : nil)
     }
 
     private func progress() throws -> TokenExplanation.Progress {
@@ -190,7 +190,7 @@ extension Answer {
         }
     }
 
-    private func standing() throws -> TokenExplanation.Standing {
+    private func validity() throws -> TokenExplanation.Validity {
         switch try string("standing") {
         case "good": .good
         case "expired": .expired(why: try string("why"))
@@ -230,11 +230,11 @@ extension Answer {
     }
 
     private func candidate() throws -> QueryExplanation.Candidate {
-        guard let standing = QueryExplanation.Standing(rawValue: try string("standing")) else {
+        guard let use = QueryExplanation.IndexUse(rawValue: try string("standing")) else {
             throw unexpected("a standing that is known")
         }
         return QueryExplanation.Candidate(
-            index: try object("index").queryIndex(), clause: try string("clause"), standing: standing,
+            index: try object("index").queryIndex(), clause: try string("clause"), use: use,
             reason: try string("reason"),
             entries: has("entries") ? Int(try integer("entries")) : nil,
             isCutOff: has("orMore") ? try bool("orMore") : false)

@@ -130,11 +130,11 @@ extension RemoteDatabase {
 
 extension Answer {
     fileprivate func journalEntry() throws -> RecordJournalEntry {
-        guard let act = RecordJournalEntry.Act(rawValue: try string("change")) else {
+        guard let kind = RecordJournalEntry.Kind(rawValue: try string("change")) else {
             throw unexpected("a kind of change that is known")
         }
         return RecordJournalEntry(
-            act: act, position: try integer("position"), recordChangeTag: try string("recordChangeTag"),
+            kind: kind, position: try integer("position"), recordChangeTag: try string("recordChangeTag"),
             recordType: try name("recordType"),
             signature: try object("modified").signature(), replaced: try optionalTimestamp("replaced"),
             requestID: try optionalString("uuid"),

@@ -148,7 +148,7 @@ extension Container {
 
     /// Returns the long-lived operations to resume, in the order in which they were added. Call it once, at launch.
     ///
-    /// An operation is listed until its completion has returned or it was cancelled. Outcomes are kept for a day.
+    /// An operation is listed until its completion has returned or it was cancelled. Outcomes are stored for a day.
     /// - Throws: ``OperationError``.
     public func longLivedOperations() async throws(OperationError) -> [LongLivedOperationInfo] {
         let store = try longLivedStore
@@ -186,17 +186,17 @@ extension Container {
         // Before the operation is read, so that it cannot end in between.
         guard store.begin(operationID) else { throw .isRunning }
         do {
-            guard let kept = try await store.operation(operationID) else {
+            guard let stored = try await store.operation(operationID) else {
                 throw OperationError(.unknownItem, "There is no long-lived operation '\(operationID)'")
             }
-            guard kept.kind == Operation.kind else {
-                throw OperationError(.invalidArguments, "The operation is of the type \(kept.kind)")
+            guard stored.kind == Operation.kind else {
+                throw OperationError(.invalidArguments, "The operation is of the type \(stored.kind)")
             }
-            let operation = try Operation(json: kept.request)
-            let events = try kept.events.map { try Operation.event(of: $0) }
-            let database = Database(self, kept.scope).configured(configuration)
+            let operation = try Operation(json: stored.request)
+            let events = try stored.events.map { try Operation.event(of: $0) }
+            let database = Database(self, stored.scope).configured(configuration)
             return database.run(
-                operation, kept.operationID, in: store, after: [], onEvent, onCompletion, LongLivedPast(events, kept))
+                operation, stored.operationID, in: store, after: [], onEvent, onCompletion, EarlierRun(events, stored))
         } catch {
             store.end(operationID)
             throw OperationError(any: error)
@@ -232,17 +232,17 @@ extension OperationError {
 }
 
 /// The events and the outcome of an operation from an earlier process.
-private struct LongLivedPast<Event: Sendable>: Sendable {
+private struct EarlierRun<Event: Sendable>: Sendable {
     var events: [Event] = []
     var unanswered: Set<RecordID> = []
     var outcome: Result<Void, OperationError>?
 
     init() {}
 
-    init(_ events: [Event], _ kept: LongLivedStore.Kept) {
+    init(_ events: [Event], _ stored: LongLivedStore.StoredOperation) {
         self.events = events
-        unanswered = kept.unanswered
-        outcome = kept.outcome
+        unanswered = stored.unanswered
+        outcome = stored.outcome
     }
 }
 
@@ -275,7 +275,7 @@ extension Database {
             store.end(operationID)
             throw OperationError(.internalError, "The operation can't be kept: \(error)")
         }
-        return run(operation, operationID, in: store, after: dependencies, onEvent, onCompletion, LongLivedPast())
+        return run(operation, operationID, in: store, after: dependencies, onEvent, onCompletion, EarlierRun())
     }
 
     /// Runs an operation that is marked as running in the store.
@@ -284,26 +284,26 @@ extension Database {
         after dependencies: [any OperationDependency],
         _ onEvent: @escaping @Sendable (Operation.Event) async -> Void,
         _ onCompletion: @escaping @Sendable (Result<Void, OperationError>) async -> Void,
-        _ past: LongLivedPast<Operation.Event>
+        _ earlier: EarlierRun<Operation.Event>
     ) -> OperationHandle<Void> {
-        let steps = OperationSteps(store, operationID, unanswered: past.unanswered)
+        let steps = OperationSteps(store, operationID, unanswered: earlier.unanswered)
         let pacing = container.client.pacing
         return start(operationID, after: dependencies, steps: steps) { context async throws(OperationError) -> Void in
             defer { store.end(operationID) }
-            for event in past.events { await onEvent(event) }
+            for event in earlier.events { await onEvent(event) }
             let outcome: Result<Void, OperationError>
-            if let known = past.outcome {
+            if let known = earlier.outcome {
                 // The errors of items are stored with their events.
                 outcome = known.mapError {
-                    $0.code == .partialFailure ? .partialFailure(Operation.errors(of: past.events)) : $0
+                    $0.code == .partialFailure ? .partialFailure(Operation.errors(of: earlier.events)) : $0
                 }
             } else {
                 outcome = await Self.outcome(
-                    of: operation.remaining(after: past.events), in: context, onEvent,
-                    errors: Operation.errors(of: past.events))
+                    of: operation.remaining(after: earlier.events), in: context, onEvent,
+                    errors: Operation.errors(of: earlier.events))
             }
             let failure = await steps.failure
-            if past.outcome == nil, failure == nil, !Task.isCancelled {
+            if earlier.outcome == nil, failure == nil, !Task.isCancelled {
                 var error: OperationError?
                 if case .failure(let found) = outcome { error = found }
                 // If this fails, the next process looks up all outcomes again, and nothing is lost.

@@ -7,7 +7,7 @@ internal import Synchronization
 /// The SQLite file that stores long-lived operations.
 final class LongLivedStore: Sendable {
     /// A stored operation.
-    struct Kept: Sendable {
+    struct StoredOperation: Sendable {
         let operationID: String
         let kind: String
         let scope: DatabaseScope
@@ -73,7 +73,7 @@ final class LongLivedStore: Sendable {
         }
     }
 
-    func operation(_ operationID: String) async throws -> Kept? {
+    func operation(_ operationID: String) async throws -> StoredOperation? {
         try await queue.read { database in
             guard
                 let row = try Row.fetchOne(
@@ -91,7 +91,7 @@ final class LongLivedStore: Sendable {
                 let object = try JSONReader.value(of: text).object
                 return object.isEmpty ? .success(()) : .failure(try OperationError(json: object))
             }
-            return Kept(
+            return StoredOperation(
                 operationID: operationID, kind: row["kind"], scope: scope,
                 request: try JSONReader.value(of: row["request"] as String).object,
                 events: try events.map { try JSONReader.value(of: $0).object }, unanswered: unanswered, outcome: outcome

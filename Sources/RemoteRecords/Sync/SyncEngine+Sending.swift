@@ -154,19 +154,19 @@ extension SyncEngine {
         if isMade { waiting = [] }
         // A parent must be saved before its children and deleted after them. They may be in other batches.
         let mayWait = isMade || kept.withLock { !$0.pending.first(1).isEmpty }
-        var stays: [RecordID: Stay] = [:]
+        var postponed: [RecordID: Postponement] = [:]
         // If a change of an atomic batch stays pending, the other changes of its batch stay pending as well.
-        var staysOfZones: [ZoneID: Stay] = [:]
+        var postponedZones: [ZoneID: Postponement] = [:]
         for outcome in outcomes {
             guard let error = outcome.error, error.code != .batchRequestFailed else { continue }
             let recordID = outcome.change.recordID
             if let reason = error.endOfSending(at: recordID) {
                 failure = failure ?? reason
-                stays[recordID] = .untilLater
+                postponed[recordID] = .untilLater
             } else if error.code == .referenceViolation, mayWait, waiting.insert(recordID).inserted {
-                stays[recordID] = .afterOthers
+                postponed[recordID] = .afterOthers
             }
-            if let stay = stays[recordID] { staysOfZones[recordID.zoneID] = stay }
+            if let postponement = postponed[recordID] { postponedZones[recordID.zoneID] = postponement }
         }
         var again: [PendingRecordZoneChange] = []
         var sent = Event.SentRecordZoneChanges()
@@ -174,13 +174,14 @@ extension SyncEngine {
         let records = Dictionary(batch.recordsToSave.map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
         for outcome in outcomes {
             let recordID = outcome.change.recordID
-            let stay = outcome.error?.code == .batchRequestFailed ? staysOfZones[recordID.zoneID] : stays[recordID]
-            if stay == .untilLater { continue }
+            let postponement =
+                outcome.error?.code == .batchRequestFailed ? postponedZones[recordID.zoneID] : postponed[recordID]
+            if postponement == .untilLater { continue }
             known.insert(recordID)
             switch outcome.result {
             case .success(let record?): sent.savedRecords.append(record)
             case .success(nil): sent.deletedRecordIDs.append(recordID)
-            case .failure where stay == .afterOthers: again.append(outcome.change)
+            case .failure where postponement == .afterOthers: again.append(outcome.change)
             case .failure(let error):
                 if case .saveRecord = outcome.change, let record = records[recordID] {
                     sent.failedRecordSaves.append(.init(record: record, error: error))
@@ -200,7 +201,7 @@ extension SyncEngine {
 }
 
 /// When to send a change again that stays pending.
-private enum Stay {
+private enum Postponement {
     /// After the other pending changes.
     case afterOthers
     /// When sending resumes.

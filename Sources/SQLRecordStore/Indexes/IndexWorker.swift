@@ -50,14 +50,16 @@ final class IndexWorker: Sendable {
 
     /// Starts the task.
     /// - Parameter hasWork: `true` if `indexWork` has rows already.
-    func start(on store: WritableStore, hasWork: Bool) {
+    func start(on store: OpenStore, hasWork: Bool) {
         let work = signals.listen()
         if hasWork { signals.send() }
         let task = Task.detached(priority: .low) { [weak store, weak self] in
             var signals = work.makeAsyncIterator()
             while await signals.next() != nil {
                 while let store, let self, !Task.isCancelled {
-                    if await !self.step(store) { break }
+                    guard let pause = await self.step(store) else { break }
+                    // Closing the store cancels the sleep.
+                    if pause > .zero { try? await Task.sleep(for: pause) }
                 }
             }
         }
@@ -74,37 +76,34 @@ final class IndexWorker: Sendable {
 
     // MARK: Steps
 
-    /// - Returns: `false` if there was nothing to do.
-    private func step(_ store: WritableStore) async -> Bool {
+    /// - Returns: the pause before the next step; `nil` if there was nothing to do.
+    private func step(_ store: OpenStore) async -> Duration? {
+        guard store.gate.tryEnter() else { return nil }
+        defer { store.gate.exit() }
         let works: [IndexWork]
         do {
             works = try await store.read { _, catalog in catalog.works }
         } catch {
-            // The reader has logged the error. Closing the store cancels the sleep.
-            try? await Task.sleep(for: Self.patienceAfterFailure)
-            return true
+            // The store has logged the error.
+            return Self.patienceAfterFailure
         }
         state.withLock { $0.forget(allBut: Set(works.map(\.id))) }
-        if works.isEmpty { return false }
-        guard let work = next(of: works) else {
-            // Closing the store cancels the sleep.
-            try? await Task.sleep(for: Self.patienceForOthers)
-            return true
-        }
+        if works.isEmpty { return nil }
+        guard let work = next(of: works) else { return Self.patienceForOthers }
         do {
             guard try await store.keepsUp() else { throw UpkeepElsewhere() }
             if work.phase == .building { try await build(work, store) } else { try await remove(work, store) }
         } catch is CancellationError {
             // The store was closed while the work waited for its turn to read. It resumes when the store is reopened.
-            return false
+            return nil
         } catch is UpkeepElsewhere {
-            // The other process may end. Closing the store cancels the sleep.
-            try? await Task.sleep(for: Self.patienceAfterFailure)
+            // The other process may end.
+            return Self.patienceAfterFailure
         } catch {
             await note(
                 error as? RecordError ?? RecordError(.internalError, StoreProblem.words(for: error)), of: work, store)
         }
-        return true
+        return .zero
     }
 
     /// The work to do next. Builds come before removals, because clients wait for builds. Work that failed recently is
@@ -115,7 +114,7 @@ final class IndexWorker: Sendable {
         return ready.first { $0.phase != .removing } ?? ready.first
     }
 
-    private func note(_ failure: RecordError, of work: IndexWork, _ store: WritableStore) async {
+    private func note(_ failure: RecordError, of work: IndexWork, _ store: OpenStore) async {
         state.withLock { state in
             let count = state.failures[work.id]?.failure.count ?? 0
             state.failures[work.id] = (
@@ -127,7 +126,7 @@ final class IndexWorker: Sendable {
         if store.isShared { try? await store.runUpkeep { db, _ in try work.note(failure, db) } }
     }
 
-    private func remove(_ work: IndexWork, _ store: WritableStore) async throws {
+    private func remove(_ work: IndexWork, _ store: OpenStore) async throws {
         state.withLock { $0.reached[work.id] = nil }
         var pace = WorkPace(store)
         while !Task.isCancelled {
@@ -156,7 +155,7 @@ final class IndexWorker: Sendable {
     }
 
     /// Indexes one chunk of records for all indexes of the type that have reached the same place.
-    private func build(_ work: IndexWork, _ store: WritableStore) async throws {
+    private func build(_ work: IndexWork, _ store: OpenStore) async throws {
         let alone = state.withLock { $0.alone }
         let strips = store.strips
         let begun = try await store.readLong(for: .scan) { db, catalog -> (group: Group, chunk: IndexChunk?)? in
@@ -195,7 +194,7 @@ final class IndexWorker: Sendable {
         var done: [Int64: Int] = [:]
     }
 
-    private func enter(_ chunk: Shared<IndexChunk>, for group: Group, _ store: WritableStore) async throws {
+    private func enter(_ chunk: Shared<IndexChunk>, for group: Group, _ store: OpenStore) async throws {
         var pace = WorkPace(store)
         var isLeft = true
         while isLeft, !Task.isCancelled {
@@ -258,7 +257,7 @@ final class IndexWorker: Sendable {
     }
 
     /// Completes the indexes, unless records were added after the last indexed one.
-    private func finish(_ works: [IndexWork], _ store: WritableStore) async throws {
+    private func finish(_ works: [IndexWork], _ store: OpenStore) async throws {
         await beforeStep?()
         try await store.runUpkeep { db, state in
             for work in works where state.catalog.works.contains(work) {

@@ -7,12 +7,12 @@ extension SQLDatabase {
     func explain(_ request: QueryRequest) async throws -> QueryExplanation {
         try await store.readLong(for: .query) { [view, store] db, catalog in
             let grants = view.grants(db, catalog)
-            let reach = try grants.reach(of: request.query, catalog.schema)
+            let coverage = try grants.coverage(of: request.query, catalog.schema)
             let problems = IndexRules.problems(
                 of: request.query, in: catalog.schema, building: try store.indexBuilds(catalog, db))
             if !problems.isEmpty { return QueryExplanation(of: request.query, in: catalog.schema, problems: problems) }
             let (query, request) = grants.narrowed(
-                try ResolvedQuery(request.query, in: catalog.schema), request, to: reach, catalog.schema)
+                try ResolvedQuery(request.query, in: catalog.schema), request, to: coverage, catalog.schema)
             let prepared = try PreparedQuery(query, request, view, catalog, db)
             let clock = ContinuousClock()
             let begin = clock.now
@@ -54,7 +54,7 @@ struct IndexEvaluation {
 
     /// The role of an index in one zone.
     private struct Verdict {
-        var standing: QueryExplanation.Standing
+        var use: QueryExplanation.IndexUse
         var reason: String
     }
 
@@ -67,20 +67,20 @@ struct IndexEvaluation {
                 return candidate.explained(in: query, .passedOver, because: "Nothing is saved there yet")
             }
             // The most useful role in any zone decides.
-            let decisive = verdicts.min { Self.rank($0.standing) < Self.rank($1.standing) } ?? first
-            let share = verdicts.filter { $0.standing == decisive.standing }.count
+            let decisive = verdicts.min { Self.rank($0.use) < Self.rank($1.use) } ?? first
+            let share = verdicts.filter { $0.use == decisive.use }.count
             let reason =
                 share < verdicts.count ? "\(decisive.reason) (in \(share) of \(verdicts.count) zones)" : decisive.reason
             let counts = plans.compactMap { count(candidate, in: $0) }
             return candidate.explained(
-                in: query, decisive.standing, because: reason,
+                in: query, decisive.use, because: reason,
                 entries: counts.isEmpty ? nil : counts.reduce(0) { $0 + $1.count },
                 isCutOff: counts.contains { $0.isCutOff })
         }
     }
 
-    private static func rank(_ standing: QueryExplanation.Standing) -> Int {
-        switch standing {
+    private static func rank(_ use: QueryExplanation.IndexUse) -> Int {
+        switch use {
         case .servesBoth: 0
         case .servesFilter: 1
         case .servesSort: 2
@@ -105,7 +105,7 @@ struct IndexEvaluation {
 
     private func verdict(on candidate: IndexCandidate, _ plan: ZonePlan) -> Verdict {
         if isSecondName(candidate) {
-            return Verdict(standing: .passedOver, reason: "It has the same entries as QUERYABLE")
+            return Verdict(use: .passedOver, reason: "It has the same entries as QUERYABLE")
         }
         switch candidate.clause {
         case .filter(let number): return verdict(onFilter: number, plan)
@@ -120,33 +120,33 @@ struct IndexEvaluation {
         switch plan.accessPath {
         case .lookUp(let names) where isNaming(filter):
             return Verdict(
-                standing: .servesFilter,
+                use: .servesFilter,
                 reason: names.count == 1 ? "It gives the record name" : "It gives \(names.count) record names")
         case .lookUp:
             return Verdict(
-                standing: .passedOver,
+                use: .passedOver,
                 reason: "Another filter gives the record names; this one is checked in the records")
         case .names(let source) where source.filter == number:
             return Verdict(
-                standing: .servesBoth, reason: "Its entries for the value are in name order: it filters and sorts")
+                use: .servesBoth, reason: "Its entries for the value are in name order: it filters and sorts")
         case .collect(let source) where source.filter == number:
-            return Verdict(standing: .servesFilter, reason: collectReason(plan))
+            return Verdict(use: .servesFilter, reason: collectReason(plan))
         default: break
         }
         if plan.probes.contains(where: { $0.filter == number }) {
             return Verdict(
-                standing: .narrows, reason: "Each name is looked up in it, so records without the value are not read")
+                use: .narrows, reason: "Each name is looked up in it, so records without the value are not read")
         }
         if filter.key == .system(.recordID), !isNaming(filter) {
             if case .members = plan.accessPath, filter.comparator.denied == nil {
-                return Verdict(standing: .servesFilter, reason: "It limits the range of names to read")
+                return Verdict(use: .servesFilter, reason: "It limits the range of names to read")
             }
-            return Verdict(standing: .passedOver, reason: "It is checked in each record that is read")
+            return Verdict(use: .passedOver, reason: "It is checked in each record that is read")
         }
         guard let count = plan.sources.filter({ $0.source.filter == number }).map(\.count).min() else {
-            return Verdict(standing: .passedOver, reason: reasonNotToCount(filter, plan))
+            return Verdict(use: .passedOver, reason: reasonNotToCount(filter, plan))
         }
-        return Verdict(standing: .passedOver, reason: reasonAgainst(count, plan))
+        return Verdict(use: .passedOver, reason: reasonAgainst(count, plan))
     }
 
     private func isNaming(_ filter: ResolvedQuery.Filter) -> Bool {
@@ -194,46 +194,46 @@ struct IndexEvaluation {
     private func verdict(onSort candidate: IndexCandidate, _ plan: ZonePlan) -> Verdict {
         switch plan.accessPath {
         case .sort:
-            return Verdict(standing: .servesSort, reason: "Its entries are read in order until the page is full")
+            return Verdict(use: .servesSort, reason: "Its entries are read in order until the page is full")
         case .nearest:
             return Verdict(
-                standing: .servesSort,
+                use: .servesSort,
                 reason: "Growing circles around the location are searched until one has a full page")
-        case .names, .members: return Verdict(standing: .servesSort, reason: "The names are read in order")
+        case .names, .members: return Verdict(use: .servesSort, reason: "The names are read in order")
         case .composite:
-            return Verdict(standing: .passedOver, reason: "The composite index has this order for the filter's records")
+            return Verdict(use: .passedOver, reason: "The composite index has this order for the filter's records")
         case .lookUp:
             return Verdict(
-                standing: .passedOver,
+                use: .passedOver,
                 reason: "A filter gives the record names, and the records are sorted after reading")
         case .collect:
             return Verdict(
-                standing: .passedOver,
+                use: .passedOver,
                 reason: "A filter finds few records, so sorting them costs less than reading this index")
         case .collectMembers:
             return Verdict(
-                standing: .passedOver, reason: "No index has the order farthest first: every distance is computed")
+                use: .passedOver, reason: "No index has the order farthest first: every distance is computed")
         }
     }
 
     private func verdict(onComposite candidate: IndexCandidate, _ plan: ZonePlan) -> Verdict {
-        guard case .composite(let index) = candidate.index else { return Verdict(standing: .passedOver, reason: "") }
+        guard case .composite(let index) = candidate.index else { return Verdict(use: .passedOver, reason: "") }
         switch plan.accessPath {
         case .composite(let used, _, _) where used.index == index:
             return Verdict(
-                standing: .servesBoth, reason: "Its entries for the value are in sort order: it filters and sorts")
-        case .composite: return Verdict(standing: .passedOver, reason: "Another composite index finds fewer records")
-        case .lookUp: return Verdict(standing: .passedOver, reason: "A filter gives the record names")
+                use: .servesBoth, reason: "Its entries for the value are in sort order: it filters and sorts")
+        case .composite: return Verdict(use: .passedOver, reason: "Another composite index finds fewer records")
+        case .lookUp: return Verdict(use: .passedOver, reason: "A filter gives the record names")
         case .collect:
             return Verdict(
-                standing: .passedOver, reason: "Another filter finds fewer records than this index would read")
+                use: .passedOver, reason: "Another filter finds fewer records than this index would read")
         default:
             let isComplete = catalog.composites[type.name]?.contains { $0.index == index && $0.isComplete } ?? false
             if !isComplete {
-                return Verdict(standing: .beingBuilt, reason: "It is being built; queries use it when it is complete")
+                return Verdict(use: .beingBuilt, reason: "It is being built; queries use it when it is complete")
             }
             return Verdict(
-                standing: .passedOver,
+                use: .passedOver,
                 reason:
                     "It finds one value, but the filter's location has several: longitudes +180° and -180° are equal, and so are all longitudes at a pole"
             )
@@ -242,23 +242,23 @@ struct IndexEvaluation {
 
     private func verdict(onRecords candidate: IndexCandidate, _ plan: ZonePlan) -> Verdict {
         guard case .recordNames = candidate.index else {
-            return Verdict(standing: .servesFilter, reason: "It allows a query without a filter")
+            return Verdict(use: .servesFilter, reason: "It allows a query without a filter")
         }
         switch plan.accessPath {
         case .members:
             if query.filters.isEmpty {
-                return Verdict(standing: .servesBoth, reason: "The records of the type are read in name order")
+                return Verdict(use: .servesBoth, reason: "The records of the type are read in name order")
             }
             return Verdict(
-                standing: .servesSort,
+                use: .servesSort,
                 reason: "No filter finds few records: the names are read in order until the page is full")
-        case .collectMembers: return Verdict(standing: .servesFilter, reason: "All records of the type are read")
+        case .collectMembers: return Verdict(use: .servesFilter, reason: "All records of the type are read")
         case .nearest:
             return Verdict(
-                standing: .passedOver, reason: "All records of the type are read only if no circle has a full page")
+                use: .passedOver, reason: "All records of the type are read only if no circle has a full page")
         case .sort:
-            return Verdict(standing: .passedOver, reason: "The entries of the sort also have the names of all records")
-        default: return Verdict(standing: .passedOver, reason: "An index finds fewer records")
+            return Verdict(use: .passedOver, reason: "The entries of the sort also have the names of all records")
+        default: return Verdict(use: .passedOver, reason: "An index finds fewer records")
         }
     }
 

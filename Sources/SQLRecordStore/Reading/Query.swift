@@ -20,7 +20,7 @@ extension SQLDatabase {
     ) throws -> QueryPage {
         let view = view
         let grants = view.grants(db, catalog)
-        let reach = try grants.reach(of: request.query, catalog.schema)
+        let coverage = try grants.coverage(of: request.query, catalog.schema)
         let builds = try store.indexBuilds(catalog, db)
         let asked: ResolvedQuery
         do {
@@ -30,7 +30,7 @@ extension SQLDatabase {
             store.queries.refuse(request.query, because: problems, of: view.caller.userRecordName, at: Timestamp.now())
             throw error
         }
-        let (query, request) = grants.narrowed(asked, request, to: reach, catalog.schema)
+        let (query, request) = grants.narrowed(asked, request, to: coverage, catalog.schema)
         let prepared = try PreparedQuery(query, request, view, catalog, db)
         var (page, plans) = try prepared.page(catalog, db, within: budget)
         let composite = plans.lazy.compactMap {

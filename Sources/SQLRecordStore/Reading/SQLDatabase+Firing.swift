@@ -22,7 +22,7 @@ extension SQLDatabase {
 
 // Explains why a change fired subscriptions or not.
 extension SQLDatabase {
-    func standingSubscriptions() async throws -> [OwnedSubscription] {
+    func ownedSubscriptions() async throws -> [OwnedSubscription] {
         try await store.readLong(for: .query) { [store] db, catalog in
             try store.subscriptionIndex.reading(catalog, db).index.all
         }
@@ -31,11 +31,11 @@ extension SQLDatabase {
     func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] {
         let now = store.clock()
         return try await store.readLong(for: .query) { [view, limits = try store.journalLimits] db, catalog in
-            let standing = OwnedSubscription(
+            let owned = OwnedSubscription(
                 user: view.caller.userRecordName, scope: view.address.scope, position: 0,
                 isHeldToRoles: GrantRules.areAsked(of: view.caller, in: view.address), subscription: subscription)
             let subscribers = LatestSubscriptionIndex.Reading(
-                index: SubscriptionIndex([standing], in: catalog.schema),
+                index: SubscriptionIndex([owned], in: catalog.schema),
                 owners: view.isShared ? "[]" : "[\(view.ownerNumber)]",
                 guests: view.isShared ? "[\(view.userNumber)]" : "[]")
             return try FiringReader(
@@ -256,15 +256,15 @@ private struct FiringReader {
 
     /// True if the subscriber's roles permit reading the record.
     /// - Parameter grants: cached permissions by user.
-    private func mayTell(_ standing: OwnedSubscription, _ change: CommittedChange, _ grants: inout [Name: GrantRules])
+    private func mayTell(_ owned: OwnedSubscription, _ change: CommittedChange, _ grants: inout [Name: GrantRules])
         throws -> Bool
     {
-        let isHeld = standing.isHeldToRoles || standing.scope == .public && view.caller.access != .unrestricted
+        let isHeld = owned.isHeldToRoles || owned.scope == .public && view.caller.access != .unrestricted
         guard isHeld, let record = change.record?.record else { return true }
         let subscriber = DatabaseView(
-            address: view.address, caller: Caller(userRecordName: standing.user, access: .signedIn), userNumber: 0)
-        let rules = grants[standing.user] ?? subscriber.grants(db, catalog)
-        grants[standing.user] = rules
+            address: view.address, caller: Caller(userRecordName: owned.user, access: .signedIn), userNumber: 0)
+        let rules = grants[owned.user] ?? subscriber.grants(db, catalog)
+        grants[owned.user] = rules
         do {
             return try rules.canRead(record, catalog.schema)
         } catch  where error is DamagedRow || error is RecordError {

@@ -25,11 +25,11 @@ extension SQLDatabase {
                 switch operation {
                 case .save(let subscription):
                     let zone = try subscription.zoneID.flatMap { try view.zoneUnlessDefault($0, db)?.number }
-                    let standing = OwnedSubscription(
+                    let owned = OwnedSubscription(
                         user: view.caller.userRecordName, scope: scope, position: state.position,
                         isHeldToRoles: GrantRules.areAsked(of: view.caller, in: view.address),
                         subscription: subscription)
-                    try SubscriptionRows.save(standing, of: user, zone: zone, db)
+                    try SubscriptionRows.save(owned, of: user, zone: zone, db)
                 case .delete(let subscriptionID): try SubscriptionRows.delete(subscriptionID, of: user, in: scope, db)
                 }
             }
@@ -71,9 +71,9 @@ enum SubscriptionRows {
     /// - Parameters:
     ///   - user: number of the subscriber.
     ///   - zone: number of the zone with which the subscription ends; `nil` for all zones.
-    static func save(_ standing: OwnedSubscription, of user: Int64, zone: Int64?, _ db: SQLConnection) throws {
+    static func save(_ owned: OwnedSubscription, of user: Int64, zone: Int64?, _ db: SQLConnection) throws {
         var writer = JSONWriter(capacity: 512)
-        writer.value(standing.subscription)
+        writer.value(owned.subscription)
         let isThere = try Bool.fetchOne(
             db,
             sql: """
@@ -83,8 +83,8 @@ enum SubscriptionRows {
                 )
                 """,
             [
-                user, standing.scope.rawValue, standing.subscription.subscriptionID.string, Data(writer.bytes),
-                standing.isHeldToRoles ? 1 : 0, zone ?? -1,
+                user, owned.scope.rawValue, owned.subscription.subscriptionID.string, Data(writer.bytes),
+                owned.isHeldToRoles ? 1 : 0, zone ?? -1,
             ])
         if isThere ?? false { return }
         try db.run(
@@ -94,8 +94,8 @@ enum SubscriptionRows {
             content = excluded.content, firedAt = NULL, firedMoment = NULL
             """,
             [
-                user, standing.scope.rawValue, standing.subscription.subscriptionID.string, zone, standing.position,
-                standing.isHeldToRoles ? 1 : 0,
+                user, owned.scope.rawValue, owned.subscription.subscriptionID.string, zone, owned.position,
+                owned.isHeldToRoles ? 1 : 0,
                 Data(writer.bytes),
             ])
         try noteChange(db)
@@ -113,15 +113,15 @@ enum SubscriptionRows {
     static func noteFired(_ subscriptions: [OwnedSubscription], at position: Int64, now: Timestamp, _ db: SQLConnection)
         throws
     {
-        for standing in subscriptions {
+        for owned in subscriptions {
             try db.run(
                 """
                 UPDATE subscriptions SET firedAt = ?, firedMoment = ?
                 WHERE user = (SELECT number FROM users WHERE name = ?) AND scope = ? AND id = ? AND position = ? AND firedAt IS NULL
                 """,
                 [
-                    position, now.milliseconds, standing.user.string, standing.scope.rawValue,
-                    standing.subscription.subscriptionID.string, standing.position,
+                    position, now.milliseconds, owned.user.string, owned.scope.rawValue,
+                    owned.subscription.subscriptionID.string, owned.position,
                 ])
         }
         try db.run(
@@ -175,12 +175,12 @@ enum SubscriptionRows {
                 let (user, firedAt): (Int64, Int64) = (
                     try row.value(5, in: "subscriptions"), try row.value(6, in: "subscriptions")
                 )
-                var standing = OwnedSubscription(
+                var owned = OwnedSubscription(
                     user: Name(try row.value(4, in: "users") as String), scope: scope,
                     position: try row.value(2, in: "subscriptions"),
                     isHeldToRoles: try row.value(3, in: "subscriptions"), subscription: subscription)
-                if firedAt >= 0 { standing.lastPosition = firedAt }
-                all.subscriptions.append(standing)
+                if firedAt >= 0 { owned.lastPosition = firedAt }
+                all.subscriptions.append(owned)
                 if scope == .shared { all.guests.insert(user) } else { all.owners.insert(scope == .public ? 0 : user) }
             }
             return all

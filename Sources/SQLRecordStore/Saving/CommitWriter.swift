@@ -55,11 +55,11 @@ final class CommitWriter: Sendable {
         var failure: RecordError?
     }
 
-    private let connections: any WritableConnections
+    let connections: any WritableConnections
     /// Sent after each commit, once its writes are acknowledged.
     private let signals: Signals
-    /// Its catalog is updated after commits that change the schema or index work. It also records damage.
-    private let reader: StoreReader
+    /// Updated after commits that change the schema or index work.
+    private let catalog: LatestCatalog
     /// Sent after commits that change the schema or index work.
     private let schemaSignals: Signals
     /// Sent after a commit that leaves cascade work to be done.
@@ -68,8 +68,8 @@ final class CommitWriter: Sendable {
     let count = Atomic<Int>(0)
     private let queue = Mutex(Queue())
     private let threads: WriterThreads
-    /// Stores the current epoch in the file. Runs before the first write.
-    private let begin: @Sendable (SQLConnection) throws -> Void
+    /// The current epoch, which the first write stores in the file.
+    private let epoch: Epoch
     private let logger: Logger
     private let messages = RecentMessages()
     /// Finishes when the writer is closed and has processed all waiting writes.
@@ -77,19 +77,22 @@ final class CommitWriter: Sendable {
     private let state: Mutex<State>
 
     init(
-        _ connections: any WritableConnections, reader: StoreReader, signals: Signals,
-        schemaSignals: Signals, cascadeSignals: Signals, threads: WriterThreads, logger: Logger, state: State,
-        begin: @escaping @Sendable (SQLConnection) throws -> Void
+        _ connections: any WritableConnections, _ facts: StoreFacts, _ opening: StoreOpening, catalog: LatestCatalog,
+        signals: Signals, schemaSignals: Signals, cascadeSignals: Signals, threads: WriterThreads, logger: Logger
     ) {
         self.connections = connections
         self.signals = signals
         self.threads = threads
         self.logger = logger
-        self.begin = begin
-        self.reader = reader
+        self.catalog = catalog
         self.schemaSignals = schemaSignals
         self.cascadeSignals = cascadeSignals
-        self.state = Mutex(state)
+        epoch = opening.current
+        state = Mutex(
+            State(
+                position: facts.position, isBegun: opening.isBegun, catalog: facts.catalog,
+                journalLimits: facts.journal, journalBytes: facts.journalBytes,
+                cascades: CascadeState(count: facts.cascades), hasHierarchies: facts.hasHierarchies))
     }
 
     /// The reason why the store refuses writes; `nil` while it accepts them.
@@ -99,34 +102,8 @@ final class CommitWriter: Sendable {
     /// The state after the last commit.
     var present: State { state.withLock { $0 } }
 
-    /// Runs a write and returns once it is on disk.
-    /// - Parameters:
-    ///   - isAlone: `true` to commit it without other writes. Use it for large writes: within a savepoint SQLite would
-    ///     keep every changed page in memory for a possible rollback.
-    ///   - isBatch: `true` for a batch of records, which reads neither counts nor positions of zones. Those of earlier
-    ///     batches in the same commit are not written yet.
-    ///   - body: the write. It runs again if the database aborted the transaction, so it must change nothing but the
-    ///     tables and the state.
-    /// - Throws: the error of `body`, after rolling back; `RecordError` TRY_AGAIN_LATER if too many writes are
-    ///   waiting, INTERNAL_ERROR if the disk failed.
-    func write<Value: Sendable>(
-        isAlone: Bool = false, isBatch: Bool = false,
-        _ body: @escaping @Sendable (SQLConnection, inout State) throws -> Value
-    ) async throws -> Value {
-        do {
-            return try await withCheckedThrowingContinuation { continuation in
-                enqueue(Write(isAlone: isAlone, isBatch: isBatch, body: body, continuation: continuation))
-            }
-        } catch let error as SQLError {
-            throw refusal(after: error)
-        } catch  where error is DamagedRow {
-            throw RecordError(
-                .internalError,
-                "Nothing was saved: \(reader.refusal(after: error)?.reason ?? StoreProblem.words(for: error))")
-        }
-    }
-
-    private func enqueue(_ write: any PendingWrite) {
+    /// Adds a write to the queue. If it can't be taken, the write fails at once.
+    func enqueue(_ write: any PendingWrite) {
         let (refusal, isNew): (RecordError?, Bool) = queue.withLock { queue in
             if let failure = queue.failure { return (failure, false) }
             if queue.isClosed { return (RecordError(.tryAgainLater, "The store is closing", retryAfter: 1), false) }
@@ -168,7 +145,7 @@ final class CommitWriter: Sendable {
     private func nextGroup() -> [any PendingWrite]? {
         queue.withLock { queue in
             if queue.waiting.isEmpty { return nil }
-            let others = queue.waiting.prefix(Self.groupLimit).prefix { !$0.isAlone }
+            let others = queue.waiting.prefix(Self.groupLimit).prefix { $0.kind != .alone }
             let group = others.isEmpty ? [queue.waiting[0]] : Array(others)
             queue.waiting.removeFirst(group.count)
             return group
@@ -186,7 +163,7 @@ final class CommitWriter: Sendable {
             let (after, taken) = try attempt(group, from: before)
             state.withLock { $0 = after }
             queue.withLock { $0.waiting.insert(contentsOf: group[taken...], at: 0) }
-            if after.catalog.version != before.catalog.version { reader.catalog.take(after.catalog) }
+            if after.catalog.version != before.catalog.version { catalog.take(after.catalog) }
             count.add(taken, ordering: .relaxed)
             let time = ContinuousClock.now - start
             if time > Self.longCommit { logger.warning("A commit of \(taken) saves took \(time)") }
@@ -231,7 +208,7 @@ final class CommitWriter: Sendable {
                 try db.writing {
                     if let notes = connections.notesOfOthers { try state.adopt(notes, db) }
                     if !before.isBegun {
-                        try begin(db)
+                        try StoreOpening.begin(epoch, db)
                         state.isBegun = true
                     }
                     // No other write precedes this one, so rolling back the transaction undoes this write alone. A
@@ -241,7 +218,7 @@ final class CommitWriter: Sendable {
                     guard isKept else { return false }
                     for write in group[taken...] where state.logEstimate < Self.logLimit {
                         taken += 1
-                        if !write.isBatch { try state.tally.flush(db) }
+                        if write.kind != .batch { try state.tally.flush(db) }
                         try write.runInSavepoint(db, &state)
                     }
                     try state.tally.flush(db)
@@ -256,7 +233,7 @@ final class CommitWriter: Sendable {
 
     /// The error reported to clients for a database error. If the state on the disk is unknown, the store refuses all
     /// further writes.
-    private func refusal(after error: any Error) -> RecordError {
+    func refusal(after error: any Error) -> RecordError {
         // A busy database is a temporary condition and is not logged.
         let details = StoreProblem.details(of: error)
         if (error as? SQLError)?.cause != .busy, messages.isNew(details) { logger.error("Writing failed: \(details)") }
@@ -327,12 +304,20 @@ extension CommitWriter.State {
 
 // MARK: - Pending writes
 
+/// What other writes a write may share a commit with.
+enum WriteKind: Sendable {
+    case ordinary
+    /// A batch of records, which reads neither counts nor positions of zones. Those of earlier batches in the same
+    /// commit are not written yet.
+    case batch
+    /// A large write, committed without others: within a savepoint SQLite would keep every changed page in memory for
+    /// a possible rollback.
+    case alone
+}
+
 /// A write waiting for its commit.
 protocol PendingWrite: Sendable {
-    /// True if it is committed without other writes.
-    var isAlone: Bool { get }
-    /// True if it reads neither counts nor positions of zones.
-    var isBatch: Bool { get }
+    var kind: WriteKind { get }
     /// Runs the write. If `body` throws, the error is kept, and `succeed()` reports it after the commit.
     /// - Returns: `false` if the write failed or was refused, so that its changes must be rolled back.
     /// - Throws: an error after which the whole transaction was rolled back or must be, such as a full disk.
@@ -356,19 +341,16 @@ extension PendingWrite {
 private struct WorkFailed: Error {}
 
 final class Write<Value: Sendable>: PendingWrite {
-    let isAlone: Bool
-    let isBatch: Bool
+    let kind: WriteKind
     private let body: @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value
     private let continuation: CheckedContinuation<Value, any Error>
     private let result = Mutex<Result<Value, any Error>?>(nil)
 
     init(
-        isAlone: Bool, isBatch: Bool,
-        body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value,
-        continuation: CheckedContinuation<Value, any Error>
+        _ kind: WriteKind, _ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value,
+        _ continuation: CheckedContinuation<Value, any Error>
     ) {
-        self.isAlone = isAlone
-        self.isBatch = isBatch
+        self.kind = kind
         self.body = body
         self.continuation = continuation
     }

@@ -66,7 +66,7 @@ struct JournalReader {
         record = row.record
         let request = try SQLValue.fetchOne(db, sql: "SELECT request FROM records WHERE id = ?", [row.id])
         present = RecordJournalEntry(
-            act: Self.act(isDeleted: row.isDeleted, isBorn: row.born == row.position), position: row.position,
+            kind: Self.kind(isDeleted: row.isDeleted, isBorn: row.born == row.position), position: row.position,
             recordChangeTag: row.record.recordChangeTag, recordType: row.record.recordType,
             signature: row.record.modified,
             requestID: request.flatMap { RequestMark.requestID(of: $0) }, fields: row.record.fields,
@@ -77,7 +77,7 @@ struct JournalReader {
         oldest = limits.oldest(at: now)
     }
 
-    private static func act(isDeleted: Bool, isBorn: Bool) -> RecordJournalEntry.Act {
+    private static func kind(isDeleted: Bool, isBorn: Bool) -> RecordJournalEntry.Kind {
         isDeleted ? .deleted : isBorn ? .created : .modified
     }
 
@@ -121,7 +121,7 @@ struct JournalReader {
             throw DamagedRow(in: "journal", "has a record without fields that is not marked as deleted")
         }
         return RecordJournalEntry(
-            act: Self.act(isDeleted: isDeleted, isBorn: born == own), position: own,
+            kind: Self.kind(isDeleted: isDeleted, isBorn: born == own), position: own,
             recordChangeTag: tag ?? StoredRow.changeTag(of: own),
             recordType: try catalog.typeName(of: values("type")),
             signature: Signature(

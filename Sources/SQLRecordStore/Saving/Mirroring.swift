@@ -16,7 +16,7 @@ extension SQLDatabase {
         -> Value
     {
         let now = store.clock()
-        return try await write(isBatch: true) { [store] db, state, view in
+        return try await write(as: .batch) { [store] db, state, view in
             let transaction = SQLiteMirrorTransaction(
                 db, state: state, view: view, tickets: try store.assetTickets, now: now)
             let value = try body(MirrorModifier(transaction, now: now))
@@ -53,7 +53,7 @@ final class SQLiteMirrorTransaction: SQLTransaction, MirrorTransaction {
     func makeMirror(_ zone: Int64) throws -> Bool {
         if mirrors.contains(zone) { return true }
         // User records are created by the store itself and are not counted.
-        let users = try kept.state.catalog.typeNumber(of: Schema.usersType)
+        let users = try pending.state.catalog.typeNumber(of: Schema.usersType)
         let isUsed = try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM records WHERE zone = ? AND state & 1 = 0 AND type <> ?)",
             [zone, users])

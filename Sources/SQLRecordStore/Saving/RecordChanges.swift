@@ -10,7 +10,7 @@ class RecordChanges: CascadeTransaction {
     final let request: SQLValue
     final let words: TransactionWords
     /// State that `attempt` restores when it rolls back the tables.
-    final var kept: Kept
+    final var pending: Pending
     /// The row last looked up. An operation looks up its record before changing it, so the row is kept until the next
     /// change.
     final var lookup: (zone: Int64, name: Name, row: StoredRow?)?
@@ -26,7 +26,7 @@ class RecordChanges: CascadeTransaction {
     /// True if changes in mirrors count as edits, which must be sent to the origin.
     var takesEdits: Bool { true }
 
-    struct Kept {
+    struct Pending {
         var state: CommitWriter.State
         var tally = ChangeTally()
         /// Words to be written at the end.
@@ -49,23 +49,23 @@ class RecordChanges: CascadeTransaction {
         self.words = words
         self.now = now
         self.request = request
-        kept = Kept(state: state)
+        pending = Pending(state: state)
     }
 
     /// Writes the collected words. The commit writes counts and zone positions, for all its batches together.
     /// - Returns: the state for the next write.
     func finish() throws -> CommitWriter.State {
-        try kept.newWords.write(db)
-        let excess = kept.state.journalBytes.addingSaturated(kept.tally.journalBytes).subtractingSaturated(
-            kept.state.journalLimits.bytes)
+        try pending.newWords.write(db)
+        let excess = pending.state.journalBytes.addingSaturated(pending.tally.journalBytes).subtractingSaturated(
+            pending.state.journalLimits.bytes)
         // Removes up to twice as many rows as were added, so that a journal above its limit shrinks.
-        if excess > 0, kept.journalled > 0 {
-            try JournalRows.removeOldest(excess, rows: 2 * kept.journalled, &kept.tally, db)
+        if excess > 0, pending.journalled > 0 {
+            try JournalRows.removeOldest(excess, rows: 2 * pending.journalled, &pending.tally, db)
         }
-        kept.state.journalBytes = kept.state.journalBytes.addingSaturated(kept.tally.journalBytes)
-        kept.state.tally.add(kept.tally, at: now)
-        kept.tally = ChangeTally()
-        return kept.state
+        pending.state.journalBytes = pending.state.journalBytes.addingSaturated(pending.tally.journalBytes)
+        pending.state.tally.add(pending.tally, at: now)
+        pending.tally = ChangeTally()
+        return pending.state
     }
 
     final func record(named name: Name, in zone: Int64) throws -> StoredRecord? {
@@ -77,10 +77,10 @@ class RecordChanges: CascadeTransaction {
     final func row(named name: Name, in zone: Int64) throws -> StoredRow? {
         if let lookup, lookup.zone == zone, lookup.name == name { return lookup.row }
         let zoneID = try zoneID(of: zone)
-        let read = { [db, catalog = kept.state.catalog] in try db.rows(named: $0, in: zone, zoneID, catalog) }
+        let read = { [db, catalog = pending.state.catalog] in try db.rows(named: $0, in: zone, zoneID, catalog) }
         let row =
             if let known = try ahead?.take(name, in: zone, read) { known } else {
-                try db.row(named: name, in: zone, zoneID, kept.state.catalog)
+                try db.row(named: name, in: zone, zoneID, pending.state.catalog)
             }
         lookup = (zone, name, row)
         return row
@@ -112,7 +112,7 @@ class RecordChanges: CascadeTransaction {
             created: draft.created,
             modified: draft.modified, parent: draft.parent, fields: draft.text, sharing: draft.sharing)
         let id = try StoredRow.id(zone: zone, position: position)
-        let type = try kept.state.catalog.typeNumber(of: draft.recordType)
+        let type = try pending.state.catalog.typeNumber(of: draft.recordType)
         let isRenewed = before.map { $0.isDeleted || $0.isRenewed } ?? false
         let born = before.flatMap { $0.isDeleted ? nil : $0.born } ?? position
         var version: Int64 = 1
@@ -145,27 +145,28 @@ class RecordChanges: CascadeTransaction {
                     draft.sharing?.hierarchy, draft.sharing?.storedText.map { Data($0) },
                 ])
         }
-        let catalog = kept.state.catalog
+        let catalog = pending.state.catalog
         if let previous {
             let (old, new) = try IndexEntries.difference(
                 from: (previous, draft.previousFields), to: (record, draft.fields), catalog: catalog, words: words)
-            try new.write(replacing: old, of: draft.recordID.recordName, in: zone, &kept.newWords, db)
+            try new.write(replacing: old, of: draft.recordID.recordName, in: zone, &pending.newWords, db)
         } else {
             try IndexEntries(of: record, fields: draft.fields, catalog: catalog, words: words)
-                .write(replacing: IndexEntries(), of: draft.recordID.recordName, in: zone, &kept.newWords, db)
+                .write(replacing: IndexEntries(), of: draft.recordID.recordName, in: zone, &pending.newWords, db)
         }
         let (filesBefore, files) = (
             self.files(of: draft.previousFields.values, in: zone), self.files(of: draft.fields.values, in: zone)
         )
         try AssetRows.write(
             files.uses, replacing: filesBefore.uses, of: draft.recordID.recordName, in: zone, now: now, db)
-        kept.state.logEstimate += Self.logPerSave + draft.text.bytes.count
+        pending.state.logEstimate += Self.logPerSave + draft.text.bytes.count
         if let before {
             // Deletions are counted under type 0, since their type may no longer exist.
-            let typeBefore = before.isDeleted ? 0 : try kept.state.catalog.typeNumber(of: before.record.recordType)
-            kept.tally.remove(before, type: typeBefore, assetBytes: filesBefore.bytes, from: zone)
+            let typeBefore = before.isDeleted ? 0 : try pending.state.catalog.typeNumber(of: before.record.recordType)
+            pending.tally.remove(before, type: typeBefore, assetBytes: filesBefore.bytes, from: zone)
         }
-        kept.tally.add(type: type, bytes: draft.text.bytes.count, assetBytes: files.bytes, position: position, to: zone)
+        pending.tally.add(
+            type: type, bytes: draft.text.bytes.count, assetBytes: files.bytes, position: position, to: zone)
         return record
     }
 
@@ -173,7 +174,7 @@ class RecordChanges: CascadeTransaction {
         guard let before = try row(named: record.recordID.recordName, in: zone), !before.isDeleted else { return nil }
         lookup = nil
         let position = try nextPosition()
-        let type = try kept.state.catalog.typeNumber(of: record.recordType)
+        let type = try pending.state.catalog.typeNumber(of: record.recordType)
         try noteEdit(of: record, replacing: before, isDeletion: true, at: position, in: zone)
         try keep(before, replacedAt: position, in: zone)
         guard
@@ -192,13 +193,13 @@ class RecordChanges: CascadeTransaction {
         try trimJournal(after: version, at: position, in: zone)
         let fields = Dictionary(
             try before.record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-        let entries = try IndexEntries(of: before.record, fields: fields, catalog: kept.state.catalog, words: words)
-        try IndexEntries().write(replacing: entries, of: record.recordID.recordName, in: zone, &kept.newWords, db)
+        let entries = try IndexEntries(of: before.record, fields: fields, catalog: pending.state.catalog, words: words)
+        try IndexEntries().write(replacing: entries, of: record.recordID.recordName, in: zone, &pending.newWords, db)
         let files = files(of: fields.values, in: zone)
         try AssetRows.write([], replacing: files.uses, of: record.recordID.recordName, in: zone, now: now, db)
-        kept.tally.remove(before, type: type, assetBytes: files.bytes, from: zone)
-        kept.state.logEstimate += Self.logPerSave
-        kept.tally.addDeletion(position: position, to: zone)
+        pending.tally.remove(before, type: type, assetBytes: files.bytes, from: zone)
+        pending.state.logEstimate += Self.logPerSave
+        pending.tally.addDeletion(position: position, to: zone)
         return RecordDeletion(
             position: position, validated: entries.links.filter { $0.action == .validate }.map(\.target).sorted())
     }
@@ -215,21 +216,21 @@ class RecordChanges: CascadeTransaction {
 
     /// Copies the replaced state to the journal.
     final func keep(_ before: StoredRow, replacedAt position: Int64, in zone: Int64) throws {
-        if kept.state.journalLimits.isOff || views.contains(zone) { return }
+        if pending.state.journalLimits.isOff || views.contains(zone) { return }
         try JournalRows.keep(before, replacedAt: position, now: now, db)
         let bytes = JournalRows.bytes(of: before)
-        kept.tally.journal(bytes, in: zone)
-        kept.state.logEstimate += Int(bytes)
-        kept.journalled += 1
+        pending.tally.journal(bytes, in: zone)
+        pending.state.logEstimate += Int(bytes)
+        pending.journalled += 1
     }
 
     /// Removes versions beyond the limit per record.
     /// - Parameter version: number of the change just made, counted per record name.
     final func trimJournal(after version: Int64, at position: Int64, in zone: Int64) throws {
-        let limits = kept.state.journalLimits
+        let limits = pending.state.journalLimits
         if limits.isOff || views.contains(zone) { return }
         let removed = try JournalRows.trim(after: version, at: position, keeping: limits.versions, db)
-        if removed.bytes > 0 { kept.tally.journal(-removed.bytes, in: zone) }
+        if removed.bytes > 0 { pending.tally.journal(-removed.bytes, in: zone) }
     }
 
     /// The files to which a record refers. Copies in views count as having no files.
@@ -254,17 +255,17 @@ class RecordChanges: CascadeTransaction {
     // MARK: The transaction
 
     final func attempt<Value>(_ body: () throws -> Value) throws -> Value {
-        let before = kept
+        let before = pending
         do {
             return try db.attempt(body)
         } catch {
-            kept = before
+            pending = before
             (lookup, ahead) = (nil, nil)
             throw error
         }
     }
 
-    final func nextPosition() throws -> Int64 { try kept.state.nextPosition() }
+    final func nextPosition() throws -> Int64 { try pending.state.nextPosition() }
 }
 
 // MARK: - Request ids

@@ -21,27 +21,27 @@ class SQLTransaction: RecordChanges, RecordTransaction {
     /// - Returns: the state for the next write.
     override func finish() throws -> CommitWriter.State {
         _ = try super.finish()
-        if !kept.grownTypes.isEmpty {
+        if !pending.grownTypes.isEmpty {
             let signature = Signature(
                 timestamp: now, userRecordName: view.caller.userRecordName, deviceID: view.caller.deviceID)
             let growth = SchemaChange(
-                from: Schema(types: kept.grownTypes.values.compactMap(\.self)),
-                to: Schema(types: kept.grownTypes.keys.compactMap { schema.types[$0] }))
+                from: Schema(types: pending.grownTypes.values.compactMap(\.self)),
+                to: Schema(types: pending.grownTypes.keys.compactMap { schema.types[$0] }))
             try SchemaHistoryRows.insert(growth.lines, because: .save, by: signature, db)
         }
-        return kept.state
+        return pending.state
     }
 
-    var schema: Schema { kept.state.catalog.schema }
+    var schema: Schema { pending.state.catalog.schema }
 
     /// Uses no savepoint, because a failed write is rolled back as a whole.
     func attemptAll<Value>(_ body: () throws -> Value) throws -> Value {
-        let before = kept
+        let before = pending
         do {
             return try body()
         } catch {
-            kept = before
-            kept.state.isRefused = true
+            pending = before
+            pending.state.isRefused = true
             lookup = nil
             throw error
         }
@@ -56,7 +56,7 @@ class SQLTransaction: RecordChanges, RecordTransaction {
             try ZoneWrites.makeZone(ZoneID.defaultZoneName, owner: view.ownerNumber, position: 0, now: now, db)
             zone = try view.zone(zoneID, db)
         }
-        let opened = try view.opened(zone, mayHaveHierarchies: kept.state.hasHierarchies, db)
+        let opened = try view.opened(zone, mayHaveHierarchies: pending.state.hasHierarchies, db)
         note(zone)
         if ahead == nil, names.count > 1 { ahead = RowPrefetch(names, in: opened.key) }
         zones[zoneID] = opened
@@ -69,11 +69,11 @@ class SQLTransaction: RecordChanges, RecordTransaction {
     private var zones: [ZoneID: TransactionZone] = [:]
 
     func grow(_ type: RecordType) throws {
-        if kept.grownTypes[type.name] == nil { kept.grownTypes[type.name] = .some(schema.types[type.name]) }
+        if pending.grownTypes[type.name] == nil { pending.grownTypes[type.name] = .some(schema.types[type.name]) }
         // The store counts the records of the type, to decide how to build its indexes, and may index them at once.
-        try kept.state.tally.flush(db)
-        try kept.newWords.write(db)
-        try kept.state.catalog.grow(type, in: db)
+        try pending.state.tally.flush(db)
+        try pending.newWords.write(db)
+        try pending.state.catalog.grow(type, in: db)
     }
 
     func deleteSelfCount(of name: Name, in zone: Int64, upTo limit: Int) throws -> Int {
@@ -97,7 +97,7 @@ class SQLTransaction: RecordChanges, RecordTransaction {
     var hasWorkedLong: Bool { words.isMuchCut }
 
     func enqueue(_ targets: [DeletedTarget]) throws {
-        try CascadeRows.insert(targets, request: request, &kept.state, db)
+        try CascadeRows.insert(targets, request: request, &pending.state, db)
     }
 
     func knowsUser(_ name: Name) throws -> Bool {

@@ -33,7 +33,7 @@ extension SQLDatabase {
         let planned = try change(try await schema())
         let reached = planned.removesAnything ? try await store.removeBefore(planned, by: caller) : [:]
         let now = store.clock()
-        let (schema, awaited) = try await write(isAlone: true) { [caller] db, state, _ in
+        let (schema, awaited) = try await write(as: .alone) { [caller] db, state, _ in
             var editor = SchemaEditor(db, state, by: caller, at: now)
             let awaited = try editor.apply(try change(state.catalog.schema), reached: reached, because: reason)
             state = editor.state
@@ -47,7 +47,7 @@ extension SQLDatabase {
     func reset(to production: Schema) async throws -> Schema {
         try SchemaRules.checkResetting(in: address)
         let now = store.clock()
-        let schema = try await write(isAlone: true) { [caller] db, state, _ in
+        let schema = try await write(as: .alone) { [caller] db, state, _ in
             var editor = SchemaEditor(db, state, by: caller, at: now)
             try editor.reset(to: SchemaRules.reset(to: production))
             state = editor.state

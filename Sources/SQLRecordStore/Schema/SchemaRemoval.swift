@@ -8,7 +8,7 @@ struct SchemaRemoval {
     /// Number of positions that are examined together for records saved meanwhile.
     private static let positionsInRange: Int64 = 512
 
-    let store: WritableStore
+    let store: OpenStore
     let caller: Caller
     let limits: IndexLimits
     let clock: @Sendable () -> Timestamp

@@ -34,7 +34,7 @@ extension RecordChanges {
         let number = try Int64.inserted(
             db, "INSERT INTO hierarchies (zone, root, share, shortGUID) VALUES (?, ?, ?, ?) RETURNING number",
             [zone, rootName?.string, shareName.string, shortGUID])
-        kept.state.hasHierarchies = true
+        pending.state.hasHierarchies = true
         return number
     }
 
@@ -164,12 +164,12 @@ extension RecordChanges {
     }
 
     func unfinishedViews(ofZone zone: Int64) throws -> Set<Int64> {
-        kept.state.cascades.count > 0 ? try HierarchyWalkRows.views(ofZone: zone, db) : []
+        pending.state.cascades.count > 0 ? try HierarchyWalkRows.views(ofZone: zone, db) : []
     }
 
     func enqueue(_ walks: [HierarchyWalk.Item]) throws {
         try HierarchyWalkRows.insert(walks, db)
-        kept.state.cascades.count += walks.count
+        pending.state.cascades.count += walks.count
     }
 }
 

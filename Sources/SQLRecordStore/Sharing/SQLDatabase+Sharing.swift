@@ -18,7 +18,7 @@ extension SQLDatabase {
     /// Deletes zones from a shared database, which ends the caller's participation in their shares.
     func leaveZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
         let now = store.clock()
-        let results = try await write(isBatch: true) { [store] db, state, view in
+        let results = try await write(as: .batch) { [store] db, state, view in
             let transaction = SQLTransaction(db, state: state, view: view, tickets: try store.assetTickets, now: now)
             var modifier = BatchModifier(
                 transaction, address: view.address, caller: view.caller, now: now, cascadeLimit: store.cascadeLimit)
@@ -46,7 +46,7 @@ extension SQLDatabase {
         _ body: @escaping @Sendable (ShareAcceptance, String) throws -> ResolvedShare
     ) async throws -> [Result<ResolvedShare, RecordError>] {
         let now = store.clock()
-        return try await write(isBatch: true) { [store] db, state, view in
+        return try await write(as: .batch) { [store] db, state, view in
             let transaction = SQLTransaction(db, state: state, view: view, tickets: try store.assetTickets, now: now)
             let acceptance = ShareAcceptance(
                 transaction, caller: view.caller, addresses: addresses, now: now, walkLimit: store.cascadeLimit)

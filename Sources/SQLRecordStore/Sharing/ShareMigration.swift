@@ -121,8 +121,8 @@ enum ShareMigration {
     /// Adds the type of shares to the schema, in production too.
     private static func declareType(by signature: Signature, _ changes: RecordChanges) throws {
         let type = Share.type
-        if changes.kept.state.catalog.schema.types[type.name] != nil { return }
-        try changes.kept.state.catalog.grow(type, in: changes.db)
+        if changes.pending.state.catalog.schema.types[type.name] != nil { return }
+        try changes.pending.state.catalog.grow(type, in: changes.db)
         let growth = SchemaChange(from: Schema(types: []), to: Schema(types: [type]))
         try SchemaHistoryRows.insert(growth.lines, because: .save, by: signature, changes.db)
     }

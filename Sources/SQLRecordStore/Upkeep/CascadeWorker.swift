@@ -47,7 +47,7 @@ final class CascadeWorker: Sendable {
 
     /// Starts the task.
     /// - Parameter hasWork: `true` if `cascades` has rows already.
-    func start(on store: WritableStore, hasWork: Bool) {
+    func start(on store: OpenStore, hasWork: Bool) {
         let work = signals.listen()
         if hasWork { signals.send() }
         let task = Task.detached(priority: .low) { [weak store, weak self] in
@@ -84,7 +84,9 @@ final class CascadeWorker: Sendable {
     }
 
     /// - Returns: `true` if work is left.
-    private func step(_ store: WritableStore, _ budget: Duration) async throws -> Bool {
+    private func step(_ store: OpenStore, _ budget: Duration) async throws -> Bool {
+        guard store.gate.tryEnter() else { return false }
+        defer { store.gate.exit() }
         if try await store.read({ db, _ in try CascadeRows.isEmpty(db) && HierarchyWalkRows.isEmpty(db) }) {
             return false
         }
@@ -130,13 +132,13 @@ struct WorkPace {
     /// Pause after a step while other saves are running, as a multiple of the step's duration.
     private static let restFactor = 2
 
-    private let store: WritableStore
+    private let store: OpenStore
     private let clock = ContinuousClock()
     private var last: ContinuousClock.Instant
     private var saves: Int
     private var isBusy = true
 
-    init(_ store: WritableStore) {
+    init(_ store: OpenStore) {
         self.store = store
         last = clock.now
         saves = store.writeCount

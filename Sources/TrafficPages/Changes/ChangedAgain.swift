@@ -84,7 +84,7 @@ struct ChangedAgain: ViewModel {
         var (rows, only, lost) = ([Row](), 0, 0)
         for change in page.changes {
             let between: Moment?
-            switch try await visit.measure({ try await lookup.past(of: change) }) {
+            switch try await visit.measure({ try await lookup.lastChange(of: change) }) {
             case .unchanged:
                 only += 1
                 continue
@@ -134,7 +134,7 @@ extension ChangedAgain.Row {
 extension ChangedAgain.Moment {
     fileprivate init(_ entry: RecordJournalEntry, visit: Visit) {
         self.init(
-            kind: entry.act.rawValue, kindText: entry.act.rawValue, position: Digits.grouped(entry.position),
+            kind: entry.kind.rawValue, kindText: entry.kind.rawValue, position: Digits.grouped(entry.position),
             when: ValueView(.time(entry.signature.timestamp)), by: visit.people.name(of: entry.signature.userRecordName)
         )
     }
@@ -142,7 +142,7 @@ extension ChangedAgain.Moment {
 
 /// Finds out whether records that changed after a position in the feed also changed before it.
 struct JournalLookup: Sendable {
-    enum Past: Sendable {
+    enum LastChange: Sendable {
         /// The last change in the requested part of the feed.
         case changed(RecordJournalEntry)
         /// There was no change, or the record did not exist yet.
@@ -168,7 +168,7 @@ struct JournalLookup: Sendable {
     }
 
     /// - Parameter change: a change after that part.
-    func past(of change: RecordChange) async throws -> Past {
+    func lastChange(of change: RecordChange) async throws -> LastChange {
         if change.kind == .created, isComplete { return .unchanged }
         let recordID = change.recordID
         let then = try await database.require(.keepJournal).journal(
@@ -181,7 +181,7 @@ struct JournalLookup: Sendable {
         let later = try await database.require(.keepJournal).journal(
             RecordJournalRequest(recordID, limit: Self.later(limits)))
         guard later.before == nil, later.entries.count < limits.versions, let first = later.entries.last,
-            first.act == .created,
+            first.kind == .created,
             first.signature.timestamp > limits.oldest(at: .now())
         else { return .unknown }
         return .unchanged

@@ -52,7 +52,7 @@ struct FeedSpan: Sendable {
         }
         let zoneName = visit.zoneName(zoneID)
         let wanted = "Paste a token from a pull of the zone \(zoneName)."
-        switch end.standing {
+        switch end.validity {
         case .foreign(let why): return SpanRefusal("The second token is not for this database: \(why).", wanted)
         case .good, .expired: break
         }
@@ -66,7 +66,7 @@ struct FeedSpan: Sendable {
                 wanted)
         case .zone: break
         }
-        if case .expired(let why) = end.standing {
+        if case .expired(let why) = end.validity {
             return SpanRefusal(
                 "The second token has expired: \(why).",
                 "Its changes are no longer known. Leave it out to see changes up to now.",
@@ -136,7 +136,7 @@ extension TokenExplanation {
     /// True if the token belongs to the feed of the zone, even if it has expired.
     fileprivate func stands(in zoneID: ZoneID, of place: Place) -> Bool {
         guard case .zone(let own?) = subject, place.isSame(own, zoneID) else { return false }
-        if case .foreign = standing { return false }
+        if case .foreign = validity { return false }
         return true
     }
 }

@@ -444,7 +444,7 @@ struct FeedClient: Sendable {
                 if clients.count == limit || tried == triedLimit { return clients }
                 tried += 1
                 guard let explanation = try await tokens.explanation(of: token, in: address, of: user),
-                    explanation.standing == .good,
+                    explanation.validity == .good,
                     let behind = explanation.changesAfter
                 else { continue }
                 clients.append(

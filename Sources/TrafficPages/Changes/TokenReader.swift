@@ -97,7 +97,7 @@ struct TokenInput: ViewModel {
             facts.append("\(Digits.count(count, "change")) after it")
         }
         self.facts = facts
-        switch explanation.standing {
+        switch explanation.validity {
         case .good: (standing, tone) = ("valid", "good")
         case .expired(let why): (standing, tone) = ("expired: \(why)", "bad")
         case .foreign(let why): (standing, tone) = ("not for this database: \(why)", "bad")

@@ -72,7 +72,7 @@ extension ClientLane {
             if let token = feed.lastSent { try await tokens.explanation(of: token, in: address, of: lane.user) } else {
                 nil
             }
-        let isBehind = given?.standing == .good && (given?.changesAfter ?? 0) > 0
+        let isBehind = given?.validity == .good && (given?.changesAfter ?? 0) > 0
         var notes: [Note] = []
         if let error = feed.error {
             let request =
@@ -141,7 +141,7 @@ extension ClientLane {
     /// The state of a client that left the other pages of a pull; `nil` for a pull from new to old, which has the last
     /// changes.
     private static func stopped(at given: TokenExplanation, of newest: Int64?) -> String? {
-        guard given.standing == .good, given.progress != .reversePull, let count = given.changesAfter else {
+        guard given.validity == .good, given.progress != .reversePull, let count = given.changesAfter else {
             return nil
         }
         let place = Digits.grouped(given.position) + (newest.map { " of \(Digits.grouped($0))" } ?? "")

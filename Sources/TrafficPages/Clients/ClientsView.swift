@@ -224,7 +224,7 @@ extension ClientPanel.Row {
         guard let explanation = try await tokens.explanation(of: token, in: address, of: user) else {
             return ("unknown", "faint")
         }
-        switch explanation.standing {
+        switch explanation.validity {
         case .expired(let why): return ("its token expired: \(why)", "bad")
         case .foreign: return ("unknown", "faint")
         case .good: break

@@ -103,7 +103,7 @@ struct NotificationReader {
     let owner: Name?
     /// The database of the owner.
     let address: DatabaseAddress
-    private let standing: [Name: [OwnedSubscription]]
+    private let owned: [Name: [OwnedSubscription]]
     private let devices: [Name: [NotificationFacts.Device]]
     private let schema: Schema
     private let log: RequestLog
@@ -124,9 +124,9 @@ struct NotificationReader {
         self.recordID = RecordID(recordName: recordID.recordName, zoneID: ZoneID(zoneName: recordID.zoneID.zoneName))
         self.tokens = tokens
         (schema, log, now) = (visit.schema ?? Schema(), visit.log, .now())
-        standing = Dictionary(
+        owned = Dictionary(
             grouping: try await visit.measure {
-                try await visit.database.require(.fireSubscriptions).standingSubscriptions()
+                try await visit.database.require(.fireSubscriptions).ownedSubscriptions()
             }, by: \.user)
         devices = Dictionary(grouping: visit.accounts.notificationTokens { _ in true }, by: \.user).mapValues {
             tokens in
@@ -156,7 +156,7 @@ struct NotificationReader {
     func users(_ histories: [ClientHistory]) -> [Name] {
         let using = histories.filter { history in history.parts.contains { isIn($0.address, scope(of: history.user)) } }
             .map(\.user)
-        let subscribed = standing.values.joined().filter { $0.scope == scope(of: $0.user) }.map(\.user)
+        let subscribed = owned.values.joined().filter { $0.scope == scope(of: $0.user) }.map(\.user)
         let others = Set(using + subscribed).subtracting(owner.map { [$0] } ?? []).sorted()
         return (owner.map { [$0] } ?? []) + others
     }
@@ -166,14 +166,14 @@ struct NotificationReader {
     }
 
     /// True if the user subscribes to the database in which he may see the record.
-    func subscribes(_ user: Name) -> Bool { standing[user]?.contains { $0.scope == scope(of: user) } ?? false }
+    func subscribes(_ user: Name) -> Bool { owned[user]?.contains { $0.scope == scope(of: user) } ?? false }
 
     // MARK: Facts
 
     /// The facts that are the same for all clients of a user.
     func facts(of user: Name) async throws -> NotificationFacts {
         let scope = scope(of: user)
-        let own = standing[user] ?? []
+        let own = owned[user] ?? []
         var facts = NotificationFacts(
             user: user, scope: scope, change: try await change(for: user, in: scope),
             subscriptions: own.filter { $0.scope == scope },

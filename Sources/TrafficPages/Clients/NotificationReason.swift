@@ -104,8 +104,8 @@ enum NotificationReason: Sendable, Hashable {
             self = .noSubscription(others: facts.otherScopes)
         } else if fired.isEmpty {
             self = .missed(
-                looked.compactMap { standing, miss in
-                    miss.map { Missed(subscriptionID: standing.subscription.subscriptionID, miss: $0) }
+                looked.compactMap { owned, miss in
+                    miss.map { Missed(subscriptionID: owned.subscription.subscriptionID, miss: $0) }
                 })
         } else if facts.isKeptByRoles, fired.allSatisfy(\.isHeldToRoles) {
             self = .keptByRoles

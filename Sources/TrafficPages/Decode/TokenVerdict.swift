@@ -21,7 +21,7 @@ struct TokenVerdict: ViewModel {
 
     init(_ explanation: TokenExplanation, text: String, visit: Visit) {
         facts = Self.facts(explanation, visit: visit)
-        let isGood = explanation.standing == .good
+        let isGood = explanation.validity == .good
         let isFinished = explanation.progress == .complete
         tone = !isGood ? "bad" : isFinished ? "good" : "warn"
         var place: Place?
@@ -29,7 +29,7 @@ struct TokenVerdict: ViewModel {
         case .database: place = visit.place.with { $0.zone = .all }
         case .zone(let zoneID): place = zoneID.map { visit.place.inZone($0) }
         }
-        switch explanation.standing {
+        switch explanation.validity {
         case .good:
             verdict = isFinished ? "This token is valid" : "This token is valid, but its pull is not finished"
             reason = nil
@@ -119,7 +119,7 @@ struct TokenVerdict: ViewModel {
     /// Only a valid token continues its pull. The steps say what to do with another one.
     private static func unfinished(_ pull: String, _ explanation: TokenExplanation) -> String {
         "\(pull) stopped between pages (moreComing was true)."
-            + (explanation.standing == .good ? " Continue with this token." : "")
+            + (explanation.validity == .good ? " Continue with this token." : "")
     }
 }
 
@@ -185,13 +185,13 @@ extension TokenTimeline {
     /// - Returns: `nil` for a token that is not of a zone of the database, and for a zone without a timeline.
     init?(_ explanation: TokenExplanation, _ token: ChangeToken, _ visit: Visit) async throws {
         guard case .zone(let zoneID?) = explanation.subject else { return nil }
-        if case .foreign = explanation.standing { return nil }
+        if case .foreign = explanation.validity { return nil }
         let there = visit.inZone(zoneID)
         let form = RecordFeedForm(FormFields([("since", "1"), ("token", token.text)]))
         let span = try await FeedSpan(form, of: zoneID, visit: there)
         timeline = try await FeedTimeline(nil, of: span, form, in: zoneID, visit: there)
         var page: ZoneChangesPage?
-        if explanation.standing == .good {
+        if explanation.validity == .good {
             let request = ZoneChangesRequest(
                 zoneID, since: token, limit: PageLimit(records: Self.limit), desiredKeys: visit.titles.fields)
             // The zone may have been deleted in the meantime.
@@ -295,7 +295,7 @@ struct TokenComparison: ViewModel {
         _ older: TokenExplanation, _ olderToken: ChangeToken, _ newer: TokenExplanation, _ newerToken: ChangeToken,
         _ visit: Visit
     ) -> [Frame.Link] {
-        guard older.standing == .good else { return [] }
+        guard older.validity == .good else { return [] }
         var place = visit.place.with { $0.zone = .all }
         var links: [Frame.Link] = []
         let since = [("since", "1"), ("token", olderToken.text)]
@@ -303,7 +303,7 @@ struct TokenComparison: ViewModel {
             place = visit.place.inZone(zoneID)
             // The token of a reverse pull already covers the changes after it.
             let isForward = older.progress != .reversePull && newer.progress != .reversePull
-            if newer.standing == .good, isForward, older.position < newer.position {
+            if newer.validity == .good, isForward, older.position < newer.position {
                 links.append(
                     Frame.Link(
                         text: "Fetch changes between them",
@@ -362,7 +362,7 @@ struct TokenComparison: ViewModel {
         all("time") { $0.moment.map { "\($0.utcText) UTC, \($0.agoText(at: .now()))" } }
         all("changes after it") { $0.changesAfter.map { Digits.grouped($0) } }
         all("status") { explanation in
-            switch explanation.standing {
+            switch explanation.validity {
             case .good: "good"
             case .expired: "expired"
             case .foreign: "not for this database"

@@ -212,7 +212,7 @@ struct TokenRow: ViewModel {
                 mistake = "belongs to another zone than the named one"
             }
         }
-        switch explanation.standing {
+        switch explanation.validity {
         case .good: (tone, standing) = mistake.map { ("bad", $0) } ?? ("good", "valid")
         case .expired(let why): (tone, standing) = ("bad", "expired: \(why)")
         case .foreign(let why): (tone, standing) = ("bad", "not for this database: \(why)")

@@ -97,7 +97,7 @@ extension TokenReader {
             return PullRow.TokenPosition(text: "unknown token", href: href, note: "not from this server")
         }
         let note: String? =
-            switch explanation.standing {
+            switch explanation.validity {
             case .good: explanation.moment.map { "\($0.utcText.prefix(19)) UTC" }
             case .expired: "now expired"
             case .foreign: "of another database"

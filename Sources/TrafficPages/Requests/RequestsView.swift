@@ -23,7 +23,7 @@ struct RequestsView: Page {
         let after: String
     }
 
-    struct Nothing: ViewModel {
+    struct EmptyList: ViewModel {
         let heading: String
         let text: String
         /// The part of an example request after the server's address.
@@ -43,7 +43,7 @@ struct RequestsView: Page {
     let clear: String?
     let live: Live?
     let warnings: [WarningView]
-    let nothing: Nothing?
+    let nothing: EmptyList?
     let rows: [RequestRow]
     /// The position in the log after the newest request examined.
     let newest: String?
@@ -169,7 +169,7 @@ extension RequestsView {
         let now = Timestamp.now()
         let growth = try await SchemaGrowth(of: requests, visit)
         rows = requests.map { RequestRow($0, growth, at: now, visit: visit) }
-        nothing = rows.isEmpty ? Nothing(form, visit) : nil
+        nothing = rows.isEmpty ? EmptyList(form, visit) : nil
         self.newest = Self.text(of: newest, in: visit.log)
         self.isAnotherRun = isAnotherRun
         self.missed = missed > 0 ? String(missed) : nil
@@ -202,7 +202,7 @@ extension RequestsView {
     }
 }
 
-extension RequestsView.Nothing {
+extension RequestsView.EmptyList {
     fileprivate init(_ form: RequestsForm, _ visit: Visit) {
         if !visit.log.isOn {
             (heading, text, example) = ("Requests are not kept", "The request log is off (--request-log 0).", nil)

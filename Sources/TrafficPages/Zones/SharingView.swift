@@ -214,7 +214,7 @@ struct ShareReaders {
         let (words, tone) = try await ClientPanel.Row.distance(feed, in: address, user: user, tokens: tokens)
         guard let token = feed.lastGiven,
             let explanation = try await tokens.explanation(of: token, in: address, of: user),
-            explanation.standing == .good
+            explanation.validity == .good
         else { return (words, tone, feed.lastPulled) }
         let behind = tone == "warn" ? "\(words) behind" : words
         return ("has read up to \(Digits.grouped(explanation.position)), \(behind)", tone, feed.lastPulled)

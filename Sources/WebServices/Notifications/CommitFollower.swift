@@ -78,7 +78,7 @@ final class CommitFollower: Sendable {
                 } catch is CancellationError {
                 } catch {
                     logger.warning(
-                        "Changes of \(place.container) (\(place.environment.rawValue)) are not told until a device asks again: \(error)"
+                        "Changes of \(place.container) (\(place.environment.rawValue)) are not followed until a device asks again: \(error)"
                     )
                 }
                 _ = self?.end(place, number)

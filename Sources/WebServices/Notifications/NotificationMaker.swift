@@ -14,7 +14,7 @@ struct NotificationMaker: Sendable {
     func notifications(of match: SubscriptionMatch, for device: Notifier.Device, at place: Notifier.Place)
         -> [DeviceQueue.Notification]
     {
-        guard device.scope.map({ $0 == match.standing.scope }) ?? true else { return [] }
+        guard device.scope.map({ $0 == match.owned.scope }) ?? true else { return [] }
         func noted(_ outcome: LoggedNotification.Outcome, _ payload: [UInt8] = [], delay: Duration? = nil) -> Int64? {
             // Streams are not devices, so their notifications are not logged.
             guard let log, let tokenID = device.tokenID else { return nil }
@@ -59,9 +59,9 @@ struct NotificationMaker: Sendable {
     private func isOn(_ fault: InjectedFault, _ match: SubscriptionMatch, at place: Notifier.Place) -> Bool {
         if faults.isIdle { return false }
         return faults.isOn(fault) { area in
-            area.covers(place.container, place.environment, match.standing.scope)
+            area.covers(place.container, place.environment, match.owned.scope)
                 && area.covers(.zones([match.change.zoneID]))
-                && area.user.map { $0 == match.standing.user } ?? true
+                && area.user.map { $0 == match.owned.user } ?? true
         }
     }
 }
@@ -71,12 +71,12 @@ struct SubscriptionMatch {
     let change: CommittedChange
     /// The ID that all notifications of the change have.
     let id: String
-    let standing: OwnedSubscription
+    let owned: OwnedSubscription
 
     /// - Returns: `nil` if the subscription does not define the content of a notification.
     func notification(for queue: DeviceQueue, at place: Notifier.Place) -> DeviceQueue.Notification? {
-        let badge = standing.subscription.notificationInfo?.shouldBadge == true ? queue.nextBadge() : 0
-        return NotificationPayload(of: standing, for: change, in: place.container, id: id, badge: badge)
+        let badge = owned.subscription.notificationInfo?.shouldBadge == true ? queue.nextBadge() : 0
+        return NotificationPayload(of: owned, for: change, in: place.container, id: id, badge: badge)
             .map { DeviceQueue.Notification(bytes: $0.bytes, key: key(at: place)) }
     }
 
@@ -91,8 +91,8 @@ struct SubscriptionMatch {
         _ queue: DeviceQueue, at place: Notifier.Place, _ now: Timestamp
     ) -> LoggedNotification {
         var logged = LoggedNotification(
-            at: now, in: place.address(standing.scope), of: standing.user,
-            subscriptionID: standing.subscription.subscriptionID,
+            at: now, in: place.address(owned.scope), of: owned.user,
+            subscriptionID: owned.subscription.subscriptionID,
             position: change.position, zoneID: change.zoneID, recordName: change.record?.record.recordID.recordName,
             event: change.record?.event,
             tokenID: tokenID, clientID: queue.clientID, outcome: outcome)
@@ -101,10 +101,10 @@ struct SubscriptionMatch {
     }
 
     private func key(at place: Notifier.Place) -> DeviceQueue.CoalescingKey? {
-        switch standing.subscription.subject {
-        case .query: standing.subscription.notificationInfo?.collapseIDKey.map { .collapseID(place, $0) }
+        switch owned.subscription.subject {
+        case .query: owned.subscription.notificationInfo?.collapseIDKey.map { .collapseID(place, $0) }
         case .zone, .database:
-            .zone(place, standing.scope, subscriptionID: standing.subscription.subscriptionID, change.zoneID)
+            .zone(place, owned.scope, subscriptionID: owned.subscription.subscriptionID, change.zoneID)
         }
     }
 }

@@ -286,16 +286,16 @@ public final class Notifier: Sendable {
         var last: [OwnedSubscription] = []
         for firing in firings {
             let id = UUID().uuidString
-            for standing in firing.subscriptions where !ended.contains(standing) {
-                if devices[standing.user] != nil {
-                    matches[standing.user, default: []].append(
-                        SubscriptionMatch(change: firing.change, id: id, standing: standing))
+            for owned in firing.subscriptions where !ended.contains(owned) {
+                if devices[owned.user] != nil {
+                    matches[owned.user, default: []].append(
+                        SubscriptionMatch(change: firing.change, id: id, owned: owned))
                 }
-                guard case .query(let subject) = standing.subscription.subject, subject.firesOnce,
-                    standing.lastPosition == nil
+                guard case .query(let subject) = owned.subscription.subject, subject.firesOnce,
+                    owned.lastPosition == nil
                 else { continue }
-                ended.insert(standing)
-                last.append(standing)
+                ended.insert(owned)
+                last.append(owned)
             }
         }
         if !last.isEmpty { try await database.require(.fireSubscriptions).noteFired(last, at: position) }

@@ -137,7 +137,7 @@ enum AdministratorPasswordChange: AccountService {
     }
 
     private static func isProved(_ call: AccountCall) async throws -> Bool {
-        switch try await call.access.administrator(of: call.request, peer: call.peer)?.way {
+        switch try await call.access.administrator(of: call.request, peer: call.peer)?.proof {
         case .bearer, .basic: return true
         case .session, nil: break
         }

@@ -127,7 +127,7 @@ struct FaultServices: Sendable {
 
 // MARK: - Area of a fault
 
-extension FaultArea.Reach {
+extension FaultArea.RequestedZones {
     /// The zones of a request, from its query string and body. Errors in the body are ignored here; the service reports
     /// them.
     init(of request: Request, action: String, body: [UInt8]) {

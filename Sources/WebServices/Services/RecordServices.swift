@@ -192,7 +192,7 @@ extension RequestObject {
 extension JSONWriter {
     fileprivate mutating func value(_ entry: RecordJournalEntry) throws {
         try object { writer in
-            writer.member("change", entry.act.rawValue)
+            writer.member("change", entry.kind.rawValue)
             writer.member("position", entry.position)
             writer.member("recordType", entry.recordType)
             writer.member("recordChangeTag", entry.recordChangeTag)

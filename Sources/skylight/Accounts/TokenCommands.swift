@@ -291,7 +291,7 @@ struct TokenExplainCommand: AsyncParsableCommand {
         case .pull(let since): lines.append("Progress: unfinished, the pull from position \(since) had more pages")
         case .reversePull: lines.append("Progress: unfinished, the newest-first pull had more pages")
         }
-        switch explanation.standing {
+        switch explanation.validity {
         case .good: lines.append("Status: valid")
         case .expired(let why): lines.append("Status: expired, \(why). A client must pull without a token")
         case .foreign(let why): lines.append("Status: not for this database, \(why)")

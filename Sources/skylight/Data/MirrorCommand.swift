@@ -197,7 +197,7 @@ struct PushCommand: AsyncParsableCommand {
         let lines = Output.lines(
             table: report.items,
             [
-                .init("CHANGE", \.act.rawValue), .init("DATABASE", \.scope.rawValue),
+                .init("CHANGE", \.kind.rawValue), .init("DATABASE", \.scope.rawValue),
                 .init("ZONE", \.recordID.zoneID.zoneName.string), .init("RECORD", \.recordID.recordName.string),
                 .init("FIELDS") { $0.fields.sorted().map(\.string).joined(separator: " ") },
             ])
@@ -210,7 +210,7 @@ struct PushCommand: AsyncParsableCommand {
 
     private func write(_ report: PushReport, into writer: inout JSONWriter) {
         writer.member("items", objects: report.items) { writer, item in
-            writer.member("act", item.act.rawValue)
+            writer.member("act", item.kind.rawValue)
             writer.member("database", item.scope.rawValue)
             writer.member("zoneID") { $0.value(item.recordID.zoneID) }
             writer.member("recordName", item.recordID.recordName)

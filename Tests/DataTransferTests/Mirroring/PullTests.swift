@@ -244,7 +244,7 @@ import Testing
         }
     }
 
-    @Test func progressTellsWhatIsKnown() async throws {
+    @Test func progressReportsWhatIsKnown() async throws {
         try await Origin.run { origin in
             var history = OriginHistory(seed: 41, try await origin.database())
             try await history.run(80)

@@ -52,8 +52,8 @@ import Testing
             let report = try await copy.push()
             #expect(report.items.count == 28 && report.refused.isEmpty)
             #expect(
-                report.items.filter { $0.act == .create }.count == 10
-                    && report.items.filter { $0.act == .delete }.count == 4)
+                report.items.filter { $0.kind == .create }.count == 10
+                    && report.items.filter { $0.kind == .delete }.count == 4)
             #expect(report.conflicts.map(\.recordID.recordName) == ["r3", "r17"])
             let conflict = try #require(report.conflicts.first)
             let versions = try [conflict.base, conflict.mine, conflict.theirs?.record].map {
@@ -89,7 +89,7 @@ import Testing
             #expect(
                 planned.items.map(\.recordID.recordName) == ["r2", "r0"]
                     && planned.items.map(\.fields) == [["text", "number"], ["text"]])
-            #expect(planned.items.allSatisfy { $0.act == .update && $0.base != nil })
+            #expect(planned.items.allSatisfy { $0.kind == .update && $0.base != nil })
             #expect(try await Self.versions(of: "r2", origin) == 1, "a dry run sends nothing")
             let sent = try await copy.push()
             #expect(sent.items == planned.items)
@@ -243,7 +243,7 @@ import Testing
             let report = try await copy.push()
             #expect(report.refused.keys.map(\.recordName) == ["kept"])
             #expect(
-                report.items.filter { $0.act == .delete }.map(\.recordID.recordName) == [
+                report.items.filter { $0.kind == .delete }.map(\.recordID.recordName) == [
                     "book", "known", "target", "shelf",
                 ])
             #expect(
@@ -282,7 +282,7 @@ import Testing
             await engine.close()
             engine = try SQLRecordEngine(folder: folder.url)
             let report = try await Copy(of: origin, in: engine).push()
-            #expect(report.items.map(\.act) == [.update])
+            #expect(report.items.map(\.kind) == [.update])
             #expect(try await database.value(of: "text", of: "r", in: Self.zone) == .string("mine"))
             await engine.close()
         }

@@ -181,7 +181,7 @@ import Testing
 
     /// Each of the files in turn, with a good one after it.
     @Test(arguments: ["longer", "longer in parts", "shorter", "another checksum", "refused", "drips", "no server"])
-    func aFileThatIsNotAsToldDoesNotStopThePull(fault: String) async throws {
+    func aFileThatDiffersFromItsRecordDoesNotStopThePull(fault: String) async throws {
         let (folder, engine) = (try TemporaryFolder(), InMemoryRecordEngine())
         let assets = AssetStores(folder: folder.url, engine: engine)
         let address = fault == "no server" ? "http://127.0.0.1:1" : "ADDRESS"

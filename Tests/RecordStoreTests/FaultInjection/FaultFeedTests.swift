@@ -242,7 +242,7 @@ import Testing
         for name in ["a", "b", "c"] as [Name] { try await stage.plain.save(name, in: notes) }
         try stage.start(.emptyPages)
         let pages = try await stage.door.pages(pageSize: 1)
-        #expect(try await stage.door.require(.explainTokens).explain(pages[0].syncToken).standing == .good)
+        #expect(try await stage.door.require(.explainTokens).explain(pages[0].syncToken).validity == .good)
         let explained = try await stage.door.require(.explainTokens).explain(pages[2].syncToken)
         #expect(explained == (try await stage.plain.require(.explainTokens).explain(pages[1].syncToken)))
         #expect(explained.changesAfter == 2)

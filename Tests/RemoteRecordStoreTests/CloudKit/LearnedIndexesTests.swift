@@ -78,7 +78,7 @@ import Testing
         #expect(indexes.schema?.types["City"]?.fields.mapValues(\.type) == ["size": type])
     }
 
-    @Test func aSchemaFileTellsBoth() {
+    @Test func aSchemaFileHasBoth() {
         var indexes = LearnedIndexes()
         indexes.learn(
             from: RecordError(.badRequest, "Field 'name' is not marked queryable"), of: Self.query, at: Self.moment(1))

@@ -41,7 +41,7 @@ import Testing
         #expect(errors[2].clientTag == "1g" && errors[2].serverTag == "1h")
     }
 
-    @Test func itemsInALineAndInAnNSErrorAreToldApart() {
+    @Test func itemsInALineAndInAnNSErrorAreDistinguished() {
         let inLine = ErrorText(
             "<CKError 0x1: \"Partial Failure\" (2/1011); partial errors: {a = <CKError 0x2: \"Zone Busy\" (23/2009); Retry after 2.5 seconds>, b = <CKError 0x3: \"Batch Request Failed\" (22/2024)>}>"
         ).errors

@@ -107,7 +107,7 @@ import Testing
         #expect(tokens.map(\.path) == [path])
     }
 
-    @Test func aContinuationMarkerIsToldFromAToken() {
+    @Test func aContinuationMarkerIsDistinguishedFromAToken() {
         guard case .json(let tokens, 0) = PastedText("{\"records\":[],\"continuationMarker\":\"AQID\"}").reading else {
             Issue.record("no JSON")
             return

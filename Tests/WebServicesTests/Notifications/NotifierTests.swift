@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func theDeviceThatSavedIsNotTold() async throws {
+    @Test func theDeviceThatSavedIsNotNotified() async throws {
         try await begin()
         try await subscribe([Self.query("q")])
         try await notifying { notifier in
@@ -135,7 +135,7 @@ import Testing
     }
 
     /// Some people report it of iCloud.
-    @Test func aRehearsalTellsTheDeviceThatSaved() async throws {
+    @Test func aRehearsalNotifiesTheDeviceThatSaved() async throws {
         try await begin()
         try await subscribe([Self.query("q")])
         let faults = FaultInjection()
@@ -469,8 +469,8 @@ private struct GatedDatabase: ForwardingDatabase, SubscriptionFiring {
         return try await base.require(.fireSubscriptions).firings(after: position)
     }
 
-    func standingSubscriptions() async throws -> [OwnedSubscription] {
-        try await base.require(.fireSubscriptions).standingSubscriptions()
+    func ownedSubscriptions() async throws -> [OwnedSubscription] {
+        try await base.require(.fireSubscriptions).ownedSubscriptions()
     }
 
     func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] {
