@@ -17,6 +17,15 @@ import Testing
 @Suite struct NotificationPageTests {
     private final class Sender: NotificationSender {
         let sent = Mutex<[Int64]>([])
+        let fired = Mutex<[OwnedSubscription]>([])
+
+        func send(_ standing: OwnedSubscription, about change: CommittedChange, in address: DatabaseAddress) -> Int {
+            fired.withLock {
+                $0.append(standing)
+                // The first time, the user has no device.
+                return $0.count - 1
+            }
+        }
 
         func sendAgain(_ id: Int64) throws -> Int64 {
             sent.withLock { $0.append(id) }
@@ -95,7 +104,7 @@ import Testing
                     expires: Timestamp(milliseconds: now.milliseconds + hours * 3_600_000))
             }
             let page = try await stage.page("notifications")
-            let rows = page.matches(of: /<th scope="row">(phone|watch)<\/th>[\s\S]*?<\/tr>/).map { String($0.output.0) }
+            let rows = page.matches(of: /<li><b>(phone|watch)<\/b>[\s\S]*?<\/li>/).map { String($0.output.0) }
             #expect(rows.count == 2 && rows.filter { $0.contains("expired") }.map { $0.contains("watch") } == [true])
         }
     }

@@ -13,7 +13,7 @@ import Testing
             let answered = try await stage.page("query?\(Self.shelf)")
             #expect(answered.contains(/<span class="words" title="Item[^"]* where shelf is left">/))
             #expect(
-                answered.contains("<span class=\"outcome\">3 records</span>") && !answered.contains("<details open>"))
+                answered.contains("<b class=\"outcome\">3 records</b>") && !answered.contains("<details open>"))
             for question in [
                 "\(Self.shelf)&edit=1", "\(Self.shelf)&draft=1", "\(Self.shelf)&filter2=shelf&value2=",
                 "type=Item&filter1=year&value1=soon",
