@@ -32,7 +32,7 @@ def test_the_answer_begins_in_the_upper_third(look, page_name, record_property):
     expect(page.locator(".said")).to_contain_text(said)
     table = page.locator(".answer thead").bounding_box()["y"]
     # The timeline of a zone is above its changes.
-    assert table < (290 if page.locator("figure.timeline").count() else 240)
+    assert table < (300 if page.locator("figure.timeline").count() else 240)
     page.set_viewport_size({"width": 390, "height": 844})
     record = page.locator(".answer tbody tr").first.locator("th")
     expect(record).to_be_in_viewport(ratio=1)

@@ -93,6 +93,27 @@ import Testing
         }
     }
 
+    @Test func aSubscriptionIsFiredWithItsLatestChange() async throws {
+        let sender = Sender()
+        try await RequestStage.with(sender: sender) { stage in
+            #expect(try await stage.post("notification/fire", "id=all").status == .notFound)
+            let subject = Subscription.RecordSubject(
+                Query(recordType: "Note"), firesOn: [.create, .update], firesOnce: false, zoneID: nil)
+            let subscription = Subscription("all", to: .query(subject), notificationInfo: NotificationInfo())
+            for result in try await stage.database.require(.keepSubscriptions).modifySubscriptions([.save(subscription)]
+            ) { _ = try result.get() }
+            let page = try await stage.page("notifications")
+            #expect(page.contains("a Note is created or updated") && page.contains("Add a test device"))
+            #expect(String(buffer: try await stage.post("notification/fire", "id=all").body).contains("Save a record"))
+            try await stage.save("a")
+            let alone = try await stage.post("notification/fire", "id=all")
+            #expect(alone.status == .notFound && String(buffer: alone.body).contains("Add a test device"))
+            let fired = try await stage.post("notification/fire", "id=all")
+            #expect(fired.headers[.location]?.contains("subscription-fired") == true)
+            #expect(sender.fired.withLock { $0.map(\.subscription.subscriptionID) } == ["all", "all"])
+        }
+    }
+
     @Test func devicesAreListed() async throws {
         try await RequestStage.with { stage in
             let now = Timestamp.now()
