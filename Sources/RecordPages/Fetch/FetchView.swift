@@ -13,7 +13,7 @@ struct FetchView: Page {
     static let nameLimit = 200
     /// The limit of fields that a page reads, in bytes. Each record beyond it gets an error.
     static let bytesLimit = 32 << 20
-    /// The maximum number of names that can be taken out with one click.
+    /// The maximum number of names that can be removed with one click each.
     private static let chipLimit = 8
     /// The maximum number of fields on a line.
     static let shownFields = 5
@@ -224,16 +224,19 @@ extension FetchView {
         }
         let asIs = link(names, systemOnly: systemOnly, withAssets: withAssets)
         let edit = "\(asIs)&\(FoldedForm.editing.name)=\(FoldedForm.editing.value)"
-        var chips = names.prefix(chipLimit).enumerated().map { index, name in
-            var others = names
-            others.remove(at: index)
-            return Chip("", name, edit: edit, removal: link(others, systemOnly: systemOnly, withAssets: withAssets))
-        }
+        var chips: [Chip] = []
         if names.count > chipLimit {
+            // The address of a page without one of very many names would be as long as all of them.
             chips.append(
                 Chip(
-                    "and", "\(names.count - chipLimit) more", edit: edit,
-                    removal: link(Array(names.prefix(chipLimit)), systemOnly: systemOnly, withAssets: withAssets)))
+                    "", Digits.count(names.count, "name"), edit: edit,
+                    removal: link([], systemOnly: systemOnly, withAssets: withAssets)))
+        } else {
+            chips = names.enumerated().map { index, name in
+                var others = names
+                others.remove(at: index)
+                return Chip("", name, edit: edit, removal: link(others, systemOnly: systemOnly, withAssets: withAssets))
+            }
         }
         if systemOnly {
             chips.append(
