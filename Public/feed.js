@@ -302,7 +302,7 @@ class Playback {
     this.#again += this.#done - this.#reached
     this.#done = this.#reached
     this.#began = performance.now()
-    this.#panel.show(this, 'Loading', 'modified', 'Pause')
+    this.#panel.show(this, 'Loading', 'faint', 'Pause')
     this.#panel.turn.focus()
     this.#draw()
     const clock = setInterval(() => this.#draw(), pause)

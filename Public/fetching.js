@@ -233,7 +233,7 @@ class Whole {
     const done = this.#records.filter(record => stateOf(record.downloads) === 'done').length
     this.#root.dataset.state = state
     setText(word, { fetching: 'Fetching', failed: 'Incomplete', paused: 'Paused', done: 'Fetched' }[state] ?? 'Not fetched')
-    word.className = `state ${{ fetching: 'modified', failed: 'bad', paused: 'warn', done: 'good' }[state] ?? 'faint'}`
+    word.className = `state ${{ failed: 'bad', paused: 'warn', done: 'good' }[state] ?? 'faint'}`
     setProgress(progress, received, total)
     setText(count, state === 'done' ? bytes(total) : part(received, total))
     setText(records, `${done} of ${this.#records.length} ${this.#records.length === 1 ? 'record' : 'records'}`)

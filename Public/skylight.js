@@ -4,6 +4,7 @@ import { enableCells } from './cells.js'
 import { enableColumns } from './columns.js'
 import './connect.js'
 import { enableCopying } from './copy.js'
+import { enableTestDevice } from './device.js'
 import { enableDropping } from './dropping.js'
 import { enableEditing } from './edit.js'
 import { enableFeed } from './feed.js'
@@ -55,6 +56,7 @@ enableImporting()
 enableRequests()
 enableFeed()
 enableLive()
+enableTestDevice()
 enableNarrowing()
 enablePreviews()
 enableUploads()

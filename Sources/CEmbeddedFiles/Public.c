@@ -24,6 +24,9 @@ static const char connect_js[] = {
 static const char copy_js[] = {
 #embed "../../Public/copy.js" suffix(, 0)
 };
+static const char device_js[] = {
+#embed "../../Public/device.js" suffix(, 0)
+};
 static const char downloads_js[] = {
 #embed "../../Public/downloads.js" suffix(, 0)
 };
@@ -147,6 +150,7 @@ static const struct embedded_file files[] = {
     {"columns.js", columns_js},
     {"connect.js", connect_js},
     {"copy.js", copy_js},
+    {"device.js", device_js},
     {"downloads.js", downloads_js},
     {"dropping.js", dropping_js},
     {"edit.js", edit_js},

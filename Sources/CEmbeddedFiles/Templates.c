@@ -12,6 +12,9 @@ static const char advice_mustache[] = {
 static const char alone_mustache[] = {
 #embed "../../Templates/alone.mustache" suffix(, 0)
 };
+static const char asked_mustache[] = {
+#embed "../../Templates/asked.mustache" suffix(, 0)
+};
 static const char asset_cells_mustache[] = {
 #embed "../../Templates/asset_cells.mustache" suffix(, 0)
 };
@@ -200,6 +203,9 @@ static const char keys_mustache[] = {
 };
 static const char keyvalues_mustache[] = {
 #embed "../../Templates/keyvalues.mustache" suffix(, 0)
+};
+static const char latest_panel_mustache[] = {
+#embed "../../Templates/latest_panel.mustache" suffix(, 0)
 };
 static const char latest_requests_mustache[] = {
 #embed "../../Templates/latest_requests.mustache" suffix(, 0)
@@ -542,6 +548,7 @@ static const struct embedded_file files[] = {
     {"admin_sign_in.mustache", admin_sign_in_mustache},
     {"advice.mustache", advice_mustache},
     {"alone.mustache", alone_mustache},
+    {"asked.mustache", asked_mustache},
     {"asset_cells.mustache", asset_cells_mustache},
     {"asset_file.mustache", asset_file_mustache},
     {"asset_table.mustache", asset_table_mustache},
@@ -605,6 +612,7 @@ static const struct embedded_file files[] = {
     {"key_made.mustache", key_made_mustache},
     {"keys.mustache", keys_mustache},
     {"keyvalues.mustache", keyvalues_mustache},
+    {"latest_panel.mustache", latest_panel_mustache},
     {"latest_requests.mustache", latest_requests_mustache},
     {"layout.mustache", layout_mustache},
     {"location_map.mustache", location_map_mustache},

@@ -84,12 +84,15 @@ extension Console {
 extension Console {
     /// Adds the pages of the notifications that devices got.
     func addNotificationPages(to router: Routes.Group) {
-        show("notifications", on: router) { visit in
-            guard let id = visit.fields.text("id") else { return .page(NotificationsView.load(visit)) }
+        show("notifications", on: router, readsZones: true) { visit in
+            guard let id = visit.fields.text("id") else {
+                return .page(try await NotificationsView.load(visit, canSend: notificationSender != nil))
+            }
             return .page(try NotificationView.load(id, visit, canSend: notificationSender != nil))
         }
         if let notificationSender {
             act("notification/again", on: router) { try NotificationView.sendAgain($0, notificationSender) }
+            act("notification/fire", on: router) { try await NotificationsView.fire($0, notificationSender) }
         }
         router.get("\(Self.placePath)/notification/file") { request, context in
             let visit = try await Visit(request, context, fields: request.queryFields, console: self)

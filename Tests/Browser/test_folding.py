@@ -1,4 +1,4 @@
-"""The form of Fetch and Changes is one line once it has an answer, and that of Query its chips, so that the answer begins near the top."""
+"""The forms of Query, Fetch and Changes are chips once they have an answer, so that the answer begins near the top."""
 
 import pytest
 from playwright.sync_api import expect
@@ -7,11 +7,12 @@ from folding import unfold
 from pages import CHAT
 
 ANSWERED = {
-    "query": (CHAT + "/query?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1=Room%2Fgeneral&sort1=sentAt&order1=descending", ["room is General", "sorted by sentAt newest first"]),
-    "changes": (CHAT + "/changes?zone=Chats", "All records of Chats by latest change"),
-    "fetch": (CHAT + "/fetch?zone=Chats&names=Person%2Fada%0Anobody", "Person/ada, nobody from Chats"),
-    "fetch in all zones": (CHAT + "/fetch?names=Person%2Fada%0Anobody", "Person/ada, nobody from all zones"),
-    "zones": (CHAT + "/changes", "All zones by latest change"),
+    "query": (CHAT + "/query?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1=Room%2Fgeneral&sort1=sentAt&order1=descending", ["room is General", "sorted by sentAt newest first"], "in Chats"),
+    "changes": (CHAT + "/changes?zone=Chats", [], "all records, by latest change"),
+    "changes of a type": (CHAT + "/changes?zone=Chats&type=Message&order=reverse", ["only Message", "order newest first"], "100 changes, more coming"),
+    "fetch": (CHAT + "/fetch?zone=Chats&names=Person%2Fada%0Anobody", ["Person/ada", "nobody"], "in Chats"),
+    "fetch in all zones": (CHAT + "/fetch?names=Person%2Fada%0Anobody", ["Person/ada", "nobody"], "in all zones"),
+    "zones": (CHAT + "/changes", [], "all zones, by latest change"),
 }
 UNANSWERED = {
     "refused": CHAT + "/query?type=Message&filter1=author&is1=EQUALS&value1=x",
@@ -24,12 +25,14 @@ UNANSWERED = {
 
 @pytest.mark.parametrize("page_name", ANSWERED)
 def test_the_answer_begins_in_the_upper_third(look, page_name, record_property):
-    path, words = ANSWERED[page_name]
+    path, chips, said = ANSWERED[page_name]
     page = look(path)
     page.set_viewport_size({"width": 1360, "height": 720})
-    expect(page.locator(".chip, .words")).to_have_text(words)
+    expect(page.locator(".chip")).to_have_text(chips)
+    expect(page.locator(".said")).to_contain_text(said)
     table = page.locator(".answer thead").bounding_box()["y"]
-    assert table < 240
+    # The timeline of a zone is above its changes.
+    assert table < (300 if page.locator("figure.timeline").count() else 240)
     page.set_viewport_size({"width": 390, "height": 844})
     record = page.locator(".answer tbody tr").first.locator("th")
     expect(record).to_be_in_viewport(ratio=1)
@@ -50,7 +53,7 @@ def test_the_line_counts_the_records(look):
 def test_a_form_without_an_answer_is_open(look, page_name):
     page = look(UNANSWERED[page_name])
     expect(page.locator("form.ask button.go")).to_be_visible()
-    expect(page.locator(".chip, .words").filter(visible=True)).to_have_count(0)
+    expect(page.locator(".chip").filter(visible=True)).to_have_count(0)
 
 
 @pytest.mark.parametrize("size", [(1360, 720), (390, 844)])
@@ -112,3 +115,15 @@ def test_a_filter_goes_with_one_click_and_comes_with_another(open_page, scripts)
     expect(page.locator(".chip")).to_have_count(0)
     page.get_by_role("link", name="+ Filter").click()
     expect(page.get_by_label("Value of filter 1")).to_be_visible()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_name_and_a_type_go_with_one_click(open_page, scripts):
+    page = open_page(ANSWERED["fetch"][0], java_script_enabled=scripts)
+    page.get_by_role("link", name="Remove nobody").click()
+    page.wait_for_url(lambda url: "nobody" not in url)
+    expect(page.locator(".chip")).to_have_text(["Person/ada"])
+    page.goto(ANSWERED["changes of a type"][0])
+    page.get_by_role("link", name="Remove only Message").click()
+    page.wait_for_url(lambda url: "type=" not in url and "order=reverse" in url)
+    expect(page.locator(".chip")).to_have_text(["order newest first"])

@@ -100,7 +100,7 @@ def test_a_head_sorts_by_its_column_and_offers_an_index(open_page):
         head.get_by_role("link").click()
         expect(head).to_contain_text(arrow)
         expect(head).to_have_attribute("aria-sort", order)
-        expect(page.get_by_role("list", name="Filters and sort order")).to_contain_text("room is General")
+        expect(page.get_by_role("list", name="What is asked")).to_contain_text("room is General")
     expect(page.get_by_role("columnheader", name="place").get_by_role("link")).to_have_count(0)
     page.get_by_role("columnheader", name="text").get_by_role("link").click()
     expect(page.get_by_role("alert")).to_contain_text("Field 'text' is not marked sortable")

@@ -104,7 +104,7 @@ def test_a_notification_leads_to_its_cause_and_is_saved_for_a_simulator(open_pag
     milk = table.get_by_role("row").filter(has_text="milk").filter(has_text="general")
     expect(milk).to_contain_text("delivered")
     expect(table.get_by_role("row").filter(has_text="bread").filter(has_text="zone")).to_contain_text("coalesced into")
-    expect(page.get_by_role("region", name="Devices with a token")).to_contain_text("phone")
+    expect(page.get_by_role("region", name="Devices")).to_contain_text("phone")
     milk.get_by_role("rowheader").get_by_role("link").click()
     expect(page.get_by_label("The payload as JSON")).to_contain_text("content-available")
     check_looks(page, picture="notification")
@@ -152,3 +152,34 @@ def test_sent_again_it_is_in_the_queue(empty_server, open_page):
     assert take(courier) == first
     page.reload()
     expect(page.locator(".facts")).to_contain_text("delivered")
+
+
+def test_a_subscription_is_made_fired_and_seen_with_three_clicks(empty_server, open_page):
+    empty_server.save(CONTAINER, "Items", item("first"))
+    page = open_page(f"{THERE}/notifications", at=empty_server)
+    page.get_by_role("button", name="Add a test device").click()
+    expect(page.get_by_text("This browser is listening")).to_be_visible()
+    page.get_by_role("button", name="Subscribe to zone Items").click()
+    page.get_by_role("button", name="Fire test-Items").click()
+    received = page.get_by_role("region", name="What this browser received")
+    expect(received.get_by_role("listitem")).to_contain_text("test-Items")
+    expect(received.get_by_label("The payload of the notification")).to_contain_text('"sid": "test-Items"')
+    expect(page.get_by_role("region", name="Devices")).to_contain_text("Test device")
+    # A real change arrives as well, and the device is no client that should fetch.
+    empty_server.save(CONTAINER, "Items", item("milk"))
+    expect(received.get_by_role("listitem")).to_have_count(2)
+    check_looks(page, picture="test device")
+    page.get_by_role("button", name="Stop listening").click()
+    expect(page.get_by_text("This browser is listening")).to_be_hidden()
+    page.goto(f"{THERE}/clients")
+    expect(page.get_by_role("main")).not_to_contain_text("Test device")
+    expect(page.get_by_role("main")).not_to_contain_text("notified, did not fetch")
+
+
+def test_a_subscription_without_a_device_says_so(empty_server, open_page):
+    empty_server.save(CONTAINER, "Items", item("first"))
+    subscribe(empty_server, query("all"))
+    page = open_page(f"{THERE}/notifications", at=empty_server, java_script_enabled=False)
+    expect(page.get_by_text("A test device needs scripts")).to_be_visible()
+    page.get_by_role("button", name="Fire all").click()
+    expect(page.get_by_role("main")).to_contain_text("Add a test device, then fire again")

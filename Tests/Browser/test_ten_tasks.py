@@ -87,7 +87,7 @@ def test_the_last_messages_of_a_room(hand, done):
     hand.find("Room/general")
     hand.link("Query Message by room")
     page.locator("thead").get_by_role("link", name="sentAt").click()
-    expect(page.get_by_role("list", name="Filters and sort order")).to_contain_text("room is General")
+    expect(page.get_by_role("list", name="What is asked")).to_contain_text("room is General")
     expect(page.get_by_role("link", name="Remove sorted by sentAt newest first")).to_be_visible()
     rows = page.locator(".answer tbody tr")
     assert rows.count() == 50

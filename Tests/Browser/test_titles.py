@@ -75,7 +75,7 @@ def test_a_filter_suggests_records_by_their_titles(open_page, there):
     expect(found).to_have_count(0)
     expect(page.get_by_label("as text")).to_have_value("room = r1")
     page.get_by_role("button", name="Query").last.click()
-    expect(page.get_by_role("list", name="Filters and sort order")).to_contain_text("room is The <b>hall</b>")
+    expect(page.get_by_role("list", name="What is asked")).to_contain_text("room is The <b>hall</b>")
     expect(page.locator("tbody tr")).to_have_count(1)
 
 

@@ -50,7 +50,15 @@ FORMS = {
 }
 
 
+def unfold(page):
+    """Opens the form, which is one line once it has an answer."""
+    form = page.locator("details.input-line")
+    if form.get_attribute("open") is None:
+        form.locator("> summary").click()
+
+
 def paste(page, text, label="Token, archive, dump or JSON"):
+    unfold(page)
     page.get_by_label(label).fill(text)
     page.get_by_role("button", name="Explain").click()
 
@@ -152,6 +160,7 @@ def test_two_tokens_are_compared(open_page, notes):
     page.get_by_role("link", name="Fetch changes since the older one").click()
     expect(page.locator("tbody tr")).to_have_count(2)
     page.go_back()
+    unfold(page)
     page.get_by_label("The other token").fill(notes["new"]["zones"][1]["syncToken"])
     page.get_by_role("button", name="Explain").click()
     expect(page.locator(".compared")).to_contain_text("They belong to different zones")

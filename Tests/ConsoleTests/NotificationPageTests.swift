@@ -17,6 +17,15 @@ import Testing
 @Suite struct NotificationPageTests {
     private final class Sender: NotificationSender {
         let sent = Mutex<[Int64]>([])
+        let fired = Mutex<[OwnedSubscription]>([])
+
+        func send(_ standing: OwnedSubscription, about change: CommittedChange, in address: DatabaseAddress) -> Int {
+            fired.withLock {
+                $0.append(standing)
+                // The first time, the user has no device.
+                return $0.count - 1
+            }
+        }
 
         func sendAgain(_ id: Int64) throws -> Int64 {
             sent.withLock { $0.append(id) }
@@ -84,6 +93,27 @@ import Testing
         }
     }
 
+    @Test func aSubscriptionIsFiredWithItsLatestChange() async throws {
+        let sender = Sender()
+        try await RequestStage.with(sender: sender) { stage in
+            #expect(try await stage.post("notification/fire", "id=all").status == .notFound)
+            let subject = Subscription.RecordSubject(
+                Query(recordType: "Note"), firesOn: [.create, .update], firesOnce: false, zoneID: nil)
+            let subscription = Subscription("all", to: .query(subject), notificationInfo: NotificationInfo())
+            for result in try await stage.database.require(.keepSubscriptions).modifySubscriptions([.save(subscription)]
+            ) { _ = try result.get() }
+            let page = try await stage.page("notifications")
+            #expect(page.contains("a Note is created or updated") && page.contains("Add a test device"))
+            #expect(String(buffer: try await stage.post("notification/fire", "id=all").body).contains("Save a record"))
+            try await stage.save("a")
+            let alone = try await stage.post("notification/fire", "id=all")
+            #expect(alone.status == .notFound && String(buffer: alone.body).contains("Add a test device"))
+            let fired = try await stage.post("notification/fire", "id=all")
+            #expect(fired.headers[.location]?.contains("subscription-fired") == true)
+            #expect(sender.fired.withLock { $0.map(\.subscription.subscriptionID) } == ["all", "all"])
+        }
+    }
+
     @Test func devicesAreListed() async throws {
         try await RequestStage.with { stage in
             let now = Timestamp.now()
@@ -95,7 +125,7 @@ import Testing
                     expires: Timestamp(milliseconds: now.milliseconds + hours * 3_600_000))
             }
             let page = try await stage.page("notifications")
-            let rows = page.matches(of: /<th scope="row">(phone|watch)<\/th>[\s\S]*?<\/tr>/).map { String($0.output.0) }
+            let rows = page.matches(of: /<li><b>(phone|watch)<\/b>[\s\S]*?<\/li>/).map { String($0.output.0) }
             #expect(rows.count == 2 && rows.filter { $0.contains("expired") }.map { $0.contains("watch") } == [true])
         }
     }

@@ -56,9 +56,10 @@ import Testing
             let page = String(buffer: answer.body)
             #expect(answer.status == .ok && page.contains(">gone</a>") && page.contains(">kept</a>"))
             #expect(
-                page.contains("<span class=\"kind deleted\">deleted</span>")
-                    && page.contains("<span class=\"kind saved\">saved</span>"))
-            #expect(page.matches(of: /<td class="num faint">–<\/td>/).count == 2 && !page.contains("kind modified"))
+                page.contains("<span class=\"kind change deleted\">deleted</span>")
+                    && page.contains("<span class=\"kind change saved\">saved</span>"))
+            #expect(
+                page.matches(of: /<td class="num faint">–<\/td>/).count == 2 && !page.contains("kind change modified"))
         }
     }
 

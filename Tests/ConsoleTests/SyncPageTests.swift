@@ -54,7 +54,7 @@ import Testing
                 page.contains(
                     "data-live-turn hidden>Pause</button><noscript><a class=\"button\" href=\"\">Look again</a></noscript>"
                 ))
-            #expect(page.contains("<span class=\"state warn\">1 client is behind (2 of 2 clients have pulled a zone)"))
+            #expect(page.contains("<b class=\"warn\">1 client is behind (2 of 2 clients have pulled a zone)"))
             let (state, latest) = (
                 try #require(page.firstRange(of: "1 client is behind (")),
                 try #require(page.firstRange(of: "Latest requests"))

@@ -65,14 +65,34 @@ package enum FieldTypeChoices {
 
 // MARK: - Folded form
 
-/// The form of a page that reads records, as one line: the request in words and the result. The form is behind it.
+/// A part of what a page asks for, which goes with one click.
+package struct Chip: ViewModel {
+    /// `room is`, or `sorted by`.
+    package let lead: String
+    /// `General`, or `sentAt newest first`.
+    package let value: String
+    /// The page with the form.
+    package let edit: String
+    /// The same request without it.
+    package let removal: String
+    /// True if no index serves it.
+    package let lacksIndex: Bool
+
+    package init(_ lead: String, _ value: String, edit: String, removal: String, lacksIndex: Bool = false) {
+        (self.lead, self.value, self.edit, self.removal) = (lead, value, edit, removal)
+        self.lacksIndex = lacksIndex
+    }
+}
+
+/// What a page that reads records asks for, and the result. The form is behind it.
 package struct FoldedForm: ViewModel {
-    /// The request, such as `Message in Chats where room is general`.
+    /// The request of the page Explain, such as `Message in Chats where room is general`.
     package let words: String
     /// `50 of 1,185`, or the reason why there is no result.
     package let outcome: String
-    /// `in Chats`, or `in all zones`; `nil` where the words say it, or there is only one.
-    package let place: String?
+    /// More about the result, such as `in Chats`, or `positions 4 to 211`.
+    package let facts: [String]
+    package let chips: [Chip]
     /// True if the form is open, because the request has no result yet or the user is changing it.
     package let isOpen: Bool
 
@@ -80,10 +100,11 @@ package struct FoldedForm: ViewModel {
     package static let editing: (name: String, value: String) = ("edit", "1")
 
     /// - Parameter isAnswered: true if the page shows a result.
-    package init(_ words: String, outcome: String, place: String? = nil, isAnswered: Bool, visit: Visit) {
-        self.words = words
-        self.place = place
-        self.outcome = outcome
+    package init(
+        _ words: String = "", outcome: String, facts: [String] = [], chips: [Chip] = [], isAnswered: Bool,
+        visit: Visit
+    ) {
+        (self.words, self.outcome, self.facts, self.chips) = (words, outcome, facts, chips)
         isOpen = !isAnswered || visit.fields[Self.editing.name] != nil
     }
 }

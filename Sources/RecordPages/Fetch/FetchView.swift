@@ -13,6 +13,8 @@ struct FetchView: Page {
     static let nameLimit = 200
     /// The limit of fields that a page reads, in bytes. Each record beyond it gets an error.
     static let bytesLimit = 32 << 20
+    /// The maximum number of names that can be removed with one click each.
+    private static let chipLimit = 8
     /// The maximum number of fields on a line.
     static let shownFields = 5
 
@@ -66,7 +68,8 @@ struct FetchView: Page {
     }
 
     let title: String
-    /// The form as one line; `nil` if there is no zone to fetch from.
+    let heading = Self.tab.title
+    /// What is asked; `nil` if there is no zone to fetch from.
     let folded: FoldedForm?
     let action: String
     let hidden: [Frame.Hidden]
@@ -211,18 +214,45 @@ extension FetchView {
         visit: Visit
     ) -> FoldedForm {
         let names = asked.names
-        let what =
-            switch names.count {
-            case 0: "Records"
-            case 1...3: names.joined(separator: ", ")
-            default: "\(names[0]), \(names[1]) and \(names.count - 2) more"
+        let place = asked.zoneID.map { visit.place.inZone($0) } ?? visit.place
+        let shape = visit.fields["as"].map { [(name: "as", value: $0)] } ?? []
+        func link(_ names: [String], systemOnly: Bool, withAssets: Bool) -> String {
+            place.link(
+                "fetch",
+                [("names", names.joined(separator: "\n"))] + (systemOnly ? [("return", "system")] : [])
+                    + (withAssets ? [("assets", "with")] : []) + shape)
+        }
+        let asIs = link(names, systemOnly: systemOnly, withAssets: withAssets)
+        let edit = "\(asIs)&\(FoldedForm.editing.name)=\(FoldedForm.editing.value)"
+        var chips: [Chip] = []
+        if names.count > chipLimit {
+            // The address of a page without one of very many names would be as long as all of them.
+            chips.append(
+                Chip(
+                    "", Digits.count(names.count, "name"), edit: edit,
+                    removal: link([], systemOnly: systemOnly, withAssets: withAssets)))
+        } else {
+            chips = names.enumerated().map { index, name in
+                var others = names
+                others.remove(at: index)
+                return Chip("", name, edit: edit, removal: link(others, systemOnly: systemOnly, withAssets: withAssets))
             }
-        let zone = asked.zoneID.map(visit.zoneName) ?? "all zones"
+        }
+        if systemOnly {
+            chips.append(
+                Chip(
+                    "only", "system fields", edit: edit, removal: link(names, systemOnly: false, withAssets: withAssets)
+                ))
+        }
+        if withAssets {
+            chips.append(
+                Chip("with", "assets", edit: edit, removal: link(names, systemOnly: systemOnly, withAssets: false)))
+        }
         // As in the footer: records, of which a name may have several in all zones.
         let found = results.count { (try? $0.get()) != nil }
         return FoldedForm(
-            "\(what) from \(zone)\(systemOnly ? ", system fields only" : "")\(withAssets ? ", with assets" : "")",
             outcome: results.isEmpty ? "not fetched" : FetchView.outcome(found: found, of: results),
+            facts: ["in \(asked.zoneID.map(visit.zoneName) ?? "all zones")"], chips: chips,
             isAnswered: !results.isEmpty, visit: visit)
     }
 

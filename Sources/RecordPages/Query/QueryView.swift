@@ -36,8 +36,6 @@ struct QueryView: Page {
     let fields: String?
     /// The form and its result; `nil` if the container has no types.
     let folded: FoldedForm?
-    /// The filters and the sort order, unless the form is open.
-    let chips: [QueryChip]
     /// The form with one more filter.
     let addition: String?
     let editor: QueryEditor?
@@ -122,7 +120,6 @@ extension QueryView {
                     plan, type: known, outcome: footer.outcome, isAnswered: table != nil || noMatch != nil,
                     visit: visit,
                     title: title),
-                chips: plan.canRun ? QueryChip.all(of: plan, form, type: known, visit: visit, title: title) : [],
                 addition: visit.place.link(
                     "query", form.adding("filter", visit).parameters + [("draft", "1"), FoldedForm.editing]),
                 editor: editor, refusal: refusal, complaint: complaint, remark: remark,
@@ -202,7 +199,7 @@ extension QueryView {
                 hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
                 zones: visit.zoneChoices(allowsAll: place.address.scope != .public), mirrorOffer: MirrorOffer(visit))
         return QueryView(
-            title: "Query", heading: "Query", returned: nil, fields: nil, folded: nil, chips: [], addition: nil,
+            title: "Query", heading: "Query", returned: nil, fields: nil, folded: nil, addition: nil,
             editor: nil, refusal: nil, complaint: nil, remark: nil, notice: nil,
             facet: nil, map: nil, table: nil, noMatch: nil,
             firstSteps: question == nil ? FirstSteps(visit) : nil, typeQuestion: question, code: nil, picking: nil,
@@ -235,7 +232,8 @@ extension QueryForm {
         let zone = visit.place.zoneID.map(visit.zoneName) ?? (visit.queriesSeveralZones ? "all zones" : nil)
         return FoldedForm(
             QuerySentence.text(of: plan.query, type: type, in: zone, title: title), outcome: outcome,
-            place: zone.map { "in \($0)" },
+            facts: zone.map { ["in \($0)"] } ?? [],
+            chips: plan.canRun ? chips(plan, type: type, visit: visit, title: title) : [],
             isAnswered: isAnswered && !filters.contains(where: \.isUnfinished),
             visit: visit)
     }
@@ -330,40 +328,29 @@ extension QueryView.Footer {
 
 // MARK: - Chips
 
-/// A filter or a sort order of a query, which goes with one click.
-struct QueryChip: ViewModel {
-    /// `room is`, or `sorted by`.
-    let lead: String
-    /// `General`, or `sentAt newest first`.
-    let value: String
-    /// The page with the form.
-    let edit: String
-    /// The same query without it.
-    let removal: String
-    /// True if no index serves it.
-    let lacksIndex: Bool
-
+extension QueryForm {
+    /// The filters and the sort order.
     /// - Parameter title: the title of the record of a reference, if it is known.
-    static func all(
-        of plan: CheckedQuery, _ form: QueryForm, type: RecordType?, visit: Visit, title: (Reference) -> String?
-    ) -> [QueryChip] {
+    fileprivate func chips(_ plan: CheckedQuery, type: RecordType?, visit: Visit, title: (Reference) -> String?)
+        -> [Chip]
+    {
         func link(_ form: QueryForm) -> String { visit.place.link("query", form.parameters) }
-        let edit = visit.place.link("query", form.parameters + [FoldedForm.editing])
-        let finished = form.filters.indices.filter { !form.filters[$0].isUnfinished }
-        let filters = zip(plan.query.filters, finished).map { filter, row in
+        let edit = visit.place.link("query", parameters + [FoldedForm.editing])
+        let finished = filters.indices.filter { !self.filters[$0].isUnfinished }
+        let rows = zip(plan.query.filters, finished).map { filter, row in
             let (lead, value) = QuerySentence.parts(of: filter, type: type, title: title)
             let field = type?.queryField(named: filter.fieldName)
-            return QueryChip(
-                lead: lead, value: value, edit: edit, removal: link(form.changed { $0.filters.remove(at: row) }),
+            return Chip(
+                lead, value, edit: edit, removal: link(changed { $0.filters.remove(at: row) }),
                 lacksIndex: field.map { !$0.allows(filter.comparator) } ?? false)
         }
-        let sorts = plan.query.sorts.enumerated().map { row, sort in
-            QueryChip(
-                lead: row == 0 ? "sorted by" : "then by", value: QuerySentence.text(of: sort, type: type), edit: edit,
-                removal: link(form.changed { $0.sorts.remove(at: row) }),
+        let orders = plan.query.sorts.enumerated().map { row, sort in
+            Chip(
+                row == 0 ? "sorted by" : "then by", QuerySentence.text(of: sort, type: type), edit: edit,
+                removal: link(changed { $0.sorts.remove(at: row) }),
                 lacksIndex: type?.queryField(named: sort.fieldName).map { !$0.canSort } ?? false)
         }
-        return filters + sorts
+        return rows + orders
     }
 }
 

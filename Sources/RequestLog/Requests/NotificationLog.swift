@@ -1,3 +1,4 @@
+public import RecordStore
 public import Records
 internal import Synchronization
 
@@ -81,13 +82,18 @@ public final class NotificationLog: Sendable {
     }
 }
 
-/// Sends notifications of the log again.
+/// Sends notifications on demand: those of the log again, and those of past changes.
 public protocol NotificationSender: Sendable {
     /// Puts a copy of a notification into the queue of its device.
     /// - Returns: the number of the copy.
     /// - Throws: `RecordError` NOT_FOUND if the notification or the device's token no longer exists, BAD_REQUEST if it
     ///   has no content.
     func sendAgain(_ id: Int64) throws -> Int64
+
+    /// Puts the notification of a change, as if the subscription had fired, into the queues of the user's devices that
+    /// were here since the server started.
+    /// - Returns: the number of these devices.
+    func send(_ standing: OwnedSubscription, about change: CommittedChange, in address: DatabaseAddress) -> Int
 }
 
 // MARK: - Notifications

@@ -146,7 +146,7 @@ extension FeedTimeline {
                 shown.first == shown.last
                 ? Digits.grouped(shown.first) : "\(Digits.grouped(shown.first)) to \(Digits.grouped(shown.last))"
             legend.append(
-                Legend(letter: "", tone: "page", text: "this page: positions \(text)", href: nil, when: nil, note: nil))
+                Legend(letter: "", tone: "page", text: "this page: \(text)", href: nil, when: nil, note: nil))
         }
         if outline.floor > 0 {
             let text = "tokens before \(Digits.grouped(outline.floor)) have expired"
@@ -162,7 +162,7 @@ extension FeedTimeline {
         }
         legend.append(
             Legend(
-                letter: "", tone: "now", text: "newest change: \(Digits.grouped(outline.position))", href: nil,
+                letter: "", tone: "now", text: "newest: \(Digits.grouped(outline.position))", href: nil,
                 when: nil, note: nil))
         return legend
     }

@@ -61,7 +61,9 @@ struct RecordFeedView: Page {
     }
 
     let title: String
-    /// The form as one line.
+    /// The name of the zone.
+    let heading: String
+    /// What is asked.
     let folded: FoldedForm
     let action: String
     let hidden: [Frame.Hidden]
@@ -133,14 +135,18 @@ extension RecordFeedView {
         }
         let current = visit.zones.first { place.isSame($0.zoneID, zoneID) }?.syncToken
         let timeline = hasFeed ? try await FeedTimeline(page, of: span, form, in: zoneID, visit: visit) : nil
+        var skipped: Int?
+        if let page, page.moreComing, !form.isReverse, !isBetween {
+            skipped = try await visit.measure {
+                try await visit.database.changeCount(in: zoneID, since: page.syncToken)
+            }
+        }
         let isEmpty = page.map { $0.changes.isEmpty && !$0.moreComing } ?? false
         let nothing = isEmpty ? Self.nothing(form) : nil
         let offersNew = isEmpty && form.since == nil && !isBetween ? try await visit.canSave(in: zoneID) : false
         return RecordFeedView(
-            title: "Changes · \(visit.zoneName(zoneID))",
-            folded: folded(
-                form, page, after: span.begin, zone: visit.zoneName(zoneID), isChecked: changedAgain != nil,
-                visit: visit),
+            title: "Changes · \(visit.zoneName(zoneID))", heading: visit.zoneName(zoneID),
+            folded: folded(form, page, of: span, isChecked: changedAgain != nil, visit: visit),
             action: "\(place.path)/changes",
             hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
             zones: visit.zoneChoices(allowsAll: true),
@@ -174,7 +180,7 @@ extension RecordFeedView {
                     let isOpen =
                         page.moreComing && (form.isReverse || form.since == nil || span.begin?.progress == .firstPull)
                     return (isOpen ? current : page.syncToken).map {
-                        FeedPanel(visit, zoneID: page.zoneID, form: form, start: $0)
+                        FeedPanel(visit, zoneID: page.zoneID, form: form, start: $0, skipped: skipped)
                     }
                 },
             // The API has no requests with an end token.
@@ -184,25 +190,51 @@ extension RecordFeedView {
 
     /// - Parameter isChecked: true if the page answers without a list of its own.
     private static func folded(
-        _ form: RecordFeedForm, _ page: ZoneChangesPage?, after begin: TokenExplanation?, zone: String, isChecked: Bool,
-        visit: Visit
+        _ form: RecordFeedForm, _ page: ZoneChangesPage?, of span: FeedSpan, isChecked: Bool, visit: Visit
     ) -> FoldedForm {
         let what =
-            if form.upto != nil { "Records of \(zone) that last changed between two tokens" } else if form.since != nil
-            {
-                begin.map { "Changes of \(zone) after \(Digits.grouped($0.position))" }
-                    ?? "Changes of \(zone) since the token"
-            } else { "All records of \(zone) by latest change" }
-        let type = form.type.map { ", only \($0)" } ?? ""
-        let fields = form.returnsSystemFieldsOnly ? ", system fields only" : ""
+            if form.upto != nil {
+                "records that last changed between two tokens"
+            } else if form.since != nil {
+                span.begin.map { "changes after \(Digits.grouped($0.position))" } ?? "changes since the token"
+            } else { "all records, by latest change" }
         let outcome = page.map { page in
             page.changes.isEmpty
                 ? "no changes" : Digits.count(page.changes.count, "change") + (page.moreComing ? ", more coming" : "")
         }
+        let positions = page?.changes.compactMap(\.position) ?? []
+        let part = positions.min().flatMap { first in
+            positions.max().map { "positions \(Digits.grouped(first)) to \(Digits.grouped($0))" }
+        }
         return FoldedForm(
-            "\(what)\(type)\(fields)\(form.isReverse && form.upto == nil ? ", newest first" : "")",
             outcome: outcome ?? (isChecked ? "changed again" : "not fetched"),
+            facts: [part, what].compactMap(\.self), chips: chips(form, span, visit),
             isAnswered: page != nil || isChecked, visit: visit)
+    }
+
+    private static func chips(_ form: RecordFeedForm, _ span: FeedSpan, _ visit: Visit) -> [Chip] {
+        func link(_ form: RecordFeedForm) -> String {
+            visit.place.link("changes", form.parameters(since: form.since, upto: form.upto))
+        }
+        let asIs = form.parameters(since: form.since, upto: form.upto)
+        let edit = visit.place.link("changes", asIs + [FoldedForm.editing])
+        func chip(_ lead: String, _ value: String, without change: (inout RecordFeedForm) -> Void) -> Chip {
+            var changed = form
+            change(&changed)
+            return Chip(lead, value, edit: edit, removal: link(changed))
+        }
+        func words(_ token: TokenExplanation?) -> String {
+            token.map { "position \(Digits.grouped($0.position))" } ?? "a token"
+        }
+        var chips: [Chip] = []
+        if form.since != nil { chips.append(chip("since", words(span.begin)) { $0.isSince = false }) }
+        if form.upto != nil { chips.append(chip("up to", words(span.end)) { $0.uptoText = "" }) }
+        if let type = form.type { chips.append(chip("only", type.string) { $0.type = nil }) }
+        if form.returnsSystemFieldsOnly {
+            chips.append(chip("only", "system fields") { $0.returnsSystemFieldsOnly = false })
+        }
+        if form.isReverse, form.upto == nil { chips.append(chip("order", "newest first") { $0.isReverse = false }) }
+        return chips
     }
 
     private static func nothing(_ form: RecordFeedForm) -> (what: String, means: String) {
@@ -345,16 +377,16 @@ struct RecordFeedForm: Sendable {
         case changedAgain(from: ChangeToken?)
     }
 
-    let isSince: Bool
+    var isSince: Bool
     let tokenText: String
     /// The end token; empty for the present.
-    let uptoText: String
+    var uptoText: String
     let listing: Listing
     /// True if the timeline shows only the requested part.
     let isZoomed: Bool
-    let returnsSystemFieldsOnly: Bool
-    let isReverse: Bool
-    let type: Name?
+    var returnsSystemFieldsOnly: Bool
+    var isReverse: Bool
+    var type: Name?
     let limit: Int
 
     init(_ fields: FormFields) {
@@ -415,6 +447,8 @@ struct FeedPanel: ViewModel {
     let explain: String
     /// The token at which following starts.
     let start: String
+    /// `1,357 changes` between this page and the present; `nil` if they are not counted.
+    let skipped: String?
     /// The most recently active users. Pages show other users by their record names.
     let people: [Person]
     private static let peopleLimit = 200
@@ -428,7 +462,7 @@ struct FeedPanel: ViewModel {
         let field: String
     }
 
-    init(_ visit: Visit, zoneID: ZoneID, form: RecordFeedForm, start token: ChangeToken) {
+    init(_ visit: Visit, zoneID: ZoneID, form: RecordFeedForm, start token: ChangeToken, skipped: Int?) {
         let place = visit.place.inZone(zoneID)
         var parameters = [(name: "zone", value: zoneID.zoneName.string)]
         if place.address.scope == .shared, let owner = zoneID.ownerRecordName {
@@ -443,6 +477,7 @@ struct FeedPanel: ViewModel {
         again = place.link("changes", [("since", "1")] + form.parameters(since: nil) + [("token", "")])
         explain = place.link("token", [("token", "")])
         start = token.text
+        self.skipped = skipped.map { Digits.count($0, "change") }
         usualTitles = RecordTitles.usualFields.map(\.string).joined(separator: " ")
         titles = visit.titles.chosen.map { TitleField(recordType: $0.key.string, field: $0.value.string) }
         people = visit.people.recent(Self.peopleLimit).map {

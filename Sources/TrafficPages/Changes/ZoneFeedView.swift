@@ -29,7 +29,8 @@ struct ZoneFeedView: Page {
     }
 
     let title: String
-    /// The form as one line.
+    let heading = Self.tab.title
+    /// What is asked.
     let folded: FoldedForm
     let action: String
     let hidden: [Frame.Hidden]
@@ -82,8 +83,15 @@ extension ZoneFeedView {
         return ZoneFeedView(
             title: "Changes",
             folded: FoldedForm(
-                isSince && !text.isEmpty ? "Zones that changed since the token" : "All zones by latest change",
                 outcome: page == nil ? "not fetched" : rows.isEmpty ? "no zones" : Digits.count(rows.count, "zone"),
+                facts: [isSince && !text.isEmpty ? "changed since the token" : "all zones, by latest change"],
+                chips: isSince && !text.isEmpty
+                    ? [
+                        Chip(
+                            "since", "a token",
+                            edit: place.link("changes", [("since", "1"), ("token", text), FoldedForm.editing]),
+                            removal: place.link("changes"))
+                    ] : [],
                 isAnswered: page != nil, visit: visit),
             action: "\(place.path)/changes",
             hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },

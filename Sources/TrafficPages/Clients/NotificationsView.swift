@@ -28,12 +28,50 @@ struct NotificationsView: Page {
         let waiting: String
     }
 
+    /// A subscription of a user, which can be fired with its latest change.
+    struct Standing: ViewModel {
+        let id: String
+        let href: String
+        /// `a Message is created or updated in zone Chats`.
+        let about: String
+        let user: String
+        let database: String
+        /// False if it has no `notificationInfo`.
+        let sends: Bool
+        /// The form that fires it; `nil` if the console can't.
+        let fire: String?
+    }
+
+    /// The browser as a device of the acting user, which its script makes with `tokens/create`.
+    struct TestDevice: ViewModel {
+        let create: String
+        let user: String
+        let name: String
+        let environment: String
+    }
+
+    /// The likely first subscription of the acting user, with the fields of its form.
+    struct Likely: ViewModel {
+        let text: String
+        let action: String
+        let hidden: [Frame.Hidden]
+    }
+
     let title = Self.tab.title
     let notice: String?
     let action: String
     let hidden: [Frame.Hidden]
     let areas: [Choice]
     let isOff: Bool
+    /// `2 subscriptions`; `nil` if they are not known here.
+    let subscribed: String?
+    let standing: [Standing]
+    let moreStanding: String?
+    let make: String
+    let likely: Likely?
+    /// `nil` for a container in iCloud, whose devices Apple notifies.
+    let device: TestDevice?
+    let deviceCount: String
     let rows: [NotificationRow]
     let devices: [Device]
     let more: String?
@@ -43,7 +81,7 @@ struct NotificationsView: Page {
 }
 
 extension NotificationsView {
-    static func load(_ visit: Visit) -> NotificationsView {
+    static func load(_ visit: Visit, canSend: Bool) async throws -> NotificationsView {
         let place = visit.place
         let actor = visit.people.actor
         let isOfUser = visit.fields["in"] == "user"
@@ -62,6 +100,12 @@ extension NotificationsView {
         ).mapValues(\.count)
         let now = Timestamp.now()
         let shown = found.prefix(limit)
+        let knowsAll = visit.database.can(.fireSubscriptions)
+        let standing =
+            knowsAll
+            ? try await visit.measure { try await visit.database.require(.fireSubscriptions).standingSubscriptions() }
+                .filter { !isOfUser || $0.user == actor.userRecordName } : []
+        let listens = canSend && knowsAll
         let area = isOfUser ? [("in", "user")] : []
         return NotificationsView(
             notice: Notice.text(visit.fields["notice"]), action: "\(place.path)/\(Tab.notifications.rawValue)",
@@ -69,7 +113,18 @@ extension NotificationsView {
             areas: [
                 Choice("", "all users", isSelected: !isOfUser), Choice("user", actor.displayName, isSelected: isOfUser),
             ],
-            isOff: !visit.log.isOn, rows: shown.map { NotificationRow($0, visit) },
+            isOff: !visit.log.isOn, subscribed: knowsAll ? Digits.count(standing.count, "subscription") : nil,
+            standing: standing.prefix(limit).map { Standing($0, canFire: canSend, visit) },
+            moreStanding: standing.count > limit
+                ? "\(Digits.count(standing.count - limit, "more subscription"))." : nil,
+            make: place.link("subscription"), likely: listens ? Likely(besides: standing, visit) : nil,
+            device: listens
+                ? TestDevice(
+                    create:
+                        "/device/1/\(PercentEncoding.encoded(place.address.container.description))/\(place.address.environment.rawValue)/tokens/create",
+                    user: actor.userRecordName.string, name: actor.displayName,
+                    environment: place.address.environment.rawValue) : nil,
+            deviceCount: Digits.count(tokens.count, "device"), rows: shown.map { NotificationRow($0, visit) },
             devices: tokens.prefix(limit).map { Device($0, waiting: waiting[$0.key.id] ?? 0, now: now, visit) },
             more: tokens.count > limit ? "\(Digits.count(tokens.count - limit, "more token"))." : nil,
             older: found.count > limit
@@ -92,6 +147,106 @@ extension NotificationsView.Device {
         isExpired = token.expires < now
         position = Digits.grouped(token.deliveredPosition)
         self.waiting = Digits.grouped(waiting)
+    }
+}
+
+// MARK: - Subscriptions to try
+
+extension NotificationsView.Standing {
+    fileprivate init(_ standing: OwnedSubscription, canFire: Bool, _ visit: Visit) {
+        let subscription = standing.subscription
+        let place = visit.place(of: standing.user, standing.scope)
+        id = subscription.subscriptionID.string
+        href = place.link("subscription", [("id", id)])
+        about = subscription.occasion(in: standing.scope)
+        user = visit.people.name(of: standing.user)
+        database = standing.scope.rawValue
+        sends = subscription.notificationInfo != nil
+        fire = canFire ? place.link("notification/fire") : nil
+    }
+}
+
+extension NotificationsView.Likely {
+    /// Any change in the zone of the visit, or in the first one; elsewhere any change of the usual type, or of the
+    /// database.
+    /// - Returns: `nil` if it is among the present ones, or if there is nothing to subscribe to.
+    fileprivate init?(besides present: [OwnedSubscription], _ visit: Visit) {
+        let (place, user) = (visit.place, visit.people.actor.userRecordName)
+        let id: String
+        var fields = [(name: "do", value: "save"), (name: "sends", value: "1")]
+        fields.append((name: "shouldSendContentAvailable", value: "1"))
+        switch place.address.scope {
+        case .private:
+            let here = place.zoneID.flatMap { visit.hasFeed($0) ? $0 : nil }
+            guard let zoneID = here ?? visit.customZones.first?.zoneID else { return nil }
+            (id, text) = ("test-\(zoneID.zoneName)", "Subscribe to zone \(visit.zoneName(zoneID))")
+            fields += [(name: "kind", value: "zone"), (name: "zone", value: zoneID.zoneName.string)]
+        case .public:
+            guard let type = visit.types.first?.name else { return nil }
+            (id, text) = ("test-\(type)", "Subscribe to \(type)")
+            fields += [(name: "kind", value: "query"), (name: "type", value: type.string)]
+            fields += Subscription.Event.allCases.map { (name: "on", value: $0.rawValue) }
+        case .shared:
+            (id, text) = ("test-shared", "Subscribe to the shared database")
+            fields.append((name: "kind", value: "database"))
+        }
+        let isPresent = present.contains {
+            $0.user == user && $0.scope == place.address.scope && $0.subscription.subscriptionID == Name(id)
+        }
+        if isPresent { return nil }
+        action = place.with { $0.zone = .unspecified }.link("subscription")
+        hidden = (fields + [(name: "subscriptionID", value: id)]).map { Frame.Hidden(name: $0.name, value: $0.value) }
+    }
+}
+
+extension Subscription {
+    /// When it notifies, in words: `a Message is created or updated in zone Chats`.
+    fileprivate func occasion(in scope: DatabaseScope) -> String {
+        func subject(_ recordType: Name?) -> String { recordType.map { "a \($0)" } ?? "anything" }
+        switch self.subject {
+        case .query(let subject):
+            let events = Event.allCases.filter(subject.firesOn.contains).map { "\($0.rawValue)d" }
+            let filters = subject.query.filters.count
+            return "a \(subject.query.recordType) is \(events.joined(separator: " or "))"
+                + (subject.zoneID.map { " in zone \($0.zoneName)" } ?? "")
+                + (filters == 0 ? "" : ", with \(Digits.count(filters, "filter"))")
+                + (subject.firesOnce ? ", once" : "")
+        case .zone(let zoneID, let recordType): return "\(subject(recordType)) changes in zone \(zoneID.zoneName)"
+        case .database(let recordType): return "\(subject(recordType)) changes in the \(scope.rawValue) database"
+        }
+    }
+}
+
+extension NotificationsView {
+    /// Fires a subscription with the latest change that it is about.
+    /// - Throws: `RecordError` NOT_FOUND without such a change, or without a device of the user.
+    static func fire(_ visit: Visit, _ sender: any NotificationSender) async throws -> String {
+        let (user, address) = (visit.people.actor.userRecordName, visit.place.address)
+        guard let id = visit.fields.text("id").map({ Name($0) }) else {
+            throw RecordError(.badRequest, "The form needs the id of a subscription")
+        }
+        let firing = try visit.database.require(.fireSubscriptions)
+        let latest = 200
+        let (standing, firings) = try await visit.measure {
+            let standing = try await firing.standingSubscriptions().first {
+                $0.user == user && $0.scope == address.scope && $0.subscription.subscriptionID == id
+            }
+            guard let standing else {
+                throw RecordError(.notFound, "\(visit.people.actor.displayName) has no subscription \(id) any more")
+            }
+            return (standing, try await firing.latestFirings(of: standing.subscription, limit: latest))
+        }
+        guard let change = firings.first(where: { !$0.subscriptions.isEmpty })?.change else {
+            throw RecordError(
+                .notFound, "None of the last \(latest) changes is what \(id) is about. Save a record that it is about")
+        }
+        guard sender.send(standing, about: change, in: address) > 0 else {
+            throw RecordError(
+                .notFound,
+                "\(visit.people.actor.displayName) has no device that has listened since the server started. Add a test device, then fire again"
+            )
+        }
+        return visit.place.link(Tab.notifications.rawValue, [Notice.subscriptionFired.parameter])
     }
 }
 

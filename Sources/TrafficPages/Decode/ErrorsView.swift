@@ -12,6 +12,8 @@ struct ErrorsView: Page {
     let title = Self.tab.title
     let action: String
     let text: String
+    /// The beginning of the text, for the line of the folded form.
+    let line: String
     let omission: String?
     /// A message for a text without any readable error.
     let problem: String?
@@ -37,7 +39,7 @@ extension ErrorsView {
         let lists = ErrorCodeList.all(matching: find)
         let pasted = try await PastedValue.read(text)
         return ErrorsView(
-            action: visit.place.link("errors"), text: pasted.shown, omission: pasted.omission,
+            action: visit.place.link("errors"), text: pasted.shown, line: pasted.line, omission: pasted.omission,
             problem: read.flatMap(problem),
             cause: read.flatMap(cause), errors: read?.errors.map { ErrorCard($0, visit: visit) } ?? [],
             isCut: read?.isCut ?? false, isFirst: isFirst,

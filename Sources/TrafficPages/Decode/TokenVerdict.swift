@@ -31,7 +31,17 @@ struct TokenVerdict: ViewModel {
         }
         switch explanation.validity {
         case .good:
-            verdict = isFinished ? "This token is valid" : "This token is valid, but its pull is not finished"
+            let count = explanation.changesAfter
+            if isFinished {
+                verdict =
+                    "This token is valid"
+                    + (count.map { $0 == 0 ? ": nothing has changed after it" : ": \(Self.after($0, explanation))" }
+                        ?? "")
+            } else {
+                verdict =
+                    "This token is valid, but its pull is not finished: continue with it"
+                    + (count.map { $0 == 0 ? "" : ", \(Self.after($0, explanation))" } ?? "")
+            }
             reason = nil
             links =
                 place.map {
@@ -68,6 +78,12 @@ struct TokenVerdict: ViewModel {
                 there == visit.place.with { $0.zone = .unspecified }
                 ? [] : [Frame.Link(text: "Explain it in its database", href: there.link("token", [("token", text)]))]
         }
+    }
+
+    /// `1,357 changes come after it`.
+    private static func after(_ count: Int, _ explanation: TokenExplanation) -> String {
+        let noun = if case .database = explanation.subject { "zone" } else { "change" }
+        return "\(Digits.count(count, noun)) \(count == 1 ? "comes" : "come") after it"
     }
 
     private static func facts(_ explanation: TokenExplanation, visit: Visit) -> [Fact] {

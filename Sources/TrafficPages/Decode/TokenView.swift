@@ -14,6 +14,8 @@ struct TokenView: Page {
     let title = Self.tab.title
     let action: String
     let text: String
+    /// The beginning of the text, for the line of the folded form.
+    let line: String
     let other: String
     /// True if the input has several lines and needs a larger form.
     let isLong: Bool
@@ -75,7 +77,7 @@ extension TokenView {
             ahead = try await TokenTimeline(explanation, token, visit)
         }
         return TokenView(
-            action: visit.place.link("token"), text: value.shown, other: other.shown,
+            action: visit.place.link("token"), text: value.shown, line: value.line, other: other.shown,
             isLong: value.text.utf8.count > 160,
             omission: value.omission, compares: !other.isEmpty, pasted: isRecognised ? nil : PastedSummary(value),
             verdict: finding?.explanation.map { TokenVerdict($0, text: sent, visit: visit) }, ahead: ahead,
@@ -311,5 +313,12 @@ struct TokenLesson: ViewModel {
         var object = JSONObject([JSONObject.Member(name: "zoneName", value: .string(zoneID.zoneName.string))])
         if scope == .shared, let owner = zoneID.ownerRecordName { object["ownerRecordName"] = .string(owner.string) }
         return .object(object)
+    }
+}
+
+extension PastedValue {
+    /// The beginning of the text on one line, or why it is not shown.
+    var line: String {
+        omission ?? String(shown.prefix(160).map { $0.isNewline ? " " : $0 })
     }
 }

@@ -328,6 +328,21 @@ extension Notifier: NotificationSender {
         queue.add([DeviceQueue.Notification(bytes: original.payload, logID: number)], of: read, at: place)
         return number
     }
+
+    public func send(_ standing: OwnedSubscription, about change: CommittedChange, in address: DatabaseAddress) -> Int {
+        let place = Place(container: address.container, environment: address.environment)
+        let match = SubscriptionMatch(change: change, id: UUID().uuidString, standing: standing)
+        let devices = state.withLock { state in
+            state.devices.values.filter { $0.tokenID != nil && $0.queue.user == standing.user }
+        }
+        var count = 0
+        for device in devices {
+            guard let read = device.queue.read(at: place) else { continue }
+            device.queue.add(maker.notifications(of: match, for: device, at: place), of: read, at: place)
+            count += 1
+        }
+        return count
+    }
 }
 
 extension LoggedNotification {
