@@ -40,7 +40,7 @@ def test_each_page_is_accessible_fits_and_leads_on(look, name):
 def test_axe_finds_nothing_where_nothing_is_yet(empty_server, open_page):
     page = open_page("/", at=empty_server)
     assert not problems(page)
-    page.get_by_label("into the new container").fill("iCloud.com.example.Blank")
+    page.get_by_label("New container").fill("iCloud.com.example.Blank")
     page.get_by_role("button", name="Create it empty").click()
     expect(page.get_by_role("heading", name="No record types yet")).to_be_visible()
     assert not problems(page)

@@ -55,6 +55,8 @@ package enum Notice: String {
     case subscriptionDeleted = "subscription-deleted"
     case notificationSent = "notification-sent"
     case subscriptionFired = "subscription-fired"
+    case firedForNothing = "fired-for-nothing"
+    case firedForNobody = "fired-for-nobody"
     case keyValueSet = "key-value-set"
     case keyValueRemoved = "key-value-removed"
     case snapshotSaved = "snapshot-saved"
@@ -115,6 +117,10 @@ package enum Notice: String {
         case .subscriptionSaved: "The subscription is saved. It fires for changes from now on."
         case .subscriptionDeleted: "The subscription is deleted."
         case .notificationSent: "The notification is in the queue of its device again."
+        case .firedForNothing:
+            "Not fired: none of the last 200 changes is what it is about. Save a record that it is about."
+        case .firedForNobody:
+            "Not fired: no device of the user has listened since the server started. Add a test device, then fire again."
         case .subscriptionFired: "Fired with its latest change. The user’s devices have the notification."
         case .keyValueSet: "The key is set. Devices get its value with their next synchronization."
         case .keyValueRemoved: "The key is deleted."
