@@ -34,6 +34,13 @@ struct Answer {
                 }))
     }
 
+    /// Reads the whole object.
+    /// - Throws: `RecordError` INTERNAL_ERROR that says which member is not as expected.
+    func read<Value>(_ body: (RequestObject) throws -> Value) throws -> Value {
+        let object = try object()
+        do { return try body(object) } catch let error as RecordError { throw unexpected(error) }
+    }
+
     func has(_ name: Name) -> Bool { text(name) != nil }
 
     /// The JSON of a member, not decoded; `nil` if there is none.
@@ -131,6 +138,11 @@ struct Answer {
     func unexpected(_ what: String) -> RecordError {
         RecordError(
             .internalError, "The server at \(address) is not a Skylight, or has another version: expected \(what)")
+    }
+
+    private func unexpected(_ error: RecordError) -> RecordError {
+        RecordError(
+            .internalError, "The server at \(address) is not a Skylight, or has another version: \(error.reason)")
     }
 }
 
