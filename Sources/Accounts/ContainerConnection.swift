@@ -256,7 +256,7 @@ extension ContainerConnection.Credentials {
         }
     }
 
-    fileprivate var keyID: String? { if case .serverKey(let keyID, _) = self { keyID } else { nil } }
+    var keyID: String? { if case .serverKey(let keyID, _) = self { keyID } else { nil } }
     fileprivate var privateKey: String? { if case .serverKey(_, let pem) = self { pem } else { nil } }
     fileprivate var apiToken: String? { if case .webAuth(let apiToken, _) = self { apiToken } else { nil } }
     fileprivate var webAuthToken: String? { if case .webAuth(_, let token) = self { token } else { nil } }

@@ -172,13 +172,6 @@ extension JSONWriter {
         }
     }
 
-    /// The members of an error.
-    mutating func members(of error: RecordError) {
-        member("reason", error.reason)
-        member("serverErrorCode", error.code.rawValue)
-        if let seconds = error.retryAfter { member("retryAfter", Int64(seconds)) }
-    }
-
     mutating func value(_ zone: Zone) {
         object { writer in
             writer.name("zoneID")

@@ -72,7 +72,7 @@ public struct WebServices: Sendable {
         let administrators = routes.group(layers(gate))
         addProtocol(to: open)
         open.otherMethods(of: "/assets/**") { request, context in try await assets(request, context) }
-        open.get(SkylightServices.root + "health", answer(HealthService.self))
+        open.get(SkylightServices.root + "health", health)
         open.otherMethods(
             of: SkylightServices.root + "health",
             service { request, context in throw try SkylightServices.refusal(of: request, context) })
@@ -174,8 +174,9 @@ public struct WebServices: Sendable {
 
     private func addSkylight(to administrators: Routes.Group) {
         let root = SkylightServices.root
-        for (action, service) in SkylightServices.server where action != "health" {
-            administrators.get(root + action, answer(service))
+        for (action, service) in SkylightServices.server.merging(AccountServices.all, uniquingKeysWith: { $1 })
+        where action != "health" {
+            administrators.on(root + action, method: service.method, answer(service))
         }
         for action in TrafficServices.names + ["requests/{id}"] {
             administrators.get(
@@ -183,13 +184,6 @@ public struct WebServices: Sendable {
                 service { request, context in
                     let action = action == "requests/{id}" ? "requests/\(context.parts[3])" : action
                     return try await TrafficServices(log: log).answer(action, to: request)
-                })
-        }
-        for (action, account) in AccountServices.all {
-            administrators.on(
-                root + action, method: account.method,
-                service { request, context in
-                    try await AccountServices.answer(account, to: request, from: context.peer, by: access)
                 })
         }
         for method in [HTTPRequest.Method.get, .post] {
@@ -256,16 +250,16 @@ public struct WebServices: Sendable {
     }
 
     /// A handler for a service of the server.
-    private func answer(_ serverService: any ServerService.Type) -> Routes.Handler {
+    private func answer(_ serverService: ServerService) -> Routes.Handler {
         service { request, context in
-            let call = ServerCall(
-                engine: engine, callers: callers, access: access, peer: context.peer, request: request,
-                instance: instance)
-            var writer = JSONWriter()
-            let status = try await serverService.answer(call, into: &writer)
-            return .json(writer.bytes, status: status)
+            try await serverService.answer(
+                ServerCall(
+                    engine: engine, callers: callers, access: access, peer: context.peer, request: request,
+                    instance: instance))
         }
     }
+
+    private var health: Routes.Handler { answer(SkylightServices.health) }
 
     private func answer(
         to request: Request, _ context: ServingRequestContext, as caller: Caller, at path: WebServicePath,
@@ -350,7 +344,7 @@ public struct WebServices: Sendable {
     private func addServer(to open: Routes.Group, administrators: Routes.Group) {
         // The answer of /skylight/1/health, at the path that monitoring tools expect.
         let paths: [(path: String, group: Routes.Group, answer: Routes.Handler)] = [
-            ("/health", open, answer(HealthService.self)),
+            ("/health", open, health),
             ("/metrics", administrators, { _, _ in try await metrics() }),
             (OpenAPIDocument.path, open, { _, _ in .json(OpenAPIDocument.bytes) }),
         ]

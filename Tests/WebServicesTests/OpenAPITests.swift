@@ -74,6 +74,61 @@ struct OpenAPITests {
         #expect(described.subtracting(expected).sorted() == [], "described, and not there")
     }
 
+    @Test("The members of the services in rows are those of the rows")
+    func members() throws {
+        for service in Array(SkylightServices.server.values) + AccountServices.all.values {
+            let place = "\(service.method) /skylight/1/\(service.entry.path)"
+            let operation = JSONValue.object(try #require(Self.operations[place]))
+            let content = ["content", "application/json", "schema"] as [Name]
+            if service.method == .post {
+                Self.compare(
+                    .object(service.entry.request), Self.value(of: operation, at: ["requestBody"] + content),
+                    "\(place): ")
+            }
+            Self.compare(
+                .object(service.entry.answer), Self.value(of: operation, at: ["responses", "200"] + content),
+                "\(place) answers ")
+        }
+    }
+
+    /// What is at a path, behind references.
+    private static func value(of json: JSONValue?, at path: some Sequence<Name>) -> JSONValue? {
+        let found = path.reduce(json) { value, name in
+            if case .object(let object)? = value { object[name] } else { nil }
+        }
+        guard case .object(let object)? = found, case .string(let reference)? = object["$ref"] else { return found }
+        return value(of: .object(document), at: reference.split(separator: "/").dropFirst().map { Name($0) })
+    }
+
+    private static func compare(_ shape: JSONShape, _ described: JSONValue?, _ place: String) {
+        func expectType(_ type: JSONValue) { #expect(value(of: described, at: ["type"]) == type, "\(place)") }
+        switch shape {
+        case .string: expectType("string")
+        case .integer: expectType("integer")
+        case .number: expectType("number")
+        case .boolean: expectType("boolean")
+        case .array(let element):
+            expectType("array")
+            compare(element, value(of: described, at: ["items"]), place + "[]")
+        case .object(nil): expectType("object")
+        case .object(let members?):
+            guard case .object(let properties)? = value(of: described, at: ["properties"]) else {
+                #expect(members.isEmpty, "\(place) has no properties")
+                return
+            }
+            #expect(Set(properties.names) == Set(members.map(\.name)), "\(place)")
+            let required = members.filter(\.isRequired).map(\.name.string)
+            if case .array(let names)? = value(of: described, at: ["required"]) {
+                #expect(Set(names) == Set(required.map(JSONValue.string)), "\(place): required")
+            } else {
+                #expect(required.isEmpty, "\(place): required")
+            }
+            for member in members {
+                compare(member.shape, value(of: described, at: ["properties", member.name]), "\(place).\(member.name)")
+            }
+        }
+    }
+
     @Test("Each route of the router is there")
     func routes() async throws {
         // The routes of the service tables end in a wildcard.

@@ -342,27 +342,27 @@ struct UndoWork: Sendable {
                     if falling.contains(recordID), !isOwn { return .nothing }
                     throw RecordError(
                         .conflict,
-                        entry.act == .deleted
+                        entry.kind == .deleted
                             ? "It was deleted since, and stays deleted" : "It was saved again since, and stays as it is"
                     )
                 }
-                if own.act == .created {
-                    return latest.act == .deleted ? .nothing : .delete(tag: latest.recordChangeTag)
+                if own.kind == .created {
+                    return latest.kind == .deleted ? .nothing : .delete(tag: latest.recordChangeTag)
                 }
-                if entry.recordType == Share.recordType, latest.act == .deleted {
+                if entry.recordType == Share.recordType, latest.kind == .deleted {
                     throw RecordError(.notFound, "A share that was deleted can’t come back; share the records again")
                 }
                 return .revert(
                     RecordReversion(
                         recordID, to: entry.position,
-                        recordChangeTag: latest.act == .deleted ? nil : latest.recordChangeTag))
+                        recordChangeTag: latest.kind == .deleted ? nil : latest.recordChangeTag))
             }
             before = page.before
         } while before != nil
-        guard let latest, let own, own.act == .created else {
+        guard let latest, let own, own.kind == .created else {
             throw RecordError(.notFound, "The version before the change is not kept")
         }
-        return latest.act == .deleted ? .nothing : .delete(tag: latest.recordChangeTag)
+        return latest.kind == .deleted ? .nothing : .delete(tag: latest.recordChangeTag)
     }
 
     private func add(_ recordID: RecordID, _ error: RecordError, to run: BackgroundRun) {

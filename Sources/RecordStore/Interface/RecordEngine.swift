@@ -194,7 +194,7 @@ public struct StoreHealth: Sendable, Hashable {
         self.database = database
     }
 
-    public enum Status: String, Sendable {
+    public enum Status: String, Sendable, CaseIterable {
         case ok
         /// The store can be read but not written.
         case readOnly = "read-only"

@@ -47,6 +47,37 @@ extension RecordError {
     public var isTooManyBytes: Bool { known == .tooManyBytes }
 }
 
+// MARK: - JSON
+
+extension JSONWriter {
+    /// The members of an error.
+    package mutating func members(of error: RecordError) {
+        member("reason", error.reason)
+        member("serverErrorCode", error.code.rawValue)
+        if let seconds = error.retryAfter { member("retryAfter", Int64(seconds)) }
+    }
+}
+
+extension JSONMember<RecordError?> {
+    /// The error of an item that failed alone.
+    package static var error: JSONMember {
+        JSONMember(
+            [
+                MemberShape("reason", isRequired: false, String.shape),
+                MemberShape("serverErrorCode", isRequired: false, String.shape),
+                MemberShape("retryAfter", isRequired: false, Int.shape),
+            ],
+            read: { object in
+                guard let code = try object.string("serverErrorCode") else { return nil }
+                // An unknown code is an error of the server, not of the caller.
+                return RecordError(
+                    ServerErrorCode(rawValue: code) ?? .internalError, try object.string("reason") ?? code,
+                    retryAfter: try Int?.member("retryAfter", of: object))
+            },
+            write: { error, writer in if let error { writer.members(of: error) } })
+    }
+}
+
 // MARK: - Codes
 
 /// The `serverErrorCode` values of CloudKit Web Services (Apple's reference page "Error Codes").

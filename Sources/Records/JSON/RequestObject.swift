@@ -5,18 +5,23 @@
 public struct RequestObject: Sendable {
     /// The path to an object in the body. Its text is created only for errors, because a batch has hundreds of
     /// objects.
-    private indirect enum Path: Sendable {
+    package indirect enum Path: Sendable {
         case body
         case member(Name, of: Path)
         case element(Int, of: Path)
 
-        var text: String {
+        package var text: String {
             switch self {
             case .body: ""
             case .member(let name, .body): name.string
             case .member(let name, let object): "\(object.text).\(name)"
             case .element(let index, let array): "\(array.text)[\(index)]"
             }
+        }
+
+        /// The error for a value of the wrong kind.
+        package func unexpected(_ expected: String, _ found: JSONValue) -> RecordError {
+            RequestObject.unexpected(text, expected, found)
         }
     }
 
@@ -34,6 +39,12 @@ public struct RequestObject: Sendable {
 
     private init(_ members: JSONObject, at path: Path) {
         (self.members, self.path) = (members, path)
+    }
+
+    /// - Throws: `RecordError` BAD_REQUEST if the value is not an object.
+    package init(_ json: JSONValue, at path: Path) throws {
+        guard case .object(let members) = json else { throw path.unexpected("an object", json) }
+        self.init(members, at: path)
     }
 
     /// Parses a body. An empty body is an empty object.
@@ -64,8 +75,11 @@ public struct RequestObject: Sendable {
 
     /// The path of a member in the body, whether or not the member exists.
     public func place(of name: Name) -> String {
-        Path.member(name, of: path).text
+        path(of: name).text
     }
+
+    /// The place of a member, whether or not the member exists.
+    package func path(of name: Name) -> Path { .member(name, of: path) }
 
     // MARK: Members
 

@@ -19,6 +19,12 @@ struct Answer {
     /// The whole object.
     func object() -> RequestObject { RequestObject(members) }
 
+    /// Reads the whole object.
+    /// - Throws: `RecordError` INTERNAL_ERROR that says which member is not as expected.
+    func read<Value>(_ body: (RequestObject) throws -> Value) throws -> Value {
+        do { return try body(object()) } catch let error as RecordError { throw server.unexpected(saying: error.reason) }
+    }
+
     func has(_ name: Name) -> Bool { members[name] != nil }
 
     /// All members as integers, by name.

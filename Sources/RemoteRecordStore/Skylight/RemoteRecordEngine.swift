@@ -30,7 +30,7 @@ public final class RemoteRecordEngine: RecordEngine, ContainerListing, HealthRep
     }
 
     public func containers() async throws -> [ContainerID] {
-        try await server.get("/skylight/1/containers").strings("containers").compactMap { ContainerID($0) }
+        try await server.ask(ServerServices.containers).0
     }
 
     public func close() async {
@@ -38,46 +38,26 @@ public final class RemoteRecordEngine: RecordEngine, ContainerListing, HealthRep
     }
 
     public func environments(of container: ContainerID) async throws -> [Environment] {
-        let answer = try await server.get("/skylight/1/containers")
-        guard answer.has("environments") else { return [] }
-        let environments = try answer.object("environments")
-        guard environments.has(Name(container.description)) else { return [] }
-        return try environments.strings(Name(container.description)).compactMap { Environment(rawValue: $0) }
+        try await server.ask(ServerServices.containers).1?[Name(container.description)] ?? []
     }
 
-    /// The open stores on the server.
+    /// The open stores on the server; none where credentials are required and are not the administrator's.
     /// - Throws: `RecordError` TRY_AGAIN_LATER if there is no answer, INTERNAL_ERROR if the answer is not from a
     ///   Skylight server.
     public func health() async throws -> [StoreHealth] {
-        let answer = try await healthAnswer()
-        // Where credentials are required, only the administrator gets the list of stores.
-        if try !answer.has("stores") && answer.optionalString("status") != nil { return [] }
-        return try answer.array("stores").map { try StoreHealth($0) }
+        let (_, _, _, stores) = try await healthAnswer()
+        return stores ?? []
     }
 
     /// The id of the server instance; `nil` if it has none.
     /// - Throws: the errors of ``health()``.
     public func instance() async throws -> String? {
-        try await healthAnswer().optionalString("instance")
+        let (_, _, instance, _) = try await healthAnswer()
+        return instance
     }
 
-    private func healthAnswer() async throws -> Answer {
-        try await server.get("/skylight/1/health", accepting: [503])
-    }
-}
-
-extension StoreHealth {
-    fileprivate init(_ answer: Answer) throws {
-        self.init(
-            container: try answer.container(), environment: try answer.environment(),
-            database: try answer.optionalString("database"))
-        switch Status(rawValue: try answer.string("status")) {
-        case .ok: break
-        case .unreadable:
-            unreadableBecause = answer.error
-            since = try answer.optionalTimestamp("since")
-        case .readOnly, nil: readOnlyBecause = answer.error
-        }
+    private func healthAnswer() async throws -> (StoreHealth.Status, String, String?, [StoreHealth]?) {
+        try await server.ask(ServerServices.health, (), accepting: [503])
     }
 }
 

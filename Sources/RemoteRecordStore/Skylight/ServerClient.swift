@@ -67,6 +67,34 @@ struct ServerClient: Sendable {
                 accepting: statuses), headers)
     }
 
+    /// Asks a service that CloudKit does not have.
+    /// - Parameters:
+    ///   - place: the path of the environment or database, with a slash at its end; empty for a service of the server.
+    ///   - parameters: what the query string says about the client.
+    func ask<Request, Answered>(
+        _ service: SkylightService<Request, Answered>, _ request: Request, at place: String = "",
+        parameters: [String: String] = [:], headers: HTTPHeaders = [:], accepting statuses: Set<Int> = []
+    ) async throws -> Answered {
+        let path = "/skylight/1/\(place)\(service.entry.path)"
+        var writer = JSONWriter(capacity: 1024)
+        writer.object { service.writeRequest(request, &$0) }
+        let answer: Answer
+        switch service.entry.use {
+        case .get:
+            answer = try await get(path, parameters: parameters, headers: headers, accepting: statuses)
+        // A request without members needs no body.
+        case .read where writer.bytes.count == 2: answer = try await get(path, headers: headers)
+        case .read, .ask: answer = try await post(path, writer.bytes, headers: headers, .reads)
+        case .change: answer = try await post(path, writer.bytes, headers: headers, .saves)
+        }
+        return try answer.read(service.readAnswer)
+    }
+
+    /// Asks a service without members.
+    func ask<Answered>(_ service: SkylightService<(), Answered>) async throws -> Answered {
+        try await ask(service, ())
+    }
+
     func post(_ path: String, _ body: [UInt8], headers: HTTPHeaders, _ purpose: Purpose) async throws -> Answer {
         try await call(ServiceCall(path, under: "", purpose, body: body), headers)
     }
@@ -189,16 +217,14 @@ struct ServerClient: Sendable {
     }
 
     private func unexpected(status: Int) -> RecordError {
-        RecordError(
-            .internalError,
-            "The server at \(address) is not a Skylight, or has another version: it sent status \(status) without its JSON"
-        )
+        unexpected(saying: "it sent status \(status) without its JSON")
     }
 
     /// The error for an answer in an unexpected format.
-    func unexpected(_ what: String) -> RecordError {
-        RecordError(
-            .internalError, "The server at \(address) is not a Skylight, or has another version: expected \(what)")
+    func unexpected(_ what: String) -> RecordError { unexpected(saying: "expected \(what)") }
+
+    func unexpected(saying reason: String) -> RecordError {
+        RecordError(.internalError, "The server at \(address) is not a Skylight, or has another version: \(reason)")
     }
 }
 

@@ -70,13 +70,21 @@ enum SkylightServices {
         "assets/verify": AssetService(method: .get, answer: { try await AssetVerificationService.answer($0) }),
     ]
 
+    static let health = ServerService(ServerServices.health.entry) { call in try await call.health() }
+
     /// The services of the server. They take GET.
-    static let server: [String: any ServerService.Type] = [
-        "containers": ContainersService.self,
-        "health": HealthService.self,
-        "users": UsersService.self,
-        "users/caller": UsersCallerService.self,
-    ]
+    static let server = ServerService.table([
+        ServerServices.containers.handle { call, _ in try await call.containers() },
+        health,
+        Accounts.Services.users.handle { call, _ in
+            call.accounts.users().map { SeenUser($0, lastSeen: call.accounts.lastSeen($0.userRecordName)) }
+        },
+        // Like every request, it creates a user for a new handle.
+        ServerServices.caller.handle { call, _ in
+            let caller = try call.callers.caller(of: call.request)
+            return (caller.userRecordName, caller.deviceID)
+        },
+    ])
 
     /// True if a database or environment service of this name exists.
     static func knows(_ action: String) -> Bool {
@@ -132,9 +140,43 @@ enum SkylightServices {
     }
 }
 
-/// A service of the whole server.
-protocol ServerService: Sendable {
-    static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status
+/// A service of the whole server: a row of the tables of services, with its answer.
+struct ServerService: Sendable {
+    let entry: ServiceEntry
+    let answer: @Sendable (ServerCall) async throws -> Response
+
+    var method: HTTPRequest.Method { entry.methods[0] }
+
+    init(_ entry: ServiceEntry, _ answer: @escaping @Sendable (ServerCall) async throws -> Response) {
+        (self.entry, self.answer) = (entry, answer)
+    }
+
+    static func table(_ services: [ServerService]) -> [String: ServerService] {
+        Dictionary(services.map { ($0.entry.path, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+extension ServiceEntry {
+    var methods: [HTTPRequest.Method] {
+        switch use {
+        case .get: [.get]
+        case .read: [.get, .post]
+        case .ask, .change: [.post]
+        }
+    }
+}
+
+extension SkylightService {
+    /// The service with its answer.
+    func handle(_ answer: @escaping @Sendable (ServerCall, Request) async throws -> Answer) -> ServerService {
+        ServerService(entry) { call in
+            let body =
+                call.request.method == .get
+                ? try RequestObject(parametersOf: call.request)
+                : try await RequestObject.reading(try await call.request.receivedBytes())
+            return .json(bytes(of: try await answer(call, try readRequest(body))))
+        }
+    }
 }
 
 /// A request for a server service.
@@ -148,115 +190,38 @@ struct ServerCall: Sendable {
     /// An identifier that distinguishes this server from others.
     let instance: String?
 
+    var accounts: Accounts { access.accounts }
+
     /// True if the client may see everything about the server.
     /// - Throws: `RecordError` THROTTLED after too many wrong passwords.
-    var isOfAdministrator: Bool {
+    private var isOfAdministrator: Bool {
         get async throws {
             if access.mode == .open { return true }
             return try await access.administrator(of: request, peer: peer) != nil
         }
     }
-}
 
-// MARK: - Services of the server
-
-/// `health`: reports whether the stores are readable and writable. The status is 200 if all of them are, and 503
-/// otherwise. If credentials are required, only the administrator sees the list of stores.
-enum HealthService: ServerService {
-    static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
-        let stores = call.engine.can(.reportHealth) ? try await call.engine.require(.reportHealth).health() : []
+    /// Reports whether the stores are readable and writable. The status is 200 if all of them are, and 503 otherwise.
+    /// If credentials are required, only the administrator sees the list of stores.
+    fileprivate func health() async throws -> Response {
+        let stores = engine.can(.reportHealth) ? try await engine.require(.reportHealth).health() : []
         let states = Set(stores.map(\.status))
         let status: StoreHealth.Status =
             states.contains(.unreadable) ? .unreadable : states.contains(.readOnly) ? .readOnly : .ok
-        let mayKnow = try await call.isOfAdministrator
-        writer.object { writer in
-            writer.member("status", status.rawValue)
-            writer.member("version", SkylightVersion.current)
-            if let instance = call.instance { writer.member("instance", instance) }
-            guard mayKnow else { return }
-            writer.name("stores")
-            writer.array { writer in
-                for store in stores { writer.value(store) }
-            }
-        }
-        return status == .ok ? .ok : .serviceUnavailable
+        let bytes = ServerServices.health.bytes(
+            of: (status, SkylightVersion.current, instance, try await isOfAdministrator ? stores : nil))
+        return .json(bytes, status: status == .ok ? .ok : .serviceUnavailable)
     }
-}
 
-/// `containers`: lists the containers, with their environments if the engine knows them.
-enum ContainersService: ServerService {
-    static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
-        let containers = try await call.engine.require(.listContainers).containers()
-        let environments = try await environments(of: containers, call.engine)
-        writer.object { writer in
-            writer.name("containers")
-            writer.array { writer in
-                for container in containers { writer.value(container.description) }
-            }
-            guard let environments else { return }
-            writer.name("environments")
-            writer.object { writer in
-                for (container, environments) in zip(containers, environments) {
-                    writer.name(Name(container.description))
-                    writer.array { writer in
-                        for environment in environments { writer.value(environment.rawValue) }
-                    }
-                }
-            }
-        }
-        return .ok
-    }
-}
-
-extension ContainersService {
-    private static func environments(of containers: [ContainerID], _ engine: any RecordEngine) async throws -> [[Records
-        .Environment]]?
-    {
-        guard engine.can(.listEnvironments) else { return nil }
-        var environments: [[Records.Environment]] = []
+    /// The containers, with their environments if the engine knows them.
+    fileprivate func containers() async throws -> ([ContainerID], [Name: [Records.Environment]]?) {
+        let containers = try await engine.require(.listContainers).containers()
+        guard engine.can(.listEnvironments) else { return (containers, nil) }
+        var environments: [Name: [Records.Environment]] = [:]
         for container in containers {
-            environments.append(try await engine.require(.listEnvironments).environments(of: container))
+            environments[Name(container.description)] = try await engine.require(.listEnvironments).environments(
+                of: container)
         }
-        return environments
-    }
-}
-
-/// `users`: lists all known users, the developer first.
-enum UsersService: ServerService {
-    static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
-        let accounts = call.callers.accounts
-        let users = accounts.users()
-        writer.object { writer in
-            writer.name("users")
-            writer.array { writer in
-                for user in users { writer.value(user, lastSeen: accounts.lastSeen(user.userRecordName)) }
-            }
-        }
-        return .ok
-    }
-}
-
-/// `users/caller`: returns the user that the request acts for. Like every request, it creates a user for a new handle.
-enum UsersCallerService: ServerService {
-    static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
-        let caller = try call.callers.caller(of: call.request)
-        writer.object { writer in
-            writer.member("userRecordName", caller.userRecordName)
-            writer.member("deviceID", caller.deviceID)
-        }
-        return .ok
-    }
-}
-
-extension JSONWriter {
-    fileprivate mutating func value(_ health: StoreHealth) {
-        object { writer in
-            writer.member("container", health.container.description)
-            writer.member("environment", health.environment.rawValue)
-            writer.member("status", health.status.rawValue)
-            if let since = health.since { writer.member("since", since.milliseconds) }
-            if let database = health.database { writer.member("database", database) }
-            if let error = health.reason { writer.members(of: error) }
-        }
+        return (containers, environments)
     }
 }

@@ -45,7 +45,7 @@ struct UserListCommand: AsyncParsableCommand {
                 .init("MADE BY") { Self.words(for: $0.user.maker) }, .init("MADE") { Output.moment($0.user.made) },
                 .init("LAST SEEN") { Output.moment($0.lastSeen) },
             ]
-        ) { $0.value($1.user, lastSeen: $1.lastSeen) }
+        ) { $0.value(SeenUser($1.user, lastSeen: $1.lastSeen)) }
     }
 
     private static func words(for maker: User.Maker) -> String {
