@@ -331,7 +331,7 @@ extension Notifier: NotificationSender {
 
     public func send(_ standing: OwnedSubscription, about change: CommittedChange, in address: DatabaseAddress) -> Int {
         let place = Place(container: address.container, environment: address.environment)
-        let match = SubscriptionMatch(change: change, id: UUID().uuidString, standing: standing)
+        let match = SubscriptionMatch(change: change, id: UUID().uuidString, owned: standing)
         let devices = state.withLock { state in
             state.devices.values.filter { $0.tokenID != nil && $0.queue.user == standing.user }
         }
