@@ -58,18 +58,6 @@ struct Answer {
 
     func optionalTimestamp(_ name: Name) throws -> Timestamp? { has(name) ? try timestamp(name) : nil }
 
-    func container() throws -> ContainerID {
-        guard let container = ContainerID(try string("container")) else { throw unexpected("a container") }
-        return container
-    }
-
-    func environment() throws -> Environment {
-        guard let environment = Environment(rawValue: try string("environment")) else {
-            throw unexpected("an environment")
-        }
-        return environment
-    }
-
     func bool(_ name: Name) throws -> Bool {
         guard case .bool(let bool)? = value(name) else { throw unexpected("'\(name)' to be true or false") }
         return bool
