@@ -25,8 +25,30 @@ struct DeliveryPanel: ViewModel {
         let notes: [Note]
     }
 
+    /// How many clients have the record, and some that lack it.
+    struct Tally: ViewModel {
+        let count: String
+        let text: String
+        let lacking: [Row]
+
+        /// - Returns: `nil` without clients.
+        init?(_ rows: [Row]) {
+            let clients = rows.filter { $0.client != nil }
+            if clients.isEmpty { return nil }
+            let lacking = clients.filter { $0.verdict != "yes" }
+            let having = clients.count - lacking.count
+            count = "\(Digits.grouped(having)) of \(Digits.grouped(clients.count))"
+            text = "\(count) \(clients.count == 1 ? "client has" : "clients have") this version"
+            self.lacking = Array(lacking.prefix(Self.limit))
+        }
+
+        private static let limit = 3
+    }
+
     let lead: String
     let rows: [Row]
+    /// `nil` if not all clients are known.
+    let tally: Tally?
     /// Clients that can't have the record, because their users can't see the zone.
     let others: String?
 
@@ -113,7 +135,7 @@ extension DeliveryPanel {
                 lead: address.scope == .public
                     ? "The public database has no changes feed: clients get its records by queries and lookups, and are not notified of new ones."
                     : "The default zone has no changes feed: clients get its records by queries and lookups, and are not notified of new ones.",
-                rows: [], others: nil)
+                rows: [], tally: nil, others: nil)
         }
         let histories = visit.log.clients.histories(in: address.container)
         let tokens = TokenReader(visit)
@@ -126,7 +148,7 @@ extension DeliveryPanel {
                 lead: visit.log.isOn
                     ? "No client has sent a request to this container since the server started."
                     : "The request log is off (--request-log 0), so the server knows no clients.",
-                rows: [], others: nil)
+                rows: [], tally: nil, others: nil)
         }
         let (concerned, strangers) = try await concerned(histories, sharing)
         for (history, position) in concerned.prefix(limit) {
@@ -173,7 +195,7 @@ extension DeliveryPanel {
                 + "The table shows how far each client has synced, from the requests in the log, and why a client never got the record."
                 + (left > 0
                     ? " It has the \(limit) clients seen last; \(Digits.grouped(left)) more are not shown." : ""),
-            rows: rows,
+            rows: rows, tally: left > 0 ? nil : Tally(rows),
             others: strangers.isEmpty
                 ? nil
                 : (strangers.count == 1
