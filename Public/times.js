@@ -1,7 +1,7 @@
 // The page shows times in UTC. This script adds the local time.
 
 const format = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
-const short = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const short = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
 export function enableTimes(root) {
   for (const time of root.querySelectorAll('time[datetime]')) {
@@ -11,7 +11,7 @@ export function enableTimes(root) {
     time.title = `UTC. Here: ${local}`
     if (!time.closest('.full, .facts') || time.closest('.values')) continue
     const isUTC = date.getTimezoneOffset() === 0
-    if (!time.closest('.about aside')) {
+    if (!time.closest('.about')) {
       time.append(note(isUTC ? ' UTC' : ` UTC, ${local} here`))
       continue
     }

@@ -117,7 +117,7 @@ def test_the_address_of_a_record_names_the_part_in_view(open_page, scripts):
 def test_moments_are_shown_in_utc_and_on_this_clock(open_page):
     page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral", timezone_id="Asia/Tokyo", locale="en-GB")
     time = page.locator(".fields > div", has_text="openedAt").locator("time")
-    expect(time).to_contain_text("2019-03-02 09:00:00 UTC, 2 Mar 2019, 18:00:00")
+    expect(time).to_have_text("2019-03-02 09:00:00 UTC2 Mar 2019, 18:00 here")
 
 
 def test_the_find_box_leads_to_what_is_meant(open_page):
