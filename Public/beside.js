@@ -149,8 +149,10 @@ class Beside {
     if (target) this.part = part
     for (const other of this.panel.querySelectorAll('.body > .tabbed')) other.hidden = other !== section
     for (const tab of tabs) {
-      if (section.querySelector(tab.hash)) tab.setAttribute('aria-current', 'true')
-      else tab.removeAttribute('aria-current')
+      tab.removeAttribute('aria-current')
+      if (!section.querySelector(tab.hash)) continue
+      tab.setAttribute('aria-current', 'true')
+      tab.scrollIntoView({ block: 'nearest', inline: 'nearest' })
     }
     this.panel.querySelector('.body').scrollTo(0, 0)
   }
@@ -201,7 +203,6 @@ class Beside {
       // The table's page has a title of the first level, and identifiers of its own.
       const name = Object.assign(page.createElement('h2'), { className: title.querySelector('h1').className })
       name.append(...title.querySelector('h1').childNodes)
-      if (title.querySelector('h1').matches('[data-copy-source]')) name.dataset.copySource = ''
       title.querySelector('h1').replaceWith(name)
       title.querySelector('.over')?.remove()
       const parts = [title, tabs, body, dialog].filter(Boolean)
