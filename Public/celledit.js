@@ -135,13 +135,13 @@ class CellEditor {
 // The values of a record, on its page or in the drawer: a double click edits, and so does the link of each, which without this script
 // leads to the form.
 export function enableFields(root, saved = () => location.reload()) {
-  for (const link of root.querySelectorAll('dl.fields .inplace[data-field]')) {
+  for (const link of root.querySelectorAll('dl.fields .inplace[data-inplace]')) {
     const cell = link.parentElement
     const edit = event => {
       if (event.ctrlKey || event.metaKey || event.shiftKey || cell.querySelector('form')) return
       event.preventDefault()
       getSelection().removeAllRanges()
-      editInPlace(cell, link.dataset.field, link.href, saved)
+      editInPlace(cell, link.dataset.inplace, link.href, saved)
     }
     link.addEventListener('click', edit)
     cell.addEventListener('dblclick', event => { if (!event.target.closest('a, button, summary')) edit(event) })
