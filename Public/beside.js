@@ -1,97 +1,95 @@
-// Shows the record of the focused or clicked row beside the table. Enter still opens its own page.
+// The drawer: the record of the focused or clicked row beside the table, with the parts of the record's page. Enter opens that page.
 // The browser remembers the choice. Narrow windows have no room for it.
 
+import { enableFields, refreshRow } from './celledit.js'
 import { enableCopying } from './copy.js'
 import { keysAreOn } from './keys.js'
+import { enablePreviews } from './preview.js'
 import { enableTimes } from './times.js'
+import { enableUploads } from './upload.js'
 
 const storageKey = 'beside'
-const wide = matchMedia('(min-width: 1100px) and (min-height: 521px)')
+const fits = matchMedia('(min-width: 860px) and (min-height: 521px)')
+// Where there is less room, it lies over the table, so it only opens when asked.
+const fitsBeside = matchMedia('(min-width: 1180px) and (min-height: 521px)')
+
+const typing = 'input:not([type=checkbox]), textarea, select, [contenteditable]'
+const icons = { previous: 'm4 10 4-4 4 4', next: 'm4 6 4 4 4-4', close: 'm4 4 8 8M12 4l-8 8' }
 
 export function enableBeside() {
   const answer = document.querySelector('.answer:has(> table[data-cells])')
   const foot = document.querySelector('.sheet .foot')
   if (!answer || !foot) return
-  const beside = new Beside(answer)
-  const button = document.createElement('button')
-  button.type = 'button'
-  button.textContent = 'Side panel'
-  button.title = 'Show the record of the selected row beside the table'
+  const button = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Side panel', title: 'Show the record of the selected row beside the table' })
   button.dataset.beside = ''
-  const tell = () => { button.ariaPressed = String(beside.isOn) }
-  const turn = () => {
-    if (!wide.matches) return
-    beside.turn(!beside.isOn)
+  const beside = new Beside(answer, () => {
+    button.ariaPressed = String(beside.isOn)
     keep(beside.isOn)
-    tell()
-  }
+  })
+  const turn = () => fits.matches && beside.turn(!beside.isOn)
+  button.ariaPressed = 'false'
   button.addEventListener('click', turn)
   foot.querySelector('.spacer').before(button)
   document.addEventListener('keydown', event => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open], :popover-open')) return
+    if (event.target.closest(typing)) return
+    if (event.key === 'Escape' && beside.isOn && fits.matches && !document.querySelector(':is(.at, .pick)[open]')) beside.leave()
     // After g, the letter leads to a page.
-    if (event.defaultPrevented || event.key !== 'v' || !keysAreOn() || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return
-    if (event.target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]')) return
+    else if (event.key === 'v' && keysAreOn()) turn()
+    // Enter opens the record from the drawer too, and where nothing has the focus.
+    else if (event.key === 'Enter' && keysAreOn() && !event.shiftKey && beside.isOn && fits.matches && [document.body, beside.panel].includes(event.target)) beside.link?.click()
+    else return
     event.preventDefault()
-    turn()
   })
-  // Enter opens the record from the panel too, and where nothing has the focus.
-  document.addEventListener('keydown', event => {
-    if (event.key !== 'Enter' || event.defaultPrevented || !keysAreOn() || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return
-    if (beside.isOn && wide.matches && [document.body, beside.panel].includes(event.target)) beside.row?.querySelector('th.name > a').click()
-  })
-  if (wide.matches && kept()) beside.turn(true)
-  tell()
+  if (fitsBeside.matches && kept()) beside.turn(true)
 }
 
 class Beside {
-  constructor(answer) {
+  constructor(answer, tell) {
     this.answer = answer
+    this.tell = tell
     this.isOn = false
     this.pages = new Map()
-    answer.addEventListener('focusin', event => this.isOn && this.show(event.target.closest('tbody tr')))
-    answer.addEventListener('saved', event => {
-      const row = event.target.closest('tr')
-      this.pages.delete(row.querySelector('th.name > a').href)
-      if (!this.isOn || row !== this.row) return
-      this.row = null
-      this.show(row)
+    this.panel = Object.assign(document.createElement('section'), { className: 'drawer', tabIndex: 0, ariaLabel: 'Record beside the table' })
+    this.panel.addEventListener('click', event => {
+      const part = event.target.closest('a[href^="#"]')?.hash
+      if (!part || !this.panel.querySelector(part)) return
+      event.preventDefault()
+      this.turnTo(part)
     })
+    answer.addEventListener('focusin', event => this.isOn && this.show(event.target.closest('tbody tr')))
+    answer.addEventListener('saved', event => this.renew(event.target.closest('tr')))
     answer.addEventListener('click', event => {
       const link = event.target.closest('tbody th.name > a')
       // The key Enter clicks too, without a click of the pointer to count.
-      if (!this.isOn || !wide.matches || !link || event.detail === 0 || event.ctrlKey || event.metaKey || event.shiftKey) return
+      if (!this.isOn || !fits.matches || !link || event.detail === 0 || event.ctrlKey || event.metaKey || event.shiftKey) return
       event.preventDefault()
       this.show(link.closest('tr'))
     })
   }
 
+  get link() { return this.row?.querySelector('th.name > a') }
+
+  get rows() { return [...this.answer.querySelectorAll('tbody tr:has(> th.name > a)')] }
+
   turn(on) {
     this.isOn = on
+    document.documentElement.toggleAttribute('data-drawer', on)
     if (on) {
-      this.open()
-      this.show(this.answer.querySelector('tbody tr:focus-within') ?? this.answer.querySelector('tbody tr:has(> th.name > a)'))
+      this.answer.closest('main').after(this.panel)
+      this.show(this.answer.querySelector('tbody tr:focus-within') ?? this.rows[0])
     } else {
       this.mark(null)
       this.panel.remove()
     }
+    this.tell()
   }
 
-  open() {
-    if (!this.panel) {
-      this.panel = document.createElement('section')
-      this.panel.className = 'sidepanel'
-      this.panel.tabIndex = 0
-      this.panel.ariaLabel = 'Record beside the table'
-      // Moving the table loses its position.
-      const { scrollTop, scrollLeft, ownerDocument: { activeElement } } = this.answer
-      const split = document.createElement('div')
-      split.className = 'split'
-      this.answer.before(split)
-      split.append(this.answer)
-      this.answer.scrollTo(scrollLeft, scrollTop)
-      if (this.answer.contains(activeElement)) activeElement.focus({ preventScroll: true })
-    }
-    this.answer.after(this.panel)
+  // Closes it, and leaves the focus at the row it showed.
+  leave() {
+    const { link } = this
+    this.turn(false)
+    link?.focus()
   }
 
   mark(row) {
@@ -100,48 +98,132 @@ class Beside {
     row?.setAttribute('aria-current', 'true')
   }
 
+  async renew(row) {
+    const link = row.querySelector('th.name > a')
+    this.pages.delete(link.href)
+    if (!this.isOn || row !== this.row) return
+    this.row = null
+    await this.show(row)
+  }
+
   async show(row) {
     const link = row?.querySelector('th.name > a')
     // Groups, and names without a record, have none.
     if (!link || row === this.row) return
     this.mark(row)
     this.panel.ariaBusy = 'true'
-    const parts = await this.page(link.href)
+    if (!this.panel.firstChild) {
+      const header = document.createElement('header')
+      header.append(this.tools(link))
+      this.panel.append(header)
+    }
+    const page = await this.page(link.href)
     // Another row may have got the focus meanwhile.
     if (this.row !== row) return
     this.panel.ariaBusy = 'false'
-    this.panel.replaceChildren(this.heading(link), ...parts.map(part => document.importNode(part, true)))
-    this.panel.scrollTo(0, 0)
+    const [title, tabs, body, ...rest] = page.map(part => document.importNode(part, true))
+    const header = document.createElement('header')
+    const held = this.panel.querySelector(':scope > header :focus')?.ariaLabel
+    header.append(this.tools(link), ...title.childNodes)
+    this.panel.replaceChildren(...[header, tabs, body, ...rest].filter(Boolean))
+    if (held) header.querySelector(`[aria-label="${held}"]`)?.focus()
+    if (!body) return
     enableTimes(this.panel)
     enableCopying(this.panel)
+    enablePreviews(this.panel)
+    enableUploads(this.panel, () => this.changed())
+    enableFields(this.panel, () => this.changed())
+    this.turnTo(this.part)
   }
 
-  heading(link) {
-    const heading = document.createElement('h2')
-    const there = Object.assign(document.createElement('a'), { href: link.href, title: 'Open the page of the record' })
-    there.append(...[...link.childNodes].map(node => node.cloneNode(true)))
-    heading.append(there)
-    return heading
+  // A save in the drawer changes the row too, if the table shows values.
+  changed() {
+    return this.answer.querySelector('th[data-edit]') ? refreshRow(this.row) : this.renew(this.row)
   }
 
-  // The fields and the system fields of a record's page.
-  async page(href) {
-    if (!this.pages.has(href)) {
-      try {
-        const answer = await fetch(href, { headers: { Accept: 'text/html' } })
-        const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
-        const parts = [...page.querySelectorAll('main > .tabbed > .columns > section')]
-        if (parts.length === 0) throw new Error('no record')
-        // The page of the record has the rest. Identifiers exist only once in a page.
-        for (const rest of parts.slice(1).flatMap(part => [...part.querySelectorAll(':scope > :not(h2:first-child, .facts)')])) rest.remove()
-        for (const named of parts.flatMap(part => [...part.querySelectorAll('[id]')])) named.removeAttribute('id')
-        this.pages.set(href, parts)
-      } catch {
-        return [Object.assign(document.createElement('p'), { className: 'remark', textContent: 'The record can’t be shown here. Its own page says why.' })]
-      }
+  // The tab stays while the keys lead through the records.
+  turnTo(part) {
+    const tabs = [...this.panel.querySelectorAll('.parts a')]
+    const target = part && this.panel.querySelector(part)
+    const section = target?.closest('.tabbed') ?? this.panel.querySelector('.body > .tabbed')
+    if (target) this.part = part
+    for (const other of this.panel.querySelectorAll('.body > .tabbed')) other.hidden = other !== section
+    for (const tab of tabs) {
+      tab.removeAttribute('aria-current')
+      if (!section.querySelector(tab.hash)) continue
+      tab.setAttribute('aria-current', 'true')
+      tab.scrollIntoView({ block: 'nearest', inline: 'nearest' })
     }
-    return this.pages.get(href)
+    this.panel.querySelector('.body').scrollTo(0, 0)
   }
+
+  tools(link) {
+    const { rows } = this
+    const at = rows.indexOf(this.row)
+    const tools = Object.assign(document.createElement('div'), { className: 'row' })
+    const count = Object.assign(document.createElement('span'), { className: 'faint', textContent: `${at + 1} of ${rows.length}` })
+    const spacer = Object.assign(document.createElement('span'), { className: 'spacer' })
+    const open = Object.assign(document.createElement('a'), { className: 'button', href: link.href, textContent: 'Open as page' })
+    tools.append(
+      this.button('Previous record', icons.previous, rows[at - 1]), this.button('Next record', icons.next, rows[at + 1]), count, spacer, open,
+      this.button('Close', icons.close))
+    return tools
+  }
+
+  button(name, drawing, row) {
+    const button = Object.assign(document.createElement('button'), { type: 'button', className: 'bare', ariaLabel: name, title: name })
+    const icon = document.createElementNS('http://www.w3.org/2000/svg', 'svg')
+    icon.setAttribute('viewBox', '0 0 16 16')
+    icon.setAttribute('class', 'icon')
+    icon.setAttribute('aria-hidden', 'true')
+    icon.append(document.createElementNS(icon.namespaceURI, 'path'))
+    icon.firstChild.setAttribute('d', drawing)
+    button.append(icon)
+    button.addEventListener('click', () => {
+      if (name === 'Close') return this.leave()
+      if (!row) return
+      row.scrollIntoView({ block: 'nearest' })
+      this.show(row)
+    })
+    button.ariaDisabled = String(name !== 'Close' && !row)
+    return button
+  }
+
+  // The title, the tabs and the parts of a record's page, and its dialog.
+  async page(href) {
+    if (this.pages.has(href)) return this.pages.get(href)
+    try {
+      const answer = await fetch(href, { headers: { Accept: 'text/html' } })
+      const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+      const [title, tabs] = ['main > .heading > div', 'main > .parts'].map(part => page.querySelector(part))
+      const body = Object.assign(page.createElement('div'), { className: 'body' })
+      body.append(...page.querySelectorAll('main > .tabbed'))
+      if (!title || !tabs || !body.firstChild) throw new Error('no record')
+      const dialog = page.querySelector('main > dialog')
+      // The table's page has a title of the first level, and identifiers of its own.
+      const name = Object.assign(page.createElement('h2'), { className: title.querySelector('h1').className })
+      name.append(...title.querySelector('h1').childNodes)
+      title.querySelector('h1').replaceWith(name)
+      title.querySelector('.over')?.remove()
+      const parts = [title, tabs, body, dialog].filter(Boolean)
+      for (const part of parts) rename(part)
+      this.pages.set(href, parts)
+      return parts
+    } catch {
+      const trouble = document.createElement('div')
+      trouble.append(Object.assign(document.createElement('p'), { className: 'remark', textContent: 'The record can’t be shown here. Its own page says why.' }))
+      return [trouble]
+    }
+  }
+}
+
+// Identifiers exist only once in a page.
+function rename(part) {
+  for (const element of part.querySelectorAll('[id]')) element.id = `beside-${element.id}`
+  for (const name of ['for', 'aria-labelledby', 'aria-describedby']) {
+    for (const element of part.querySelectorAll(`[${name}]`)) element.setAttribute(name, `beside-${element.getAttribute(name)}`)
+  }
+  for (const link of part.querySelectorAll('a[href^="#"]')) link.setAttribute('href', `#beside-${link.hash.slice(1)}`)
 }
 
 function kept() {

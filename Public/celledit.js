@@ -14,12 +14,13 @@ export function editAddress(cell, field) {
   return address.href
 }
 
-export async function editInPlace(cell, field) {
+// Edits a value of a table, or of a record.
+// - saved: shows the saved value; its row, if it is missing.
+export async function editInPlace(cell, field, address = editAddress(cell, field), saved = () => refreshRow(cell.parentElement)) {
   if (cell.querySelector('form')) return
-  const address = new URL(editAddress(cell, field))
   try {
     const form = await recordForm(address, field)
-    new CellEditor(cell, form, line(form, field))
+    new CellEditor(cell, form, line(form, field), saved)
   } catch {
     // The page of the form says what is wrong.
     location.assign(address)
@@ -35,10 +36,10 @@ async function recordForm(address, field) {
   return form
 }
 
-async function load(address, options) {
+export async function load(address, options) {
   const answer = await fetch(address, { headers: { Accept: 'text/html' }, ...options })
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
-  return Object.assign(page, { isAfterSave: answer.ok && answer.redirected })
+  return Object.assign(page, { isAfterSave: answer.ok && answer.redirected, address: answer.url })
 }
 
 // The line of the form with the inputs of a field.
@@ -47,8 +48,9 @@ function line(form, field) {
 }
 
 class CellEditor {
-  constructor(cell, form, line) {
+  constructor(cell, form, line, saved) {
     this.cell = cell
+    this.saved = saved
     this.form = form
     this.line = line
     this.source = line.querySelector('[name^="text-"]')
@@ -98,7 +100,11 @@ class CellEditor {
     body.set('do', 'save')
     try {
       const answer = await load(this.form.getAttribute('action'), { method: 'POST', body })
-      if (answer.isAfterSave) return await this.refresh(answer)
+      if (answer.isAfterSave) {
+        await this.saved(answer)
+        adoptNotice(answer)
+        return this.focus()
+      }
       const line = answer.getElementById(this.line.id)
       const problem = line?.querySelector('.wrong')
       if (problem) this.tell(problem.textContent)
@@ -126,26 +132,39 @@ class CellEditor {
     document.body.append(form)
     form.requestSubmit(form.querySelector('button[value="save"]'))
   }
+}
 
-  // Shows the row as the same page now has it, and the notice of the save.
-  async refresh(answer) {
-    const row = this.cell.parentElement
-    const link = row.querySelector('th.name > a')
-    const links = [...(await load(location.href)).querySelectorAll('tbody th.name > a')]
-    const fresh = links.find(other => other.getAttribute('href') === link.getAttribute('href'))?.closest('tr')
-    // The record is on another page now, or the query does not find it any more.
-    if (fresh?.cells.length !== row.cells.length) return location.reload()
-    const pick = row.querySelector('input[name="pick"]')
-    if (pick) pick.value = fresh.querySelector('input[name="pick"]').value
-    link.replaceChildren(...imported(fresh.querySelector('th.name > a')))
-    for (const [index, cell] of [...row.cells].entries()) {
-      if (cell.matches('td')) cell.replaceChildren(...imported(fresh.cells[index]))
+// The values of a record, on its page or in the drawer: a double click edits, and so does the link of each, which without this script
+// leads to the form.
+export function enableFields(root, saved = answer => location.assign(answer.address)) {
+  for (const link of root.querySelectorAll('dl.fields .inplace[data-inplace]')) {
+    const cell = link.parentElement
+    const edit = event => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey || cell.querySelector('form')) return
+      event.preventDefault()
+      getSelection().removeAllRanges()
+      editInPlace(cell, link.dataset.inplace, link.href, saved)
     }
-    enableTimes(row)
-    this.focus()
-    adoptNotice(answer)
-    row.dispatchEvent(new CustomEvent('saved', { bubbles: true }))
+    link.addEventListener('click', edit)
+    cell.addEventListener('dblclick', event => { if (!event.target.closest('a, button, summary')) edit(event) })
   }
+}
+
+// Shows a row as the same page now has it.
+export async function refreshRow(row) {
+  const link = row.querySelector('th.name > a')
+  const links = [...(await load(location.href)).querySelectorAll('tbody th.name > a')]
+  const fresh = links.find(other => other.getAttribute('href') === link.getAttribute('href'))?.closest('tr')
+  // The record is on another page now, or the query does not find it any more.
+  if (fresh?.cells.length !== row.cells.length) return location.reload()
+  const pick = row.querySelector('input[name="pick"]')
+  if (pick) pick.value = fresh.querySelector('input[name="pick"]').value
+  link.replaceChildren(...imported(fresh.querySelector('th.name > a')))
+  for (const [index, cell] of [...row.cells].entries()) {
+    if (cell.matches('td')) cell.replaceChildren(...imported(fresh.cells[index]))
+  }
+  enableTimes(row)
+  row.dispatchEvent(new CustomEvent('saved', { bubbles: true }))
 }
 
 function imported(element) {

@@ -1,9 +1,12 @@
-// What the first rendering needs: the stored theme, and fewer rows. This is the only script that blocks rendering.
+// What the first rendering needs: the stored theme, the room of what scripts add, and fewer rows. This is the only script that blocks rendering.
 {
   let theme = null
   try { theme = localStorage.getItem('theme') } catch { /* Without storage, the system preference applies. */ }
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
 }
+// A page keeps room for the local time, if it is another one than UTC, and for the drawer, if it was open.
+if (new Date().getTimezoneOffset() !== 0) document.documentElement.dataset.local = ''
+try { if (localStorage.getItem('beside') === 'on') document.documentElement.dataset.drawer = '' } catch { /* Without storage, it is closed. */ }
 // The browser lays out a table as a whole, so the first rows appear at once, and a few more with each frame.
 {
   const sheet = new CSSStyleSheet()

@@ -5,9 +5,9 @@ import { bytes } from './sizes.js'
 const textLimit = 65_536
 const layoutLimit = 2_000_000
 
-export function enablePreviews() {
-  const dialog = document.querySelector('[data-preview-dialog]')
-  const buttons = document.querySelectorAll('button[data-preview]')
+export function enablePreviews(root = document) {
+  const dialog = root.querySelector('[data-preview-dialog]')
+  const buttons = root.querySelectorAll('button[data-preview]')
   if (!dialog?.showModal || buttons.length === 0) return
   const preview = new Preview(dialog)
   for (const button of buttons) {

@@ -1,5 +1,6 @@
 // All pages work without scripts. These scripts only improve them.
 import { enableBeside } from './beside.js'
+import { enableFields } from './celledit.js'
 import { enableCells } from './cells.js'
 import { enableColumns } from './columns.js'
 import './connect.js'
@@ -28,7 +29,7 @@ import { enableThemes } from './themes.js'
 import { enableTimeline } from './timeline.js'
 import { enableTimes } from './times.js'
 import { enableTokens } from './tokens.js'
-import { enableUploads } from './upload.js'
+import { enableFormFiles, enableUploads } from './upload.js'
 
 // Marks what other scripts add, and what they have added.
 import('./marked.js')
@@ -47,6 +48,7 @@ enableTokens()
 enableTimeline()
 enableColumns()
 enableCells()
+enableFields(document)
 enableBeside()
 enableTimes(document)
 enableHandheld()
@@ -60,6 +62,7 @@ enableTestDevice()
 enableNarrowing()
 enablePreviews()
 enableUploads()
+enableFormFiles()
 // The page must have its own files before it removes those of closed pages.
 enableFetching().finally(removeLeftovers)
 enableCopying(document)

@@ -5,17 +5,87 @@ import { bytes, part, percent, seconds, Pace } from './sizes.js'
 // The maximum number of concurrent uploads.
 const limit = 3
 
-export function enableUploads() {
-  const section = document.querySelector('[data-assets]')
+// - changed: shows the record with other files; its page, if it is missing.
+export function enableUploads(root = document, changed = undefined) {
+  const section = root.querySelector('[data-assets]')
   if (!section) return
-  const record = new RecordWithAssets(section)
+  const record = new RecordWithAssets(section, changed)
   for (const element of section.querySelectorAll('[data-field]')) new AssetField(element, record)
   // A file dropped beside a field must not replace the page.
   for (const kind of ['dragover', 'drop']) {
-    document.addEventListener(kind, event => {
+    root.addEventListener(kind, event => {
       if (event.dataTransfer?.types.includes('Files') && !event.defaultPrevented) event.preventDefault()
     })
   }
+}
+
+// Files in the form of a record: saves the record, then sends its files and saves them in their fields, in one press.
+export function enableFormFiles() {
+  const form = document.querySelector('form[data-editor]:has([data-file])')
+  if (!form) return
+  const inputs = [...form.querySelectorAll('[data-file]')]
+  const bar = form.querySelector('.savebar')
+  const said = Object.assign(document.createElement('p'), { hidden: true })
+  said.setAttribute('role', 'status')
+  bar.append(said)
+  const say = text => {
+    said.textContent = text
+    said.hidden = false
+  }
+  let isBusy = false
+  form.addEventListener('submit', async event => {
+    const chosen = inputs.filter(input => input.files.length > 0)
+    const button = event.submitter ?? form.querySelector('button.go')
+    if (chosen.length === 0 || !['save', 'anew'].includes(button.value)) return
+    event.preventDefault()
+    if (isBusy) return
+    isBusy = true
+    let saved = null
+    try {
+      say('Saving the record…')
+      const body = new URLSearchParams(new FormData(form))
+      body.set('do', button.value)
+      const answer = await fetch(form.getAttribute('action'), { method: 'POST', headers: { Accept: 'text/html' }, body })
+      const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+      const section = page.querySelector('[data-assets]')
+      if (!answer.ok || !answer.redirected || !section) {
+        // Nothing was saved. The page of the form says why.
+        for (const input of chosen) input.value = ''
+        return form.requestSubmit(button)
+      }
+      saved = answer.url
+      const record = new RecordWithAssets(section)
+      for (const input of chosen) await sendFiles(input, record, page, say)
+      location.assign(saved)
+    } catch (error) {
+      said.setAttribute('role', 'alert')
+      say(saved ? `The record is saved, but not its files: ${error.message} ` : `The server can't be reached: ${error.message}`)
+      // Another press would save the record once more.
+      if (saved) said.append(Object.assign(document.createElement('a'), { href: saved, textContent: 'Add them on the page of the record' }))
+      else isBusy = false
+    }
+  })
+}
+
+async function sendFiles(input, record, page, say) {
+  const field = input.dataset.file
+  const files = [...input.files]
+  const large = files.find(file => file.size > record.limit)
+  if (large) throw new Refusal({ reason: `${large.name} is larger than ${record.limitText}.` })
+  const kept = page.querySelector(`[data-field="${CSS.escape(field)}"]`)?.querySelectorAll('[data-asset]') ?? []
+  const urls = await record.grants(field, files.length)
+  const uploads = files.map((file, index) => new Upload(file, urls[index], record))
+  const list = Object.assign(document.createElement('ul'), { className: 'uploads' })
+  list.append(...uploads.map(upload => upload.element))
+  input.after(list)
+  say('Sending the files…')
+  await together(uploads.map(upload => () => upload.run()))
+  const failed = uploads.find(upload => upload.failure)
+  if (failed) throw failed.failure
+  const sent = uploads.filter(upload => upload.asset).map(upload => upload.asset)
+  if (sent.length === 0) return
+  const assets = [...kept].map(file => JSON.parse(file.dataset.asset))
+  await record.save(field, input.multiple ? [...assets, ...sent] : sent[0], input.multiple ? 'ASSETID_LIST' : 'ASSETID')
 }
 
 // The form secret of the page, which changes require if the console has a sign-in.
@@ -34,7 +104,8 @@ class Refusal extends Error {
 
 // The record of the page, and the requests that change it.
 class RecordWithAssets {
-  constructor(section) {
+  constructor(section, changed) {
+    this.changed = changed
     const { database, zone, recordName, recordType, tag, user, limit, limitText, here } = section.dataset
     Object.assign(this, { section, database, zoneID: JSON.parse(zone), recordName, recordType, tag, user, limit: Number(limit), limitText, here })
   }
@@ -56,10 +127,11 @@ class RecordWithAssets {
     const record = { recordName: this.recordName, recordType: this.recordType, recordChangeTag: this.tag, fields }
     const { records } = await this.#ask('records/modify', { operations: [{ operationType: 'update', record }], zoneID: this.zoneID })
     if (records[0].serverErrorCode) throw new Refusal(records[0])
+    this.tag = records[0].recordChangeTag
   }
 
-  // Reloads the page with the current record.
-  show(notice) { location.replace(`${this.here}${notice ? `&notice=${notice}` : ''}`) }
+  // Shows the current record.
+  show(notice) { this.changed ? this.changed() : location.replace(`${this.here}${notice ? `&notice=${notice}` : ''}`) }
 
   async #ask(endpoint, body) {
     const answer = await fetch(`${this.database}/${endpoint}`, {
@@ -93,7 +165,6 @@ class AssetField {
     this.#input = this.#drop.querySelector('input')
     this.#uploads = element.querySelector('[data-uploads]')
     this.#trouble = element.querySelector('[data-trouble]')
-    this.#drop.hidden = false
     this.#input.addEventListener('change', () => {
       this.#take([...this.#input.files])
       this.#input.value = ''
@@ -165,7 +236,6 @@ class AssetField {
     const button = file.querySelector('[data-remove]')
     const label = button.getAttribute('aria-label')
     let isAsking = false
-    button.hidden = false
     const ask = really => {
       isAsking = really
       button.textContent = really ? 'Really remove' : 'Remove…'
@@ -234,7 +304,7 @@ class Upload {
     this.#file = file
     this.#url = url
     this.#record = record
-    this.element = record.section.querySelector('template[data-upload]').content.firstElementChild.cloneNode(true)
+    this.element = document.importNode(record.section.querySelector('template[data-upload]').content.firstElementChild, true)
     this.#part = Object.fromEntries(['name', 'percent', 'now', 'cancel'].map(name => [name, this.element.querySelector(`[data-${name}]`)]))
     this.#part.progress = this.element.querySelector('progress')
     this.#part.progress.setAttribute('aria-label', `Upload of ${file.name}`)

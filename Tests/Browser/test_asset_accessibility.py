@@ -97,6 +97,7 @@ def test_previews(open_page, file):
 
 def test_removal_is_asked_and_can_be_left(open_page):
     page = open_page(f"{CHAT}/record?zone=Chats&name=Message%2Fpapers", reduced_motion="reduce")
+    page.locator("summary[aria-label^='More about']").first.click()
     remove = page.get_by_role("button", name="Remove").first
     remove.click()
     expect(page.get_by_role("button", name="Really remove")).to_have_count(1)
@@ -111,6 +112,6 @@ def test_everything_is_reached_with_the_keyboard(open_page):
     for _ in range(120):
         page.keyboard.press("Tab")
         seen.add(page.evaluate("document.activeElement.getAttribute('aria-label') || document.activeElement.textContent.trim()"))
-    starts = ["Download ", "Preview ", "Remove ", "File for voice", "Add files to attachments"]
+    starts = ["Save to disk ", "Preview ", "More about ", "File for voice", "Add files to attachments"]
     for start in starts:
         assert any(text.startswith(start) for text in seen), start

@@ -85,7 +85,7 @@ def test_a_narrow_window_has_no_room_beside(table):
     page.get_by_role("button", name="Side panel").click()
     panel = page.get_by_role("region", name="Record beside the table")
     expect(panel).to_be_visible()
-    page.set_viewport_size({"width": 900, "height": 800})
+    page.set_viewport_size({"width": 850, "height": 800})
     expect(panel).to_be_hidden()
     expect(page.get_by_role("button", name="Side panel")).to_be_hidden()
     page.locator("tbody th.name").get_by_role("link", name="note3").click()

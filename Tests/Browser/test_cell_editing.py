@@ -168,7 +168,13 @@ def test_the_record_beside_the_table_follows(table):
     box.fill("Bread")
     box.press("Enter")
     expect(panel).to_contain_text("Bread")
-    expect(panel.get_by_role("heading", level=2).first).to_have_text("Bread note0")
+    expect(panel.get_by_role("heading", level=2).first).to_have_text("Bread")
+    # The values there are edited in the same way, and the row follows.
+    panel.locator(".fields > div", has_text="title").locator(".full").dblclick(position={"x": 3, "y": 4})
+    panel.locator(".celledit input, .celledit textarea").fill("Rolls")
+    page.keyboard.press("Enter")
+    expect(cell(page, 0, "title")).to_have_text("Rolls")
+    expect(panel.get_by_role("heading", level=2).first).to_have_text("Rolls")
 
 
 @pytest.mark.parametrize("shape", ["", "&as=table"])
@@ -192,7 +198,7 @@ def test_fetch_and_changes_have_the_menus_and_the_record_beside(open_page, there
         page.keyboard.press("Escape")
     page.get_by_role("button", name="Side panel").click()
     panel = page.get_by_role("region", name="Record beside the table")
-    expect(panel.get_by_role("heading", level=2).first).to_have_text("Note 0 note0")
+    expect(panel.get_by_role("heading", level=2).first).to_have_text("Note 0")
     assert not problems(page)
     page.goto(there + "/changes?zone=Notes")
     # The browser remembers that records are beside tables.

@@ -356,3 +356,15 @@ def test_an_editor_is_used_by_keyboard(open_page, server, place):
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("status")).to_contain_text("The record is saved.")
     assert fields(server, place, "milk")["title"] == "Typed"
+
+
+def test_a_file_is_added_while_a_record_is_made(open_page, server):
+    container = "iCloud.com.example.NewWithFile"
+    server.attach(container, "Notes", "old", ("old.txt", b"old"))
+    page = open_page(f"/c/{container}/development/private/record/new?type=Note&zone=Notes")
+    expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
+    page.get_by_label("recordName").fill("made")
+    page.get_by_label("File for file").set_input_files({"name": "new.txt", "mimeType": "text/plain", "buffer": b"new"})
+    page.get_by_role("button", name="Create the record").last.click()
+    expect(page.locator(".filename")).to_have_text("new.txt")
+    expect(page.locator(".heading [data-copy-source]")).to_have_text("made")

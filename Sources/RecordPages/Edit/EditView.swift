@@ -83,6 +83,9 @@ struct EditView: Page {
         let names: [String]
         let isCleared: Bool
         let hint: String
+        /// False for a container in iCloud: its files are not uploaded from here.
+        let takesUploads: Bool
+        let takesMany: Bool
     }
 
     /// The input for the name of a new record.
@@ -230,7 +233,7 @@ extension EditView.Row {
         canGrow = field.entries.count < EditedField.elementLimit
         isJSON = field.json != nil
         json = field.json?.string ?? ""
-        files = isAsset ? EditView.Files(field) : nil
+        files = isAsset ? EditView.Files(field, takesUploads: visit.connection == nil) : nil
         self.problem = problem
         problemID = "problem-\(number)"
         removal = field.isNew ? "drop-\(number)" : nil
@@ -238,7 +241,9 @@ extension EditView.Row {
 }
 
 extension EditView.Files {
-    fileprivate init(_ field: EditedField) {
+    fileprivate init(_ field: EditedField, takesUploads: Bool) {
+        self.takesUploads = takesUploads
+        takesMany = field.type.isList
         let assets = field.was?.assets ?? []
         names = assets.map { "\($0.shownName(in: field.name)), \(Digits.bytes($0.size))" }
         isCleared = field.isCleared

@@ -69,6 +69,8 @@ struct RecordHistory: ViewModel {
     private static let fieldLimit = 6
 
     let rows: [Row]
+    /// The number of rows, with a plus if there are more changes.
+    let count: String
     /// The retention of versions, in a sentence.
     let kept: String
     /// A remark below the last row about earlier changes that are not kept.
@@ -109,7 +111,7 @@ struct RecordHistory: ViewModel {
             place.link("record/history", [("name", name.string)] + (before.map { [("before", String($0))] } ?? []))
         }
         return RecordHistory(
-            rows: rows, kept: page.limits.sentence,
+            rows: rows, count: Digits.grouped(rows.count) + (isWhole ? "" : "+"), kept: page.limits.sentence,
             beginning: isWhole && shown.last?.kind != .created ? Self.beginning(page.limits) : nil,
             whole: isWhole && before == nil ? nil : Frame.Link(text: "Full history", href: link(nil)),
             earlier: isWhole ? nil : shown.last.map { link($0.position) })

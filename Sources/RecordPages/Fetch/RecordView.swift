@@ -18,6 +18,10 @@ struct RecordView: Page {
         let isEncrypted: Bool
         let indexes: [IndexBadge]
         let value: ValueView
+        /// The form of the record at this field; `nil` if it can't be edited.
+        let edit: String?
+        /// True if the value has one input, which fits into its place.
+        let isShort: Bool
     }
 
     struct Fact: ViewModel {
@@ -32,6 +36,8 @@ struct RecordView: Page {
         let typeHref: String
         let fields: [FieldRow]
         let facts: [Fact]
+        /// When and by whom it was last changed.
+        let changed: ValueView
         /// The asset fields, including empty ones, and the data that scripts need for uploads.
         let assets: RecordAssets?
         let parent: RecordLink?
@@ -39,6 +45,7 @@ struct RecordView: Page {
         let referrers: ReferrerPanel?
         /// `nil` for a record without references.
         let graph: ReferenceGraph?
+        let hasReferences: Bool
         /// The users who see it; `nil` for records that can't be shared.
         let sharing: SharingPanel?
         /// The clients that received it and those that did not; `nil` if the engine can't tell.
@@ -203,15 +210,21 @@ extension RecordView.Body {
         heading = titles[record.recordID]
         self.type = record.recordType.string
         typeHref = place.link("type", [("type", record.recordType.string)])
+        let isEditable = record.recordType != Schema.usersType
+        let named = [("name", record.recordID.recordName.string)]
         fields = values.map { field in
-            RecordView.FieldRow(
+            let known = isEditable ? type?.queryField(named: field.name).flatMap { visit.edit($0) } : nil
+            return RecordView.FieldRow(
                 name: field.name.string, type: field.value.typeLabel, isEncrypted: field.isEncrypted,
                 indexes: (type?.fields[field.name]?.indexes ?? []).names.map {
                     IndexBadge(text: $0, tone: "has", explanation: "Index of the field")
                 },
-                value: presenter.view(field.value, of: field.name))
+                value: presenter.view(field.value, of: field.name),
+                edit: known == nil ? nil : place.link("record/edit", named + [("field", field.name.string)]),
+                isShort: known == "short")
         }
         facts = Self.facts(record, visit: visit)
+        changed = ValueView(.time(record.modified.timestamp), note: Self.by(record.modified, visit))
         sharing = try await SharingPanel.load(record, visit)
         assets = try await RecordAssets(record, links: links, visit: visit)
         parent = parentID.map {
@@ -221,11 +234,10 @@ extension RecordView.Body {
         }
         self.referrers = referrers.map { ReferrerPanel($0, to: record.recordID, titles, visit) }
         graph = try await ReferenceGraph(record, values, referrers: referrers ?? [], titles, visit)
+        hasReferences = self.referrers != nil || graph != nil
         self.deliveries = try await deliveries(record.recordID, record, visit)
         json = try RecordJSON.text(of: record, links: links)
         codes = try CodePanel.panels(of: record, visit: visit)
-        let isEditable = record.recordType != Schema.usersType
-        let named = [("name", record.recordID.recordName.string)]
         edit = isEditable ? place.link("record/edit", named) : nil
         duplicate = isEditable ? place.link("record/duplicate", named) : nil
         copy = isEditable ? place.link("record/copy", named) : nil
@@ -241,16 +253,17 @@ extension RecordView.Body {
         func fact(_ name: String, _ form: ValueView.Form, note: String? = nil) -> RecordView.Fact {
             RecordView.Fact(name: name, value: ValueView(form, note: note))
         }
-        func by(_ signature: Signature) -> String {
-            "by \(visit.people.name(of: signature.userRecordName))\(signature.onDevice)"
-        }
         return [
-            fact("created", .time(record.created.timestamp), note: by(record.created)),
-            fact("modified", .time(record.modified.timestamp), note: by(record.modified)),
-            fact("recordChangeTag", .code(record.recordChangeTag)),
-            fact("zone", .text(visit.zoneName(record.recordID.zoneID)), note: visit.ownerName(record.recordID.zoneID)),
-            fact("size of the fields", .text(Digits.bytes(Int64(record.fields.bytes.count))), note: "as JSON"),
+            fact("Zone", .text(visit.zoneName(record.recordID.zoneID)), note: visit.ownerName(record.recordID.zoneID)),
+            fact("Change tag", .code(record.recordChangeTag)),
+            fact("Created", .time(record.created.timestamp), note: by(record.created, visit)),
+            fact("Changed", .time(record.modified.timestamp), note: by(record.modified, visit)),
+            fact("Size", .text("\(Digits.bytes(Int64(record.fields.bytes.count))) as JSON, without its files")),
         ]
+    }
+
+    private static func by(_ signature: Signature, _ visit: Visit) -> String {
+        "by \(visit.people.name(of: signature.userRecordName))\(signature.onDevice)"
     }
 }
 
@@ -283,6 +296,10 @@ struct ReferrerPanel: ViewModel {
     }
 
     let title: String
+    /// The number of records, with a plus if there may be more.
+    let count: String
+    /// The number of records of each type, in words.
+    let kinds: String
     let ways: [Way]
     let groups: [Group]
 
@@ -315,6 +332,8 @@ struct ReferrerPanel: ViewModel {
                 restTitle: "\(links.count - shown) more")
         }
         let count = groups.reduce(0) { $0 + $1.rows.count + $1.rest.count }
+        self.count = Digits.grouped(count) + (hasMore ? "+" : "")
+        kinds = groups.map { "\(Digits.grouped($0.rows.count + $0.rest.count)) \($0.type)" }.joined(separator: ", ")
         // The limit counts references, not records: the next reference may be another field of a listed record.
         title =
             count == 0

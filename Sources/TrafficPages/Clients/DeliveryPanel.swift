@@ -10,11 +10,13 @@ enum DeliveryPanel {
     private static let limit = 50
 
     private static func table(
-        _ lead: String, _ rows: [ExplanationTable.Row] = [], others: String? = nil
+        _ lead: String, _ rows: [ExplanationTable.Row] = [], tally: ExplanationTable.Tally? = nil,
+        others: String? = nil
     ) -> ExplanationTable {
         ExplanationTable(
             id: "deliveries", tab: "Clients", title: "Which clients have this record?",
-            label: "Clients and this record", asks: "got it", nobody: "none", lead: lead, rows: rows, others: others)
+            label: "Clients and this record", asks: "got it", nobody: "none", lead: lead, rows: rows, tally: tally,
+            others: others)
     }
 }
 

@@ -45,6 +45,26 @@ struct ExplanationTable: ViewModel {
         }
     }
 
+    /// How many clients have the record, and some that lack it.
+    struct Tally: ViewModel {
+        let count: String
+        let text: String
+        let lacking: [Row]
+
+        /// - Returns: `nil` without clients.
+        init?(_ rows: [Row]) {
+            let clients = rows.filter { $0.client != nil }
+            if clients.isEmpty { return nil }
+            let lacking = clients.filter { $0.verdict != "yes" }
+            let having = clients.count - lacking.count
+            count = "\(Digits.grouped(having)) of \(Digits.grouped(clients.count))"
+            text = "\(count) \(clients.count == 1 ? "client has" : "clients have") this version"
+            self.lacking = Array(lacking.prefix(Self.limit))
+        }
+
+        private static let limit = 3
+    }
+
     let id: String
     /// The name of its tab on the page of the record.
     let tab: String
@@ -56,6 +76,8 @@ struct ExplanationTable: ViewModel {
     let nobody: String
     let lead: String
     let rows: [Row]
+    /// `nil` if not all clients are known.
+    var tally: Tally?
     /// The clients that the question does not concern.
     var others: String?
 }
@@ -63,6 +85,8 @@ struct ExplanationTable: ViewModel {
 /// The clients that got a record, and the clients that were notified of it.
 package struct ClientsPanel: ViewModel {
     let tables: [ExplanationTable]
+    /// The tally of the clients that got it.
+    let tally: ExplanationTable.Tally?
 
     /// - Parameter record: `nil` if the acting user does not see it.
     /// - Returns: `nil` if nothing is known.
@@ -72,6 +96,6 @@ package struct ClientsPanel: ViewModel {
         let tables = [
             try await DeliveryPanel.load(recordID, record, visit), try await NotificationPanel.load(recordID, visit),
         ].compactMap(\.self)
-        return tables.isEmpty ? nil : ClientsPanel(tables: tables)
+        return tables.isEmpty ? nil : ClientsPanel(tables: tables, tally: tables.lazy.compactMap(\.tally).first)
     }
 }

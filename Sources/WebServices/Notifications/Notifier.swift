@@ -329,11 +329,11 @@ extension Notifier: NotificationSender {
         return number
     }
 
-    public func send(_ standing: OwnedSubscription, about change: CommittedChange, in address: DatabaseAddress) -> Int {
+    public func send(_ owned: OwnedSubscription, about change: CommittedChange, in address: DatabaseAddress) -> Int {
         let place = Place(container: address.container, environment: address.environment)
-        let match = SubscriptionMatch(change: change, id: UUID().uuidString, owned: standing)
+        let match = SubscriptionMatch(change: change, id: UUID().uuidString, owned: owned)
         let devices = state.withLock { state in
-            state.devices.values.filter { $0.tokenID != nil && $0.queue.user == standing.user }
+            state.devices.values.filter { $0.tokenID != nil && $0.queue.user == owned.user }
         }
         var count = 0
         for device in devices {
