@@ -102,7 +102,7 @@ extension NotificationsView {
         let knowsAll = visit.database.can(.fireSubscriptions)
         let standing =
             knowsAll
-            ? try await visit.measure { try await visit.database.require(.fireSubscriptions).standingSubscriptions() }
+            ? try await visit.measure { try await visit.database.require(.fireSubscriptions).ownedSubscriptions() }
                 .filter { !isOfUser || $0.user == actor.userRecordName } : []
         let listens = canSend && knowsAll
         let area = isOfUser ? [("in", "user")] : []
@@ -228,7 +228,7 @@ extension NotificationsView {
         let firing = try visit.database.require(.fireSubscriptions)
         let latest = 200
         let (standing, firings) = try await visit.measure {
-            let standing = try await firing.standingSubscriptions().first {
+            let standing = try await firing.ownedSubscriptions().first {
                 $0.user == user && $0.scope == address.scope && $0.subscription.subscriptionID == id
             }
             guard let standing else {
