@@ -57,13 +57,27 @@ function exchange(region, fresh, said) {
   // Unchanged content is not announced again.
   if (fresh.matches('[data-live]') && fresh.textContent === region.textContent) return
   const scrolled = [...region.querySelectorAll('.scroll')].map(area => area.scrollLeft)
+  const typed = [...region.querySelectorAll('input, select')].filter(isChanged)
   document.adoptNode(fresh)
   region.replaceWith(fresh)
   fresh.querySelectorAll('.scroll').forEach((area, index) => { area.scrollLeft = scrolled[index] ?? 0 })
+  for (const control of typed) keep(control, same(control, fresh))
   enableCopying(fresh)
   enableTimes(fresh)
   if (active) same(active, fresh)?.focus({ preventScroll: true })
   if (!fresh.matches('[data-live]')) said.textContent = region.dataset.live
+}
+
+function isChanged(control) {
+  if (control.localName === 'select') return [...control.options].some(option => option.selected !== option.defaultSelected)
+  return control.checked !== control.defaultChecked || control.value !== control.defaultValue
+}
+
+// What the user ticked or typed stays.
+function keep(control, fresh) {
+  if (!fresh || fresh.disabled) return
+  fresh.value = control.value
+  fresh.checked = control.checked
 }
 
 // The element that corresponds to the focused one. The actions on an index change when it is complete.

@@ -11,6 +11,7 @@ import { enableEditing } from './edit.js'
 import { enableFeed } from './feed.js'
 import { removeLeftovers } from './fetched.js'
 import { enableFetching } from './fetching.js'
+import { enableGrid } from './grid.js'
 import { enableHandheld } from './handheld.js'
 import { enableImporting } from './importing.js'
 import { enableLive } from './live.js'
@@ -52,6 +53,7 @@ enableFields(document)
 enableBeside()
 enableTimes(document)
 enableHandheld()
+enableGrid()
 enableEditing()
 enableDropping()
 enableImporting()

@@ -24,10 +24,9 @@ extension Console {
         show("users/remove", on: router) { .page(try UserRemovalActions.confirm($0)) }
         submit("types/create", carries: .choices, on: router) { try await TypeActions.create($0) }
         act("type/remove", on: router) { try await TypeActions.remove($0) }
-        act("field/add", on: router) { try await TypeActions.addField($0) }
         act("field/remove", on: router) { try await TypeActions.removeField($0) }
         act("type/title", on: router) { try await TitleForm.choose($0) }
-        act("type/indexes", on: router) { try await SchemaActions.changeIndexes($0) }
+        submit("type/indexes", carries: .choices, on: router) { try await SchemaActions.save($0) }
         act("composites/change", on: router) { try await SchemaActions.changeCompositeIndexes($0) }
         act("roles/add", on: router) { try await RoleActions.add($0) }
         act("roles/remove", on: router) { try await RoleActions.remove($0) }
@@ -53,6 +52,7 @@ extension Console {
         // Both were pages once, and people keep their addresses.
         show("compare", on: router) { .redirect($0.place.link("deploy")) }
         show("deploy", on: router) { .page(try await DeployView.load($0)) }
+        show("deploy/confirm", on: router) { try await DeployView.confirm($0) }
         submit("deploy", carries: .choices, on: router) { try await DeployView.deploy($0) }
         show("reset", on: router) { .page(try await ResetView.load($0)) }
         submit("reset", carries: .choices, on: router) { try await ResetView.reset($0) }

@@ -51,6 +51,9 @@ static const char fetching_js[] = {
 static const char first_rendering_js[] = {
 #embed "../../Public/first-rendering.js" suffix(, 0)
 };
+static const char grid_js[] = {
+#embed "../../Public/grid.js" suffix(, 0)
+};
 static const char handheld_js[] = {
 #embed "../../Public/handheld.js" suffix(, 0)
 };
@@ -159,6 +162,7 @@ static const struct embedded_file files[] = {
     {"fetcher.js", fetcher_js},
     {"fetching.js", fetching_js},
     {"first-rendering.js", first_rendering_js},
+    {"grid.js", grid_js},
     {"handheld.js", handheld_js},
     {"importing.js", importing_js},
     {"json.js", json_js},

@@ -12,16 +12,17 @@ def test_from_development_to_production(open_page, server):
     server.save(container, "Notes", NOTE)
     page = open_page(f"/c/{container}/development/private/deploy")
     expect(page.locator(".sides")).to_contain_text("RECORD TYPE Note")
-    # The page says what can't be undone before the button, not after a click.
-    expect(page.locator(".permanent")).to_contain_text("1 record type becomes permanent")
-    expect(page.locator(".permanent")).to_contain_text("created by a request")
     # The page scrolls within itself, so that nothing is below it.
     assert page.evaluate("document.documentElement.scrollHeight <= window.innerHeight")
     # The button is on the first screen, above the differences.
-    assert page.get_by_role("button", name="Deploy to production").bounding_box()["y"] < page.locator(".sides").bounding_box()["y"]
+    assert page.get_by_role("link", name="Deploy to production…").bounding_box()["y"] < page.locator(".sides").bounding_box()["y"]
+    page.get_by_role("link", name="Deploy to production…").click()
+    # The question says what can't be undone.
+    expect(page.locator("main")).to_contain_text("1 record type becomes permanent")
+    expect(page.get_by_role("listitem").filter(has_text="Note")).to_contain_text("type with 2 fields, created by a request")
     page.get_by_role("button", name="Deploy to production").click()
     expect(page.get_by_role("status").first).to_contain_text("Deployed")
-    expect(page.get_by_role("button", name="Deploy to production")).to_have_count(0)
+    expect(page.get_by_role("link", name="Deploy to production…")).to_have_count(0)
     expect(page.locator("main")).to_contain_text("have the same schema")
     # A deployed type or field cannot be removed.
     page.goto(f"/c/{container}/development/private/schema")

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from folding import choose
 from looks import check_looks
 from page_server import Server
 
@@ -46,24 +47,28 @@ def test_a_type_gets_fields_and_indexes_and_goes(open_here, there):
     expect(page.get_by_role("status").first).to_contain_text("The record type is created.")
     page.get_by_label("New field", exact=True).fill("verses")
     page.get_by_label("Type of the new field").select_option("LIST<STRING>")
-    page.get_by_role("checkbox", name="QUERYABLE").check()
-    page.get_by_role("button", name="Add the field").click()
+    page.get_by_role("checkbox", name="QUERYABLE on the new field").check()
+    expect(page.locator("[data-saves]")).to_have_text("Save adds the field verses LIST<STRING> QUERYABLE.")
+    page.get_by_role("button", name="Save").click()
     row = page.locator(".indexes tr", has=page.get_by_role("rowheader", name="verses"))
     expect(row).to_contain_text("LIST<STRING>")
-    expect(row.locator(".pill.has")).to_have_text(["QUERYABLE"])
-    row.get_by_role("button", name="Delete QUERYABLE from verses of Song").click()
-    expect(row.locator(".pill.has")).to_have_count(0)
+    box = row.get_by_role("checkbox", name="QUERYABLE on verses of Song")
+    expect(box).to_be_checked()
+    box.uncheck()
+    expect(page.locator("[data-saves]")).to_have_text("Save deletes QUERYABLE on verses.")
+    page.get_by_role("button", name="Save").click()
+    expect(box).not_to_be_checked()
     expect(page.get_by_role("status").first).to_contain_text("Deleted QUERYABLE on Song.verses.")
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("status").first).to_contain_text("Added QUERYABLE to Song.verses.")
-    expect(row.locator(".pill.has")).to_have_text(["QUERYABLE"])
+    expect(box).to_be_checked()
     row.get_by_role("link", name="Delete the field verses…").click()
     expect(page.locator("main")).to_contain_text("There is no record with a value in the field.")
     page.get_by_role("button", name="Delete the field").click()
     expect(row).to_have_count(0)
-    page.get_by_role("link", name="Delete…", exact=True).click()
+    choose(page, "Delete…")
     page.get_by_role("link", name="Cancel").click()
-    page.get_by_role("link", name="Delete…", exact=True).click()
+    choose(page, "Delete…")
     page.get_by_role("button", name="Delete the type").click()
     expect(page.get_by_role("status").first).to_contain_text("The record type and its records are deleted")
     expect(page.get_by_role("link", name="Song")).to_have_count(0)
@@ -85,8 +90,8 @@ def test_what_is_lost_is_counted_before(open_here, there):
 def test_usage_shows_what_is_never_filled(open_here, there):
     page = open_here(there + "/type?type=Note")
     page.get_by_label("New field", exact=True).fill("forgotten")
-    page.get_by_role("button", name="Add the field").click()
-    page.get_by_role("link", name="Measure usage").click()
+    page.get_by_role("button", name="Save").click()
+    choose(page, "Measure usage")
     expect(page.locator("main")).to_contain_text("12 records of this type")
     expect(page.locator("main")).to_contain_text("No record has a value in: forgotten.")
     title = page.locator(".indexes tr", has=page.get_by_role("rowheader", name="title"))
@@ -103,14 +108,34 @@ def test_the_table_of_indexes_is_narrowed_and_changed(open_here, stage, there):
     expect(rows).to_have_count(3)
     page.get_by_label("Filter", exact=True).fill("note sortable")
     expect(rows).to_have_count(2)
-    rows.first.get_by_role("button", name="Delete SORTABLE").click()
+    rows.first.get_by_role("checkbox", name="SORTABLE").uncheck()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status").first).to_contain_text("Deleted SORTABLE on Note.")
     page.goto(there + "/indexes")
     page.get_by_role("link", name="All fields").click()
     expect(page.get_by_role("link", name="All fields")).to_have_attribute("aria-current", "true")
-    page.get_by_role("button", name="Add QUERYABLE to recordName of Tag").click()
+    page.get_by_role("checkbox", name="QUERYABLE on recordName of Tag").check()
+    page.get_by_role("button", name="Save").click()
     expect(page).to_have_url(re.compile("show=all"))
     page.goto(there + "/query?type=Tag")
     expect(page.locator("tbody tr")).to_have_count(1)
+
+
+def test_a_grid_says_what_save_builds_and_keeps_what_others_did(open_here, open_page, stage, there):
+    page = open_here(there + "/type?type=Note")
+    other = open_here(there + "/type?type=Note", java_script_enabled=False)
+    other.get_by_role("checkbox", name="SEARCHABLE on title of Note").uncheck()
+    other.get_by_role("button", name="Save").click()
+    page.get_by_role("checkbox", name="SORTABLE on rank of Note").uncheck()
+    page.get_by_label("New field", exact=True).fill("pinnedAt")
+    page.get_by_label("Type of the new field").select_option("TIMESTAMP")
+    page.get_by_role("checkbox", name="QUERYABLE on ___modTime of Note").or_(page.get_by_role("checkbox", name="QUERYABLE on modifiedTimestamp of Note")).check()
+    expect(page.locator("[data-saves]")).to_contain_text("Save adds the field pinnedAt TIMESTAMP; adds QUERYABLE on")
+    expect(page.locator("[data-saves]")).to_contain_text("and builds it over 12 records; deletes SORTABLE on rank.")
+    page.get_by_label("New field", exact=True).press("Enter")
+    expect(page.get_by_role("status").first).to_contain_text("Deleted SORTABLE on Note.rank.")
+    expect(page.get_by_role("checkbox", name="SEARCHABLE on title of Note")).not_to_be_checked()
+    expect(page.get_by_role("rowheader", name="pinnedAt")).to_be_visible()
 
 
 def test_narrowing_says_when_nothing_is_left(open_here, there):
@@ -204,11 +229,13 @@ def test_work_on_indexes_is_followed_until_it_is_done(open_here, there):
     page.goto(there + "/indexes")
     page.evaluate("window.isSamePage = true")
     expect(page.get_by_text("building, 12 %")).to_be_visible()
-    page.get_by_role("button", name="Delete SORTABLE from rank of Note").focus()
+    box = page.get_by_role("checkbox", name="SORTABLE on rank of Note")
+    box.uncheck()
     expect(page.get_by_text("building, 57 %")).to_be_visible()
     expect(page.locator("#indexes[data-live]")).to_have_count(0)
     expect(page.locator("main > [role=status]")).to_have_text("The work is done.")
-    expect(page.get_by_role("button", name="Delete SORTABLE from rank of Note")).to_be_focused()
+    expect(box).to_be_focused()
+    expect(box).not_to_be_checked()
     assert page.evaluate("window.isSamePage") is True
     page.clock.run_for(10_000)
     assert len(looks) == 3

@@ -20,7 +20,7 @@ MOST = 3
 BEFORE = {
     "the last messages of a room": 2, "a refused query, mended": 2, "five records by name": 3, "a download, paused and resumed": 6,
     "zones, with a token and without": 3, "changes since a token": 1, "why a client never got a record": 1, "a conflict, merged": 4,
-    "a CSV file, in and out": 6, "compared and deployed": 3,
+    "a CSV file, in and out": 6, "compared and deployed": 4,
 }
 ZONE = {"zoneName": "Notes"}
 
@@ -265,6 +265,7 @@ def test_environments_are_compared_and_deployed(hand, done, place):
     hand.section("Schema")
     hand.tab("Deploy")
     expect(page.locator(".sides")).to_contain_text("RECORD TYPE Note")
+    hand.link("Deploy to production…")
     hand.button("Deploy to production")
     expect(page.get_by_role("status").first).to_contain_text("Deployed")
     expect(page.locator("main")).to_contain_text("have the same schema")

@@ -25,16 +25,20 @@ import Testing
             #expect(plan.contains("have <b>1 difference</b>"))
             // The button comes before a list that may be long.
             let (button, list) = (
-                plan.firstRange(of: ">Deploy to production</button>"), plan.firstRange(of: "<table class=\"sides\">")
+                plan.firstRange(of: "deploy/confirm\">Deploy to production…</a>"),
+                plan.firstRange(of: "<table class=\"sides\">")
             )
             #expect(try #require(button).lowerBound < #require(list).lowerBound)
-            let answer = try await stage.press("Deploy to production", on: plan)
+            let question = try await stage.page("deploy/confirm")
+            #expect(question.contains("Production gets 4 indexes."))
+            let answer = try await stage.press("Deploy to production", on: question)
             #expect(answer.status == .seeOther)
             let development = try await stage.database(.development).require(.showSchema).schema()
             #expect(try await stage.database(.production).require(.showSchema).schema().text == development.text)
             let done = try await stage.page("deploy?notice=deployed")
             #expect(done.contains("Deployed: production has") && done.contains("There is nothing to deploy"))
-            #expect(!done.contains(">Deploy to production</button>"))
+            #expect(!done.contains("deploy/confirm"))
+            #expect(try await stage.get("deploy/confirm").headers[.location] == "\(SchemaStage.there)/deploy")
             #expect(try await stage.page("deploy", in: "production").contains("have the same schema"))
             let query = try await stage.page("query", in: "production")
             #expect(
@@ -48,9 +52,9 @@ import Testing
         }
     }
 
-    @Test func permanentPartsAreListedBesideTheButton() async throws {
+    @Test func theQuestionNamesWhatBecomesPermanent() async throws {
         try await SchemaStage.run { stage in
-            let plan = try await stage.page("deploy")
+            let plan = try await stage.page("deploy/confirm")
             #expect(
                 plan.contains("1 record type becomes permanent.") && plan.contains("<b>Item</b>")
                     && plan.contains("type with 4 fields, created in the schema just now"))
@@ -59,7 +63,6 @@ import Testing
             )
             #expect(try #require(words).lowerBound < #require(button).lowerBound)
             _ = try await stage.press("Deploy to production", on: plan)
-            #expect(try await !stage.page("deploy").contains("permanent"))
             // A save with a misspelt field, and one with a misspelt type.
             let development = try await stage.database(.development)
             for (type, field): (Name, Name) in [("Item", "titel"), ("Itme", "title")] {
@@ -69,7 +72,7 @@ import Testing
                     _ = try result.get()
                 }
             }
-            let slips = try await stage.page("deploy")
+            let slips = try await stage.page("deploy/confirm")
             #expect(
                 slips.contains("1 record type and 1 field become permanent.")
                     && slips.contains("type with 1 field, created by a request just now"))
@@ -79,7 +82,8 @@ import Testing
             _ = try await development.require(.editSchema).edit([
                 .setIndexes(.sortable, of: .custom("year"), in: "Item")
             ])
-            #expect(try await !stage.page("deploy").contains("permanent"))
+            let index = try await stage.page("deploy/confirm")
+            #expect(!index.contains("permanent") && index.contains("Production gets 1 index."))
         }
     }
 
@@ -113,9 +117,10 @@ import Testing
             }
             #expect(!page.contains("title STRING"))
             #expect(page.contains("Composite indexes</h2>"))
-            #expect(page.contains("Production loses 1 index."))
             #expect(page.contains("Queries in production that need QUERYABLE will be refused"))
-            _ = try await stage.press("Deploy to production", on: page)
+            let question = try await stage.page("deploy/confirm")
+            #expect(question.contains("Production loses 1 index."))
+            _ = try await stage.press("Deploy to production", on: question)
             #expect(try await stage.type("Item", in: .production)?.fields["shelf"]?.indexes == [])
             #expect(try await stage.type("Item", in: .production)?.compositeIndexes == [])
         }
@@ -132,7 +137,7 @@ import Testing
             #expect(
                 page.contains("A deployment leaves this role in production.")
                     && page.contains("There is nothing to deploy"))
-            #expect(!page.contains(">Deploy to production</button>"))
+            #expect(!page.contains("deploy/confirm"))
         }
     }
 
@@ -146,7 +151,7 @@ import Testing
             #expect(page.contains("This can&#39;t be deployed") || page.contains("This can't be deployed"))
             #expect(page.contains("Development no longer has Item.year INT64"))
             #expect(page.contains("A deployment can&#39;t delete this from production"))
-            #expect(!page.contains(">Deploy to production</button>"))
+            #expect(!page.contains("deploy/confirm"))
             let fingerprint = SchemaFingerprint.text(
                 from: try await development.require(.showSchema).schema(),
                 to: try await stage.database(.production).require(.showSchema).schema())
@@ -157,13 +162,14 @@ import Testing
 
     @Test func whatWasNotShownIsNotDeployed() async throws {
         try await SchemaStage.run { stage in
-            let plan = try await stage.page("deploy")
+            let plan = try await stage.page("deploy/confirm")
             _ = try await stage.database(.development).require(.editSchema).edit([.addType(RecordType(name: "Late"))])
             let stale = text(try await stage.press("Deploy to production", on: plan))
             #expect(stale.contains("Nothing was deployed") && stale.contains("RECORD TYPE Late"))
             #expect(try await stage.type("Item", in: .production) == nil)
             // The current plan can be deployed.
-            #expect(try await stage.press("Deploy to production", on: stale).status == .seeOther)
+            let question = try await stage.page("deploy/confirm")
+            #expect(try await stage.press("Deploy to production", on: question).status == .seeOther)
             #expect(try await stage.type("Late", in: .production) != nil)
             #expect(try await stage.post("deploy", "").status == .ok)
         }

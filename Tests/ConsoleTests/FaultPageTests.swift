@@ -118,8 +118,14 @@ import Testing
             #expect(
                 html.contains("<form id=\"stop-0\"")
                     && html.contains(
-                        "<button form=\"stop-0\" aria-label=\"Stop \(InjectedFault.conflict.title)\">Stop</button>")
+                        "<button form=\"stop-0\" role=\"switch\" aria-checked=\"true\" aria-label=\"CONFLICT\">On</button>"
+                    )
             )
+            let order = ["expire-tokens", "throttled", "conflict", "pages-of-one"].map {
+                html.firstRange(of: "<code class=\"faint\">\($0)</code>")?.lowerBound
+            }
+            #expect(!order.contains(nil) && order.compactMap { $0 } == order.compactMap { $0 }.sorted())
+            #expect(InjectedFault.allCases.allSatisfy { html.contains(">\($0.rawValue)</code>") })
             #expect(
                 !html.contains("name=\"start\" value=\"conflict\"")
                     && html.contains("name=\"start\" value=\"throttled\""))

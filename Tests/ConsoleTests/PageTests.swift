@@ -87,7 +87,6 @@ import Testing
         "\(there)/record/delete?zone=Notes&name=nobody", "/static/nothing.css", "/static/layout.mustache",
         // What a form posts to.
         "\(there)/zones/create", "\(there)/zone/share?zone=Notes", "\(there)/type/indexes", "\(there)/types/create",
-        "\(there)/field/add",
         "\(there)/type/title", "\(there)/composites/change", "\(there)/roles/add", "\(there)/roles/remove",
         "\(there)/roles/grants",
         "\(there)/users/add", "\(there)/keys/token", "\(there)/keys/key",

@@ -50,7 +50,7 @@ import Testing
                 #expect(page.contains("name=\"listable\" value=\"1\">"), "the tick is kept")
             }
             let added = try await stage.post(
-                "field/add", "type=Song&field=verses&fieldType=LIST%3CSTRING%3E&index=QUERYABLE")
+                "type/indexes", "type=Song&field=verses&fieldType=LIST%3CSTRING%3E&index=QUERYABLE")
             #expect(added.headers[.location] == "\(SchemaPageStage.there)/type?type=Song&notice=field-added")
             #expect(
                 try await stage.type("Song").fields == [
@@ -77,14 +77,25 @@ import Testing
         ("type=Note&field=extra&fieldType=STRING&index=FAST", "Unknown index &#39;FAST&#39;"),
         ("type=Nothing&field=extra&fieldType=STRING", "Did not find record type: Nothing"),
     ])
-    func aFieldThatCannotBeAddedSaysWhyAndLeadsBack(form: String, reason: String) async throws {
+    func aFieldThatCannotBeAddedSaysWhyAndStaysTyped(form: String, reason: String) async throws {
         try await SchemaPageStage.with { stage in
             let before = try await stage.database.require(.showSchema).schema()
-            let answer = try await stage.post("field/add", form + "&from=\(SchemaPageStage.there)/type%3Ftype%3DNote")
+            let answer = try await stage.post(
+                "type/indexes",
+                form
+                    + "&was=Note/title:QUERYABLE&has=Note/rank:SORTABLE&from=\(SchemaPageStage.there)/type%3Ftype%3DNote"
+            )
             let page = String(buffer: answer.body)
             #expect(answer.status == .badRequest || answer.status == .notFound)
             #expect(page.contains(reason))
-            #expect(page.contains("<a class=\"button\" href=\"\(SchemaPageStage.there)/type?type=Note\">Back</a>"))
+            if answer.status == .notFound {
+                #expect(page.contains("<a class=\"button\" href=\"\(SchemaPageStage.there)/type?type=Note\">Back</a>"))
+            } else {
+                let name = try #require(form.firstMatch(of: /field=(\w+)/)?.output.1)
+                #expect(page.contains("name=\"field\" value=\"\(name)\""))
+                #expect(page.contains("\"rank\"") || page.contains("SORTABLE on rank of Note\" checked"))
+                #expect(page.contains("QUERYABLE on title of Note\">"))
+            }
             #expect(try await stage.database.require(.showSchema).schema() == before)
         }
     }
@@ -92,7 +103,8 @@ import Testing
     @Test func aWayBackStaysHere() async throws {
         try await SchemaPageStage.with { stage in
             for from in ["https%3A%2F%2Fexample.com", "%2F%2Fexample.com", "javascript%3Aalert(1)"] {
-                let page = String(buffer: try await stage.post("field/add", "type=Note&from=\(from)").body)
+                let page = String(
+                    buffer: try await stage.post("type/indexes", "type=Nothing&field=x&from=\(from)").body)
                 #expect(
                     page.contains(">Back to the records</a>") && !page.contains("example.com")
                         && !page.contains("alert(1)"))
@@ -143,9 +155,10 @@ import Testing
     @Test func theSystemsTypeStays() async throws {
         try await SchemaPageStage.with { stage in
             let page = try await stage.page("type?type=Users")
-            #expect(!page.contains("Delete…") && !page.contains("name=\"add\""))
+            #expect(!page.contains("Delete…") && !page.contains("name=\"has\""))
             #expect(try await stage.post("type/remove", "type=Users").status == .badRequest)
-            #expect(try await stage.post("field/add", "type=Users&field=nickname&fieldType=STRING").status == .seeOther)
+            #expect(
+                try await stage.post("type/indexes", "type=Users&field=nickname&fieldType=STRING").status == .seeOther)
             #expect(try await stage.page("type?type=Users").contains("Delete the field nickname"))
         }
     }
@@ -234,6 +247,33 @@ import Testing
             // The query page sends the type as a separate parameter.
             #expect(try await stage.post("type/indexes", "type=Note&add=rank%3ASORTABLE").status == .seeOther)
             #expect(try await stage.type("Note").fields["rank"]?.indexes == .sortable)
+        }
+    }
+
+    /// The grid was loaded before somebody else added SEARCHABLE and deleted SORTABLE.
+    @Test func aGridSavesOnlyItsOwnChanges() async throws {
+        try await SchemaPageStage.with { stage in
+            let page = try await stage.page("type?type=Note")
+            let was = try #require(page.firstMatch(of: /name="was" value="([^"]*)"/)?.output.1)
+            #expect(was == "Note/title:QUERYABLE Note/title:SORTABLE Note/___recordID:QUERYABLE")
+            _ = try await stage.database.require(.editSchema).edit([
+                .setIndexes([.queryable, .searchable], of: .custom("title"), in: "Note")
+            ])
+            let form =
+                "type=Note&field=&was=\(was.replacing(" ", with: "+"))&has=Note/title:SORTABLE"
+                + "&has=Note/rank:SORTABLE&has=Note/___recordID:QUERYABLE"
+            #expect(try await stage.post("type/indexes", form).status == .seeOther)
+            #expect(try await stage.type("Note").fields["title"]?.indexes == .searchable)
+            #expect(try await stage.type("Note").fields["rank"]?.indexes == .sortable)
+            #expect(try await stage.type("Note").systemIndexes == [.recordID: .queryable])
+            // A field that is gone is not forgotten silently, and nothing is saved.
+            _ = try await stage.database.require(.editSchema).edit([.removeField("rank", in: "Note")])
+            let refused = try await stage.post(
+                "type/indexes", "type=Note&field=&was=Note/title:SEARCHABLE&has=Note/rank:QUERYABLE")
+            #expect(refused.status == .badRequest)
+            #expect(
+                String(buffer: refused.body).contains("The field &#39;rank&#39; of Note was deleted after this page"))
+            #expect(try await stage.type("Note").fields["title"]?.indexes == .searchable)
         }
     }
 

@@ -28,13 +28,8 @@ struct DeployView: Page {
     /// Changes that a production schema does not allow, one per line; empty if the plan can run.
     let obstacles: [String]
     let refusal: PageError?
-    /// A warning about indexes that production loses.
-    let drops: String?
-    let canRun: Bool
-    /// The new types and fields; `nil` if nothing can be deployed, or nothing is new.
-    let permanent: PermanentAdditions?
-    let fingerprint: String
-    let action: String
+    /// The question before the deployment; `nil` if nothing can be deployed.
+    let confirm: String?
     /// Indexes that production is building.
     let works: IndexWorkPanel?
     let milliseconds: String
@@ -43,6 +38,37 @@ struct DeployView: Page {
 extension DeployView {
     static func load(_ visit: Visit) async throws -> DeployView {
         try await load(visit, isStale: false)
+    }
+
+    /// The question before the deployment, which names what becomes permanent. Without a plan, the page says why.
+    static func confirm(_ visit: Visit) async throws -> Answer {
+        let development = try await visit.schema(of: .development)
+        let production = try await visit.schema(of: .production)
+        let plan = SchemaDeploymentPlan(from: development, to: production)
+        guard canRun(plan, visit) else { return .redirect(visit.place.link("deploy")) }
+        let permanent = try await PermanentAdditions(plan.difference, visit)
+        func indexes(_ count: Int) -> String? { count == 0 ? nil : Digits.count(count, "index", plural: "indexes") }
+        let gained = plan.difference.changes.reduce(0) { $0 + $1.gainedIndexes }
+        let lost = plan.indexLosses.reduce(0) { $0 + $1.droppedIndexes.names.count }
+        return .page(
+            ConfirmationView(
+                on: .deploy, title: "Deploy to production?",
+                lines: [
+                    indexes(gained).map { "Production gets \($0). Saves continue while it builds them." },
+                    indexes(lost).map { "Production loses \($0). Queries that need one are refused." },
+                    permanent.map {
+                        "\($0.count) \($0.becomes) permanent. Production can never delete or rename a type or field. Check the spelling of each:"
+                    },
+                ].compactMap { $0 },
+                items: permanent?.additions ?? [], action: visit.place.link("deploy"),
+                fields: [
+                    Frame.Hidden(
+                        name: "fingerprint", value: SchemaFingerprint.text(from: development, to: production))
+                ], button: "Deploy to production", cancel: visit.place.link("deploy")))
+    }
+
+    private static func canRun(_ plan: SchemaDeploymentPlan, _ visit: Visit) -> Bool {
+        plan.canRun && !plan.isEmpty && visit.database.can(.deploySchema)
     }
 
     /// Applies the plan on the page. If the schemas have changed since, shows the new plan.
@@ -66,9 +92,7 @@ extension DeployView {
         let production = try await visit.schema(of: .production)
         let plan = SchemaDeploymentPlan(from: development, to: production)
         let difference = SchemaDifference(from: production, to: development)
-        let drops = plan.indexLosses.reduce(0) { $0 + $1.droppedIndexes.names.count }
         let obstacles = plan.obstacles
-        let canRun = plan.canRun && !plan.isEmpty && visit.database.can(.deploySchema)
         return DeployView(
             container: visit.place.address.container.description, isStale: isStale,
             changes: difference.isEmpty && plan.respellings.isEmpty
@@ -86,10 +110,8 @@ extension DeployView {
             composites: composites(development, production), isCurrent: plan.isEmpty,
             obstacles: obstacles.compactMap(Self.line),
             refusal: plan.refusal.map { PageError($0) },
-            drops: drops == 0 ? nil : Digits.count(drops, "index", plural: "indexes"),
-            canRun: canRun, permanent: canRun ? try await PermanentAdditions(plan.difference, visit) : nil,
-            fingerprint: SchemaFingerprint.text(from: development, to: production),
-            action: visit.place.link("deploy"), works: try await visit.indexWorks(in: .production).panel,
+            confirm: canRun(plan, visit) ? visit.place.link("deploy/confirm") : nil,
+            works: try await visit.indexWorks(in: .production).panel,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
@@ -123,26 +145,15 @@ extension DeployView {
 
 /// The types and fields that a deployment makes permanent, with the time and the cause of each in development. A
 /// misspelt one shows itself here.
-struct PermanentAdditions: ViewModel {
-    struct Addition: ViewModel {
-        /// `Message`, or `Message.sentAt`.
-        let name: String
-        /// `type with 2 fields`, or `STRING`.
-        let form: String
-        /// `created by a request 6 minutes ago`; `nil` if the history does not tell.
-        let origin: String?
-    }
-
+struct PermanentAdditions {
     /// `1 record type and 2 fields`
     let count: String
     let becomes: String
     /// The newest first, because a mistake is rarely old.
-    let additions: [Addition]
-    /// `nil` if all are shown.
-    let more: String?
+    let additions: [ConfirmationView.Item]
 
-    /// The maximum number of additions that are named beside the button.
-    private static let limit = 8
+    /// The maximum number of additions that are named.
+    private static let limit = 100
     /// The number of schema changes that are searched for the causes.
     private static let searched = 200
 
@@ -157,9 +168,10 @@ struct PermanentAdditions: ViewModel {
         let now = Timestamp.now()
         let dated = added.map { change in (change: change, entry: history.first { $0.added(change) }) }
             .sorted { ($0.entry?.number ?? .min) > ($1.entry?.number ?? .min) }
-        additions = dated.prefix(Self.limit).map { Addition($0.change, $0.entry, at: now) }
-        more =
-            added.count > Self.limit ? "and \(Digits.grouped(added.count - Self.limit)) more, in the list below" : nil
+        let more = added.count - Self.limit
+        additions =
+            dated.prefix(Self.limit).map { ConfirmationView.Item($0.change, $0.entry, at: now) }
+            + (more > 0 ? [ConfirmationView.Item(name: "", text: "and \(Digits.grouped(more)) more")] : [])
         let types = added.count { $0.field == nil }
         let counts = [(types, "record type"), (added.count - types, "field")].filter { $0.0 > 0 }
         count = counts.map { Digits.count($0.0, $0.1) }.joined(separator: " and ")
@@ -167,17 +179,20 @@ struct PermanentAdditions: ViewModel {
     }
 }
 
-extension PermanentAdditions.Addition {
+extension ConfirmationView.Item {
+    /// Such as `Message`, `type with 2 fields, created by a request 6 minutes ago`. The history may not tell its cause.
     fileprivate init(_ change: SchemaDifference.Change, _ entry: SchemaHistoryEntry?, at now: Timestamp) {
         let type = change.recordType?.string ?? ""
-        name = change.field.map { "\(type).\($0.schemaName)" } ?? type
+        let form: String
         switch change {
         case .addType(let type):
             form = type.fields.isEmpty ? "type without fields" : "type with \(Digits.count(type.fields.count, "field"))"
         case .addField(_, let definition, _): form = definition.type.schemaName
         default: form = ""
         }
-        origin = entry.map { "\($0.reason.creation) \($0.timestamp.agoText(at: now))" }
+        self.init(
+            name: change.field.map { "\(type).\($0.schemaName)" } ?? type,
+            text: form + (entry.map { ", \($0.reason.creation) \($0.timestamp.agoText(at: now))" } ?? ""))
     }
 }
 
@@ -187,6 +202,17 @@ extension SchemaDifference.Change {
         switch self {
         case .addType, .addField: true
         default: false
+        }
+    }
+
+    /// The number of indexes that production gets.
+    fileprivate var gainedIndexes: Int {
+        switch self {
+        case .addType(let type):
+            (type.fields.values.map(\.indexes) + type.systemIndexes.values).reduce(0) { $0 + $1.names.count }
+        case .addField(_, let definition, _): definition.indexes.names.count
+        case .setIndexes(_, let before, let after, _): after.subtracting(before).names.count
+        default: 0
         }
     }
 }

@@ -21,15 +21,25 @@ struct FaultsView: Page {
         let fields: [Frame.Hidden]
     }
 
+    /// The faults of a kind of work.
+    struct Group: ViewModel {
+        let title: String
+        let rows: [Row]
+    }
+
     struct Row: ViewModel {
         let title: String
         let name: String
         let effect: String
         let advice: String
-        /// True if the fault is active in some scope.
-        let isOn: Bool
-        /// The buttons that stop it, one for each scope.
+        /// The switches that are on, one for each scope.
         let stops: [Stop]
+        /// True if the fault has a switch that is off.
+        let isOff: Bool
+        /// True for a one-time action, with a confirmation page.
+        let isAct: Bool
+        /// The reason why the action is not possible here.
+        let obstacle: String?
         /// The choice of the items that fail; `nil` for faults of whole requests.
         let items: ItemChoice?
     }
@@ -47,28 +57,16 @@ struct FaultsView: Page {
         }
     }
 
-    /// A button of a form among the active faults.
+    /// A switch of a form among the active faults.
     struct Stop: ViewModel {
         let form: String
         let text: String
         let label: String
     }
 
-    /// A one-time action, with a confirmation page.
-    struct Action: ViewModel {
-        let title: String
-        let name: String
-        let effect: String
-        let advice: String
-        /// The reason why the action is not possible here.
-        let obstacle: String?
-    }
-
     let title = Self.tab.title
     let running: [Running]
-    let readings: [Row]
-    let failures: [Row]
-    let acts: [Action]
+    let groups: [Group]
     let areas: [Choice]
     /// The zones that actions can affect.
     let zones: [Choice]
@@ -82,28 +80,26 @@ struct FaultsView: Page {
 
     static func load(_ visit: Visit, faults: FaultInjection) -> FaultsView {
         let running = faults.running.enumerated().map { (fault: $1, shown: Running($1, number: $0)) }
-        func rows(_ kind: InjectedFault.Kind) -> [Row] {
-            InjectedFault.allCases.filter { $0.kind == kind }.map { fault in
-                let own = running.filter { $0.fault.fault == fault }.map(\.shown)
-                return Row(
-                    title: fault.title, name: fault.rawValue, effect: fault.effect, advice: fault.advice,
-                    isOn: !own.isEmpty,
-                    stops: own.map { shown in
-                        let text = own.count == 1 ? "Stop" : "Stop \(shown.area)"
-                        return Stop(form: shown.id, text: text, label: own.count == 1 ? "Stop \(fault.title)" : text)
-                    },
-                    items: fault == .partialFailure ? ItemChoice(.standard) : nil)
-            }
+        func row(_ fault: InjectedFault) -> Row {
+            let own = running.filter { $0.fault.fault == fault }.map(\.shown)
+            let isAct = fault.kind == .act
+            return Row(
+                title: fault.title, name: fault.rawValue, effect: fault.effect, advice: fault.advice,
+                stops: own.map { shown in
+                    own.count == 1
+                        ? Stop(form: shown.id, text: "On", label: fault.title)
+                        : Stop(form: shown.id, text: "On \(shown.area)", label: "\(fault.title), \(shown.area)")
+                },
+                isOff: own.isEmpty && !isAct, isAct: isAct, obstacle: isAct ? obstacle(to: fault, visit) : nil,
+                items: fault == .partialFailure ? ItemChoice(.standard) : nil)
         }
+        let ordered = InjectedFault.sync + InjectedFault.allCases.filter { !InjectedFault.sync.contains($0) }
         let place = visit.place
         let isOwner = place.address.scope == .private
         return FaultsView(
-            running: running.map(\.shown), readings: rows(.reading),
-            failures: rows(.failure),
-            acts: InjectedFault.allCases.filter { $0.kind == .act }.map { act in
-                Action(
-                    title: act.title, name: act.rawValue, effect: act.effect, advice: act.advice,
-                    obstacle: obstacle(to: act, visit))
+            running: running.map(\.shown),
+            groups: InjectedFault.Topic.allCases.map { topic in
+                Group(title: topic.rawValue, rows: ordered.filter { $0.topic == topic }.map(row))
             },
             areas: FaultScope.allCases(in: visit).map {
                 Choice($0.value(in: place), $0.area(in: place).description, isSelected: false)
@@ -124,6 +120,27 @@ struct FaultsView: Page {
         if let refusal = act.refusal(by: visit.database) { return refusal.reason }
         let hasZone = visit.place.address.scope == .private && !visit.customZones.isEmpty
         return act.needsZone && !hasZone ? "no zone here" : nil
+    }
+}
+
+extension InjectedFault {
+    /// What every client that syncs meets one day. The page begins with it.
+    fileprivate static let sync: [InjectedFault] = [
+        .expireTokens, .throttled, .conflict, .pagesOfOne, .emptyPages, .childrenFirst, .partialFailure,
+    ]
+
+    fileprivate enum Topic: String, CaseIterable {
+        case sync = "Sync"
+        case requests = "Requests and sign-in"
+        case notifications = "Notifications"
+    }
+
+    fileprivate var topic: Topic {
+        switch self {
+        case _ where shapesNotifications: .notifications
+        case .tryAgainLater, .droppedBefore, .droppedAfter, .signInExpired, .quotaExceeded, .assetGone: .requests
+        default: .sync
+        }
     }
 }
 

@@ -41,6 +41,8 @@ struct IndexesView: Page {
     let works: IndexWorkPanel?
     let indexNames: [String]
     let rows: [Row]
+    /// The indexes that the grid shows.
+    let shown: String
     /// A message in place of an empty table.
     let nothing: String?
     /// A note about the omitted rows, and how to see them.
@@ -83,10 +85,12 @@ struct IndexesView: Page {
         let show = showsAll ? [("show", "all")] : []
         let left = matching.count - rowLimit
         let here = visit.place.link("indexes", filtered + show)
+        let shown = Array(matching.prefix(rowLimit))
         let indexCount = matching.reduce(composites.count) { $0 + $1.cells.count { $0.isThere } }
         return IndexesView(
             isProduction: visit.place.address.environment == .production, canEdit: visit.canEditSchema,
-            works: works.panel, indexNames: Indexes.named.map(\.name), rows: Array(matching.prefix(rowLimit)),
+            works: works.panel, indexNames: Indexes.named.map(\.name), rows: shown,
+            shown: IndexCell.shown(shown.map(\.cells)),
             nothing: !matching.isEmpty
                 ? nil : filter.isEmpty ? "No field has an index." : "No field matches ‘\(filter)’.",
             left: left > 0 ? "\(Digits.count(left, "more field")) not shown; filter to see them." : nil,
@@ -139,36 +143,29 @@ extension IndexesView.Row {
 
 // MARK: - Indexes of a field
 
-/// One index of a field: present, possible or impossible, with the progress of its build or deletion.
+/// One index of a field in a grid: a tick, or nothing where the field can't have it.
 struct IndexCell: ViewModel {
-    struct Button: ViewModel {
-        let value: String
-        let label: String
-
-        func child(named name: String) -> Any? {
-            switch name {
-            case "value": value
-            case "label": label
-            default: nil
-            }
-        }
-    }
-
     let index: String
     let isThere: Bool
-    let isPossible: Bool
+    /// True if the box is ticked: as in the schema, unless the form was refused.
+    let isTicked: Bool
     /// The progress, such as `building, 43 %`; `nil` if there is no job.
     let work: String?
-    /// `nil` if the schema can't be edited.
-    let button: Button?
+    /// True if the field can have the index, and the schema can be edited.
+    let isEditable: Bool
+    /// As the form names the index.
+    let value: String
+    let label: String
 
     func child(named name: String) -> Any? {
         switch name {
         case "index": index
         case "isThere": isThere
-        case "isPossible": isPossible
+        case "isTicked": isTicked
         case "work": work ?? Absent()
-        case "button": button ?? Absent()
+        case "isEditable": isEditable
+        case "value": value
+        case "label": label
         default: nil
         }
     }
@@ -176,20 +173,39 @@ struct IndexCell: ViewModel {
 
 extension IndexCell {
     /// The three indexes of a field, in schema file order.
-    static func all(of field: QueryField, in typeName: Name, works: IndexWorks, canEdit: Bool) -> [IndexCell] {
+    static func all(
+        of field: QueryField, in typeName: Name, works: IndexWorks, canEdit: Bool, ticks: IndexTicks? = nil
+    ) -> [IndexCell] {
         Indexes.named.map { name, index in
             let isThere = field.definition.indexes.contains(index)
-            let isPossible = field.allowedIndexes.contains(index)
-            let button = Button(
-                value: "\(typeName)/\(field.key.schemaName):\(name)",
-                label: isThere
-                    ? "Delete \(name) from \(field.name) of \(typeName)" : "Add \(name) to \(field.name) of \(typeName)"
-            )
+            let value = "\(typeName)/\(field.key.schemaName):\(name)"
             return IndexCell(
-                index: name, isThere: isThere, isPossible: isPossible,
+                index: name, isThere: isThere,
+                isTicked: ticks.map { $0.added.contains(value) || isThere && !$0.dropped.contains(value) } ?? isThere,
                 work: works.words(of: index, on: field.key, in: typeName),
-                button: canEdit && isPossible ? button : nil)
+                isEditable: canEdit && field.allowedIndexes.contains(index), value: value,
+                label: "\(name) on \(field.name) of \(typeName)")
         }
+    }
+
+    /// The present indexes of a grid that its form can delete.
+    static func shown(_ rows: [[IndexCell]]) -> String {
+        rows.joined().filter { $0.isThere && $0.isEditable && $0.work == nil }.map(\.value).joined(separator: " ")
+    }
+}
+
+/// What a grid changes: the difference between the ticks and what it showed, so that changes by others in between stay.
+struct IndexTicks {
+    let added: [String]
+    let dropped: [String]
+
+    /// - Returns: `nil` if the form is no grid.
+    init?(_ fields: FormFields) {
+        guard let shown = fields["was"]?.split(separator: " ").map(String.init) else { return nil }
+        let ticked = fields.all("has")
+        let (before, after) = (Set(shown), Set(ticked))
+        added = ticked.filter { !before.contains($0) }
+        dropped = shown.filter { !after.contains($0) }
     }
 }
 
@@ -363,32 +379,58 @@ enum IndexNotice {
 
 /// The actions on a schema, and their common functions.
 enum SchemaActions {
-    /// Adds and drops indexes. Each `add` and `drop` names a type, a field and an index,
-    /// such as `Message/author:QUERYABLE`. The field `type` may name the type instead.
-    static func changeIndexes(_ visit: Visit) async throws -> String {
-        var edits: [SchemaEdit] = []
+    /// Saves indexes, and the new field of a type's page, which a refused form shows again.
+    static func save(_ visit: Visit) async throws -> Answer {
+        do {
+            return .redirect(try await changeIndexes(visit))
+        } catch let error as RecordError
+            where error.code == .badRequest && visit.fields["field"] != nil
+            && visit.schema?.types[Name(visit.fields["type"] ?? "")] != nil
+        {
+            return .page(try await TypeView.load(visit, refused: error))
+        }
+    }
+
+    /// Adds and drops indexes. Each `add` and `drop`, and each box of a grid, names a type, a field and an index, such
+    /// as `Message/author:QUERYABLE`. The field `type` may name the type instead. `field` names a new field of it.
+    private static func changeIndexes(_ visit: Visit) async throws -> String {
+        let ticks = IndexTicks(visit.fields)
+        let newField = try TypeActions.newField(visit)
+        var edits = newField.map { [$0] } ?? []
         var added: [(key: FieldKey, indexes: Indexes)] = []
         var named: [String: [String]] = [:]
-        for (verb, edit) in [("add", SchemaEdit.addIndexes), ("drop", SchemaEdit.dropIndexes)] {
-            for text in visit.fields.all(verb) {
+        for (verb, ticked, edit) in [
+            ("add", ticks?.added, SchemaEdit.addIndexes), ("drop", ticks?.dropped, SchemaEdit.dropIndexes),
+        ] {
+            for text in visit.fields.all(verb) + (ticked ?? []) {
                 let (typeName, rest) = try place(text, visit: visit)
                 let (key, index) = try change(rest)
-                edits.append(edit(index, key, try type(named: typeName, visit: visit).name))
+                let type = try type(named: typeName, visit: visit)
+                if ticks != nil, type.definition(of: key) == nil {
+                    throw RecordError(
+                        .badRequest,
+                        "The field '\(key.label)' of \(typeName) was deleted after this page was loaded; nothing is saved"
+                    )
+                }
+                edits.append(edit(index, key, type.name))
                 if verb == "add" { added.append((key, index)) }
                 named[verb, default: []].append("\(typeName)/\(rest)")
             }
         }
-        try await edit(edits, visit: visit)
+        if !edits.isEmpty || ticks == nil { try await edit(edits, visit: visit) }
         if let back = Place.local(visit.fields["back"]) {
+            if newField != nil, named.isEmpty {
+                return "\(back)\(back.contains("?") ? "&" : "?")notice=\(Notice.fieldAdded.rawValue)"
+            }
             if visit.fields.text(IndexNotice.asked.name) != nil {
-                return IndexNotice.address(back, added: named["add"] ?? [], dropped: named["drop"] ?? [])
+                return named.isEmpty
+                    ? back : IndexNotice.address(back, added: named["add"] ?? [], dropped: named["drop"] ?? [])
             }
             return visit.fields.text(AddedIndexes.formField) == nil ? back : AddedIndexes.address(back, telling: added)
         }
-        guard let typeName = visit.fields.text("type") else {
-            return visit.place.link("indexes", [Notice.indexesChanged.parameter])
-        }
-        return visit.place.link("type", [("type", typeName), Notice.indexesChanged.parameter])
+        let notice = newField != nil && named.isEmpty ? Notice.fieldAdded : Notice.indexesChanged
+        guard let typeName = visit.fields.text("type") else { return visit.place.link("indexes", [notice.parameter]) }
+        return visit.place.link("type", [("type", typeName), notice.parameter])
     }
 
     /// Adds or drops composite indexes. `add` and `drop` name a type and two fields, such

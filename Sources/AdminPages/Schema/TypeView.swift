@@ -1,5 +1,6 @@
 internal import Accounts
 internal import Console
+internal import HTTPTypes
 internal import RecordStore
 internal import Records
 
@@ -15,9 +16,11 @@ struct TypeView: Page {
         let neverFilled: String?
     }
 
+    /// The row for a new field, as it was typed if the form was refused.
     struct NewField: ViewModel {
-        let action: String
+        let name: String
         let types: [ChoiceGroup]
+        let indexes: [Choice]
         let nameLimit: String
     }
 
@@ -25,9 +28,12 @@ struct TypeView: Page {
     let name: String
     let isSystemType: Bool
     let canEdit: Bool
-    /// True if the table has buttons to remove fields. False if it shows the usage, which needs the space.
-    let showsRemoval: Bool
     let isProduction: Bool
+    /// The records in this database, and the fields.
+    let sizes: [String]
+    let grantCount: String
+    let types: String
+    let refused: RefusedForm?
     let query: String
     let newRecord: String
     /// The link to the confirmation of the removal; `nil` if the type can't be removed.
@@ -41,9 +47,13 @@ struct TypeView: Page {
     let indexes: String
     let fields: [FieldRow]
     let systemFields: [FieldRow]
+    /// The indexes that the grid shows.
+    let shown: String
     let indexNames: [String]
     let isMeasured: Bool
     let columns: String
+    /// `1,185 records`, which a new index is built over.
+    let built: String?
     let measured: Measured?
     /// This page with the usage of each field; `nil` if the engine can't measure it, or the page already shows it.
     let measure: String?
@@ -68,7 +78,10 @@ struct TypeView: Page {
 
     func notice(of visit: Visit) -> NoticeView? { IndexNotice.view(visit) ?? NoticeView(visit) }
 
-    static func load(_ visit: Visit) async throws -> TypeView {
+    var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
+
+    /// - Parameter refused: the reason why a form of the grid was refused, which shows its input again.
+    static func load(_ visit: Visit, refused: RecordError? = nil) async throws -> TypeView {
         let name = Name(visit.fields["type"] ?? "")
         guard let type = visit.schema?.types[name] else { throw RecordError(known: .unknownType, name) }
         let works = try await visit.indexWorks()
@@ -80,32 +93,44 @@ struct TypeView: Page {
         }
         let reachable = try await records(Set(usage?.fields.compactMap(\.largestRecord) ?? []), of: name, visit: visit)
         let isSystemType = name == Schema.usersType
+        let records =
+            isSystemType ? nil : try await TypesView.counts(visit).map { Digits.count($0[name] ?? 0, "record") }
+        let ticks = refused == nil ? nil : IndexTicks(visit.fields)
         func rows(_ isIncluded: (QueryField) -> Bool) -> [FieldRow] {
             QueryField.all(of: type).filter(isIncluded).map {
-                FieldRow($0, of: type, works: works, usage: usage, reachable: reachable, visit: visit)
+                FieldRow($0, of: type, works: works, ticks: ticks, usage: usage, reachable: reachable, visit: visit)
             }
         }
+        let fields = rows { !$0.isSystem }.sorted { Name($0.name) < Name($1.name) }
+        let systemFields = rows(\.isSystem)
         let here = [("type", name.string)] + (isAsked ? [("usage", "1")] : [])
         let back = visit.place.link("type", [("type", name.string)])
         return TypeView(
             title: name.string, name: name.string, isSystemType: isSystemType, canEdit: visit.canEditSchema,
-            showsRemoval: visit.canEditSchema && usage == nil,
             isProduction: visit.place.address.environment == .production,
+            sizes: (records.map { [$0] } ?? []) + [Digits.count(fields.count, "field")],
+            grantCount: Digits.count(type.grants.count, "grant"), types: visit.place.link("types"),
+            refused: refused.map { RefusedForm($0, typed: visit.fields["field"] ?? "") },
             query: visit.place.link("query", [("type", name.string)]),
             newRecord: visit.place.link("record/new", [("type", name.string)]),
             remove: visit.canEditSchema && !isSystemType
                 ? visit.place.link("type/remove", [("type", name.string)]) : nil, works: works.panel,
             isLive: works.panel != nil && usage == nil, indexes: visit.place.link("indexes"),
-            fields: rows { !$0.isSystem }.sorted { Name($0.name) < Name($1.name) }, systemFields: rows(\.isSystem),
+            fields: fields, systemFields: systemFields,
+            shown: IndexCell.shown((fields + systemFields).map(\.cells)),
             indexNames: Indexes.named.map(\.name), isMeasured: usage != nil,
-            columns: String(5 + (usage != nil ? 4 : visit.canEditSchema ? 1 : 0)), measured: usage.map { Measured($0) },
+            columns: String(5 + (usage != nil ? 4 : 0) + (visit.canEditSchema ? 1 : 0)), built: records,
+            measured: usage.map { Measured($0) },
             measure: !canMeasure || isAsked ? nil : visit.place.link("type", [("type", name.string), ("usage", "1")]),
             action: visit.place.link("type/indexes"), back: back,
             here: visit.place.link("type", here),
             newField: visit.canEditSchema
                 ? NewField(
-                    action: visit.place.link("field/add"), types: FieldTypeChoices.groups,
-                    nameLimit: String(Field.nameLimit)) : nil,
+                    name: refused == nil ? "" : visit.fields["field"] ?? "",
+                    types: FieldTypeChoices.groups(refused == nil ? nil : visit.fields["fieldType"]),
+                    indexes: Indexes.named.map { index, _ in
+                        Choice(index, index, isSelected: refused != nil && visit.fields.all("index").contains(index))
+                    }, nameLimit: String(Field.nameLimit)) : nil,
             composites: CompositeIndexRow.all(of: type, works: works, usage: usage, visit: visit),
             newComposite: visit.database.can(.editSchema) && !isSystemType ? CompositeIndexForm(type) : nil,
             compositeAction: visit.place.link("composites/change"),
@@ -170,14 +195,15 @@ extension FieldRow {
     ///   - measured: the usage of the type, if measured.
     ///   - reachable: the records with the largest values that are in the current database.
     init(
-        _ field: QueryField, of type: RecordType, works: IndexWorks, usage measured: TypeUsage?,
+        _ field: QueryField, of type: RecordType, works: IndexWorks, ticks: IndexTicks?, usage measured: TypeUsage?,
         reachable: Set<RecordID>, visit: Visit
     ) {
         let isSystemType = type.name == Schema.usersType
         name = field.name.string
         schemaName = field.name == field.key.schemaName ? nil : field.key.schemaName.string
         self.type = field.definition.type.schemaName
-        cells = IndexCell.all(of: field, in: type.name, works: works, canEdit: visit.canEditSchema && !isSystemType)
+        cells = IndexCell.all(
+            of: field, in: type.name, works: works, canEdit: visit.canEditSchema && !isSystemType, ticks: ticks)
         isMeasured = measured != nil
         usage = measured.flatMap { measured in
             measured.fields.first { $0.key == field.key }.map {

@@ -42,16 +42,7 @@ struct TypesView: Page {
     var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
 
     static func load(_ visit: Visit, refused: RefusedForm? = nil) async throws -> TypesView {
-        var counts: [Name: Int]? = visit.zones.count > zoneLimit || !visit.database.can(.countRecords) ? nil : [:]
-        if counts != nil {
-            for zone in visit.zones {
-                guard let more = try await visit.counts(in: zone.zoneID) else {
-                    counts = nil
-                    break
-                }
-                counts?.merge(more.records, uniquingKeysWith: +)
-            }
-        }
+        let counts = try await counts(visit)
         let all = visit.schema?.sortedTypes ?? []
         let own = Set(visit.ownTypes.map(\.name))
         let ofSystem = all.map(\.name.string).filter { !own.contains(Name($0)) }
@@ -74,6 +65,19 @@ struct TypesView: Page {
             firstSteps: visit.types.isEmpty ? FirstSteps(visit) : nil,
             count: ([Digits.count(own.count, "record type")] + ofSystem).joined(separator: " and "),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+}
+
+extension TypesView {
+    /// The records of each type in the database; `nil` if it has too many zones, or does not count.
+    static func counts(_ visit: Visit) async throws -> [Name: Int]? {
+        guard visit.zones.count <= zoneLimit, visit.database.can(.countRecords) else { return nil }
+        var counts: [Name: Int] = [:]
+        for zone in visit.zones {
+            guard let more = try await visit.counts(in: zone.zoneID) else { return nil }
+            counts.merge(more.records, uniquingKeysWith: +)
+        }
+        return counts
     }
 }
 
@@ -104,10 +108,10 @@ enum TypeActions {
         return .redirect(visit.place.link("type", [("type", name.string), Notice.typeCreated.parameter]))
     }
 
-    /// Adds a field with the ticked indexes.
-    static func addField(_ visit: Visit) async throws -> String {
+    /// The field that a form adds, with the ticked indexes; `nil` if the form names none.
+    static func newField(_ visit: Visit) throws -> SchemaEdit? {
+        guard let name = visit.fields.text("field").map({ Name($0.trimmingSpaces) }), !name.isEmpty else { return nil }
         let type = try SchemaActions.type(named: Name(visit.fields["type"] ?? ""), visit: visit)
-        let name = Name(visit.fields["field"]?.trimmingSpaces ?? "")
         if type.fields[name] != nil {
             throw RecordError(.badRequest, "The type '\(type.name)' already has a field '\(name)'; choose another name")
         }
@@ -115,10 +119,10 @@ enum TypeActions {
             throw RecordError(.badRequest, "A field needs a type, such as STRING or LIST<INT64>")
         }
         let indexes = try Indexes(names: visit.fields.all("index").map { Name($0) })
-        let added = RecordType(
-            name: type.name, fields: [name: FieldDefinition(type: fieldType, indexes: indexes)], grants: type.grants)
-        try await SchemaActions.edit([.addType(added)], visit: visit)
-        return visit.place.link("type", [("type", type.name.string), Notice.fieldAdded.parameter])
+        return .addType(
+            RecordType(
+                name: type.name, fields: [name: FieldDefinition(type: fieldType, indexes: indexes)],
+                grants: type.grants))
     }
 
     // MARK: Removing

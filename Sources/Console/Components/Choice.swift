@@ -51,10 +51,17 @@ package enum FieldTypeChoices {
         ("Encrypted list", encryptable.map { FieldType($0, isList: true, isEncrypted: true) }),
     ]
 
-    package static let groups = all.map { group in
-        ChoiceGroup(
-            label: group.label,
-            choices: group.types.map { Choice($0.schemaName, $0.schemaName, isSelected: $0 == .string) })
+    package static let groups = groups(nil)
+
+    /// - Parameter chosen: the schema name of the selected type; `nil` for STRING.
+    package static func groups(_ chosen: String?) -> [ChoiceGroup] {
+        all.map { group in
+            ChoiceGroup(
+                label: group.label,
+                choices: group.types.map(\.schemaName).map {
+                    Choice($0, $0, isSelected: $0 == chosen ?? FieldType.string.schemaName)
+                })
+        }
     }
 
     /// The type with the given schema name.

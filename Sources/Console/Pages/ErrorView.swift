@@ -122,9 +122,18 @@ package struct ConfirmationView: Page {
     package static let template = "confirm"
     package static let tab = Tab.home
 
+    /// One thing that the action is about.
+    package struct Item: ViewModel {
+        let name: String
+        let text: String
+
+        package init(name: String, text: String) { (self.name, self.text) = (name, text) }
+    }
+
     package let frameTab: Tab
     package let title: String
     package let lines: [String]
+    package let items: [Item]
     /// The address of the form.
     package let action: String
     package let fields: [Frame.Hidden]
@@ -136,12 +145,13 @@ package struct ConfirmationView: Page {
 
     /// - Parameter losing: the visit whose data is lost for good.
     package init(
-        on tab: Tab, title: String, lines: [String], action: String, fields: [Frame.Hidden], button: String,
-        cancel: String, losing: Visit? = nil
+        on tab: Tab, title: String, lines: [String], items: [Item] = [], action: String, fields: [Frame.Hidden],
+        button: String, cancel: String, losing: Visit? = nil
     ) {
         frameTab = tab
         self.title = title
         self.lines = lines
+        self.items = items
         self.action = action
         self.fields = fields
         self.button = button
