@@ -4,14 +4,19 @@ export function enableGrid() {
   const line = document.querySelector('[data-saves]')
   if (!line) return
   const hint = line.textContent
-  document.addEventListener('input', () => {
+  const say = () => {
     const form = document.getElementById('grid')
-    if (form) line.textContent = words(form) || hint
-  })
+    const text = form && words(form) || hint
+    if (line.textContent !== text) line.textContent = text
+  }
+  document.addEventListener('input', say)
+  // A refused form, and one to which the user goes back, has ticks that are not saved.
+  say()
 }
 
 function words(form) {
-  const changed = [...form.querySelectorAll('[name=has]')].filter(box => box.checked !== box.defaultChecked)
+  const was = form.elements.was.value.split(' ')
+  const changed = [...form.querySelectorAll('[name=has]:enabled')].filter(box => box.checked !== was.includes(box.value))
   // The page of a type does not repeat its name.
   const type = form.elements.type ? ` of ${form.elements.type.value}` : ''
   const label = box => box.getAttribute('aria-label').replace(type, '')

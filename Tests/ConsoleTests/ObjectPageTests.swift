@@ -297,7 +297,8 @@ import Testing
             let long = try Self.row("body", in: page)
             #expect(long.contains("STRING, in a file") && long.contains("16 bytes"))
             #expect(try Self.row("photo", in: page).contains("text or bytes, in a file"))
-            #expect(page.contains("<h3>Files</h3>") && page.matches(of: /Save to disk<span class="hidden"> CD_/).count == 2)
+            #expect(
+                page.contains("<h3>Files</h3>") && page.matches(of: /Save to disk<span class="hidden"> CD_/).count == 2)
             let list = try await stage.page("objects")
             #expect(
                 try Self.row("Entry", in: list).contains("body, mood, photo, title, uuid"),

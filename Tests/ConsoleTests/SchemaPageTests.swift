@@ -93,7 +93,7 @@ import Testing
             } else {
                 let name = try #require(form.firstMatch(of: /field=(\w+)/)?.output.1)
                 #expect(page.contains("name=\"field\" value=\"\(name)\""))
-                #expect(page.contains("\"rank\"") || page.contains("SORTABLE on rank of Note\" checked"))
+                #expect(page.contains("SORTABLE on rank of Note\" checked"))
                 #expect(page.contains("QUERYABLE on title of Note\">"))
             }
             #expect(try await stage.database.require(.showSchema).schema() == before)

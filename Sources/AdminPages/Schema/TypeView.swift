@@ -115,7 +115,7 @@ struct TypeView: Page {
             newRecord: visit.place.link("record/new", [("type", name.string)]),
             remove: visit.canEditSchema && !isSystemType
                 ? visit.place.link("type/remove", [("type", name.string)]) : nil, works: works.panel,
-            isLive: works.panel != nil && usage == nil, indexes: visit.place.link("indexes"),
+            isLive: works.panel != nil && usage == nil && refused == nil, indexes: visit.place.link("indexes"),
             fields: fields, systemFields: systemFields,
             shown: IndexCell.shown((fields + systemFields).map(\.cells)),
             indexNames: Indexes.named.map(\.name), isMeasured: usage != nil,

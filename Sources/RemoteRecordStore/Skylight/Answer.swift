@@ -22,7 +22,9 @@ struct Answer {
     /// Reads the whole object.
     /// - Throws: `RecordError` INTERNAL_ERROR that says which member is not as expected.
     func read<Value>(_ body: (RequestObject) throws -> Value) throws -> Value {
-        do { return try body(object()) } catch let error as RecordError { throw server.unexpected(saying: error.reason) }
+        do { return try body(object()) } catch let error as RecordError {
+            throw server.unexpected(saying: error.reason)
+        }
     }
 
     func has(_ name: Name) -> Bool { members[name] != nil }
