@@ -8,8 +8,9 @@ extension BatchModifier {
     /// The record to which an operation applies: the stored record, unless the caller is a guest who does not see it.
     /// - Throws: `RecordError` ACCESS_DENIED if a guest may not do this; CONFLICT if the name is taken by a record
     ///   that the guest does not see.
-    func permitted(_ record: StoredRecord?, by operation: RecordOperation, in zone: TransactionZone) throws -> StoredRecord?
-    {
+    func permitted(
+        _ record: StoredRecord?, by operation: RecordOperation, in zone: TransactionZone
+    ) throws -> StoredRecord? {
         let isShare = record?.sharing?.share != nil
         guard let guest = zone.guest else {
             if !zone.canWrite, !isShare { throw ShareRules.writingRefused }
