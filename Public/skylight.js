@@ -5,15 +5,11 @@ import { enableCells } from './cells.js'
 import { enableColumns } from './columns.js'
 import './connect.js'
 import { enableCopying } from './copy.js'
-import { enableTestDevice } from './device.js'
 import { enableDropping } from './dropping.js'
 import { enableEditing } from './edit.js'
-import { enableFeed } from './feed.js'
 import { removeLeftovers } from './fetched.js'
 import { enableFetching } from './fetching.js'
-import { enableGrid } from './grid.js'
 import { enableHandheld } from './handheld.js'
-import { enableImporting } from './importing.js'
 import { enableLive } from './live.js'
 import { enableMenus } from './menus.js'
 import { enableNarrowing } from './narrow.js'
@@ -24,7 +20,6 @@ import { rememberPlace } from './places.js'
 import { enablePreviews } from './preview.js'
 import { enableQuestion } from './question.js'
 import { enableRecent } from './recent.js'
-import { enableRequests } from './requests.js'
 import { enableShortcuts } from './shortcuts.js'
 import { enableThemes } from './themes.js'
 import { enableTimeline } from './timeline.js'
@@ -38,7 +33,6 @@ import('./marked.js')
 enableMenus()
 enablePalette()
 rememberPlace()
-enableShortcuts()
 enableThemes()
 enableQuestion()
 enableRecent()
@@ -53,14 +47,9 @@ enableFields(document)
 enableBeside()
 enableTimes(document)
 enableHandheld()
-enableGrid()
 enableEditing()
 enableDropping()
-enableImporting()
-enableRequests()
-enableFeed()
 enableLive()
-enableTestDevice()
 enableNarrowing()
 enablePreviews()
 enableUploads()
@@ -71,3 +60,15 @@ enableCopying(document)
 
 // Examples contain the origin of this page.
 for (const origin of document.querySelectorAll('[data-origin]')) origin.textContent = location.origin
+
+// The scripts of single pages come with them.
+const parts = {
+  'section[data-device]': async () => (await import('./device.js')).enableTestDevice(),
+  '[data-feed]': async () => (await import('./feed.js')).enableFeed(),
+  '[data-saves]': async () => (await import('./grid.js')).enableGrid(),
+  'form[data-import]': async () => (await import('./importing.js')).enableImporting(),
+  '[data-requests]': async () => (await import('./requests.js')).enableRequests(),
+}
+await Promise.allSettled(Object.entries(parts).map(([part, enable]) => document.querySelector(part) && enable()))
+// The last one: its button says that the page is ready.
+enableShortcuts()

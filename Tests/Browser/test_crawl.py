@@ -118,6 +118,10 @@ def crawl(*servers, most=float("inf")) -> str:
         visited[page, names] += 1
         visited_pages[page] += 1
         answer, body, milliseconds, asked = get(path)
+        # The form of a record at a field leads on to the line of the field.
+        if answer.status == 303 and page.endswith("/record/edit"):
+            path = answer.headers["Location"].split("#")[0]
+            answer, body, milliseconds, asked = get(path)
         assert answer.status == 200, f"{path}: {answer.status}"
         if path.startswith("/assets/"):
             assert answer.headers["Content-Security-Policy"].startswith("sandbox"), path

@@ -160,7 +160,7 @@ extension DeliveryPanel {
                 + "never got the record."
                 + (left > 0
                     ? " It has the \(limit) clients seen last; \(Digits.grouped(left)) more are not shown." : ""),
-            rows,
+            rows, tally: left > 0 ? nil : ExplanationTable.Tally(rows),
             others: strangers.isEmpty
                 ? nil
                 : (strangers.count == 1
