@@ -1,6 +1,7 @@
 // Edits a value of a table in its cell. The input comes from the form of the record, which also saves it: with the change tag that
 // the record had when the input appeared. If somebody else saved it meanwhile, the page of the conflict follows.
 
+import { adoptNotice } from './notices.js'
 import { enableTimes } from './times.js'
 
 // The page with the form of a record, at a field.
@@ -97,7 +98,7 @@ class CellEditor {
     body.set('do', 'save')
     try {
       const answer = await load(this.form.getAttribute('action'), { method: 'POST', body })
-      if (answer.isAfterSave) return await this.refresh()
+      if (answer.isAfterSave) return await this.refresh(answer)
       const line = answer.getElementById(this.line.id)
       const problem = line?.querySelector('.wrong')
       if (problem) this.tell(problem.textContent)
@@ -126,8 +127,8 @@ class CellEditor {
     form.requestSubmit(form.querySelector('button[value="save"]'))
   }
 
-  // Shows the row as the same page now has it.
-  async refresh() {
+  // Shows the row as the same page now has it, and the notice of the save.
+  async refresh(answer) {
     const row = this.cell.parentElement
     const link = row.querySelector('th.name > a')
     const links = [...(await load(location.href)).querySelectorAll('tbody th.name > a')]
@@ -142,6 +143,7 @@ class CellEditor {
     }
     enableTimes(row)
     this.focus()
+    adoptNotice(answer)
     row.dispatchEvent(new CustomEvent('saved', { bubbles: true }))
   }
 }

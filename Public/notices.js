@@ -3,8 +3,24 @@
 export function enableNotices() {
   const notice = document.querySelector('.notice')
   if (!notice) return
-  const kept = location.search.slice(1).split('&').filter(part => part !== '' && !part.startsWith('notice='))
+  const kept = location.search.slice(1).split('&').filter(part => part !== '' && !/^(notice|undo)=/.test(part))
   history.replaceState(history.state, '', location.pathname + (kept.length > 0 ? `?${kept.join('&')}` : '') + location.hash)
+  enable(notice)
+}
+
+// Shows the notice of another page in this one, after an action without a page load.
+export function adoptNotice(page) {
+  const notice = page.querySelector('.notice')
+  if (!notice) return
+  const adopted = document.importNode(notice, true)
+  const back = adopted.querySelector('input[name=back]')
+  if (back) back.value = location.pathname + location.search
+  document.querySelector('.notice')?.remove()
+  document.querySelector('main').prepend(adopted)
+  enable(adopted)
+}
+
+function enable(notice) {
   document.cookie = 'skylight-notice=; Path=/; SameSite=Strict; Max-Age=0'
   const close = document.createElement('button')
   close.type = 'button'

@@ -189,8 +189,8 @@ extension Console {
         guard connections != nil else { return }
         let actions = ConnectActions(console: self)
         router.get(ConnectActions.path) { request, _ in
-            let notice = Notice.text(request.queryFields["notice"])
-            return try alone(ConnectView(self, origin: request.ownOrigin, notice: notice))
+            let notice = Notice.text(request.queryFields["notice"]).map { NoticeView($0) }
+            return try alone(ConnectView(self, origin: request.ownOrigin), notice: notice)
         }
         router.post(ConnectActions.path) { request, _ in
             let fields = try await request.form(.names)
@@ -275,8 +275,9 @@ extension Console {
     }
 
     /// A page outside of any place. It may be about credentials, so nobody keeps it.
-    private func alone(_ page: some Page) throws -> Response {
-        var response = try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
+    private func alone(_ page: some Page, notice: NoticeView? = nil) throws -> Response {
+        let frame = Frame(title: page.title, staticFiles: renderer.staticFiles, notice: notice)
+        var response = try renderer.response(page, in: frame)
         response.headers[.cacheControl] = "no-store"
         return response
     }

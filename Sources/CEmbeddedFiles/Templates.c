@@ -177,9 +177,6 @@ static const char importing_mustache[] = {
 static const char index_cells_mustache[] = {
 #embed "../../Templates/index_cells.mustache" suffix(, 0)
 };
-static const char index_notice_mustache[] = {
-#embed "../../Templates/index_notice.mustache" suffix(, 0)
-};
 static const char index_row_mustache[] = {
 #embed "../../Templates/index_row.mustache" suffix(, 0)
 };
@@ -227,6 +224,9 @@ static const char mirror_offer_page_mustache[] = {
 };
 static const char no_feed_mustache[] = {
 #embed "../../Templates/no_feed.mustache" suffix(, 0)
+};
+static const char notice_mustache[] = {
+#embed "../../Templates/notice.mustache" suffix(, 0)
 };
 static const char notification_mustache[] = {
 #embed "../../Templates/notification.mustache" suffix(, 0)
@@ -305,6 +305,9 @@ static const char record_copied_mustache[] = {
 };
 static const char record_copy_mustache[] = {
 #embed "../../Templates/record_copy.mustache" suffix(, 0)
+};
+static const char record_delete_mustache[] = {
+#embed "../../Templates/record_delete.mustache" suffix(, 0)
 };
 static const char record_deliveries_mustache[] = {
 #embed "../../Templates/record_deliveries.mustache" suffix(, 0)
@@ -603,7 +606,6 @@ static const struct embedded_file files[] = {
     {"import.mustache", import_mustache},
     {"importing.mustache", importing_mustache},
     {"index_cells.mustache", index_cells_mustache},
-    {"index_notice.mustache", index_notice_mustache},
     {"index_row.mustache", index_row_mustache},
     {"index_works.mustache", index_works_mustache},
     {"indexes.mustache", indexes_mustache},
@@ -620,6 +622,7 @@ static const struct embedded_file files[] = {
     {"mirror_offer.mustache", mirror_offer_mustache},
     {"mirror_offer_page.mustache", mirror_offer_page_mustache},
     {"no_feed.mustache", no_feed_mustache},
+    {"notice.mustache", notice_mustache},
     {"notification.mustache", notification_mustache},
     {"notification_rows.mustache", notification_rows_mustache},
     {"notifications.mustache", notifications_mustache},
@@ -646,6 +649,7 @@ static const struct embedded_file files[] = {
     {"record_conflict.mustache", record_conflict_mustache},
     {"record_copied.mustache", record_copied_mustache},
     {"record_copy.mustache", record_copy_mustache},
+    {"record_delete.mustache", record_delete_mustache},
     {"record_deliveries.mustache", record_deliveries_mustache},
     {"record_edit.mustache", record_edit_mustache},
     {"record_graph.mustache", record_graph_mustache},

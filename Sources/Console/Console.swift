@@ -33,6 +33,8 @@ public struct Console: Sendable {
     package let renderer: PageRenderer
     /// The background jobs that process many records.
     package let runs = BackgroundRuns()
+    /// The latest changes of records, which can be undone.
+    package let changes = UndoableChanges()
 
     /// - Parameters:
     ///   - engine: the engine without fault injection: the console always shows the stored data.
@@ -108,6 +110,7 @@ public struct Console: Sendable {
         show("find/list", on: router) { .page(try await FindView.load($0)) }
         show("run", on: router) { .page(try RunView.load($0, runs: runs)) }
         act("run/cancel", on: router) { try RunView.cancel($0, runs: runs) }
+        act(UndoAction.path, on: router) { try await UndoAction.submit($0, runs: runs) }
         return (router, open)
     }
 
@@ -307,8 +310,7 @@ extension Console {
             )
         }
         let states = await SidebarStates(visit, check: runs.check(of: visit.place), faults: faults.running.count)
-        let frame = Frame(
-            title: page.title, tab: page.frameTab, visit: visit, states: states, staticFiles: renderer.staticFiles)
+        let frame = Frame(page: page, visit: visit, states: states, staticFiles: renderer.staticFiles)
         return try renderer.response(page, in: frame)
     }
 

@@ -25,10 +25,11 @@ struct EditStage: Sendable {
     let assets: AssetStores
     private let caller: Caller
 
-    static func run(memory: MemoryBudget = MemoryBudget(), _ body: @Sendable (EditStage) async throws -> Void)
-        async throws
-    {
-        let engine = InMemoryRecordEngine()
+    static func run(
+        memory: MemoryBudget = MemoryBudget(), journal: JournalLimits = .standard,
+        _ body: @Sendable (EditStage) async throws -> Void
+    ) async throws {
+        let engine = InMemoryRecordEngine(journal: journal)
         let accounts = try Accounts(file: nil)
         let folder = try TemporaryFolder()
         let caller = try accounts.caller(named: nil, deviceID: nil)

@@ -34,7 +34,6 @@ struct ConnectView: Page {
     }
 
     let title = "Connected containers"
-    let notice: String?
     let complaint: PageError?
     let rows: [Row]
     let container: String
@@ -47,8 +46,7 @@ struct ConnectView: Page {
     /// Scheme, host and port of this page.
     let origin: String
 
-    init(_ console: Console, origin: String, notice: String? = nil, draft: Draft = Draft()) {
-        self.notice = notice
+    init(_ console: Console, origin: String, draft: Draft = Draft()) {
         complaint = draft.complaint
         rows = console.accounts.connections().map { connection in
             let scope: DatabaseScope = connection.reach.contains(.private) ? .private : .public

@@ -62,7 +62,6 @@ struct KeysView: Page {
 
     let title = Self.tab.title
     let status: HTTPResponse.Status
-    let notice: String?
     let container: String
     let environment: String
     let isRequired: Bool
@@ -111,8 +110,7 @@ struct KeysView: Page {
         let token = draft.flatMap { $0.form == .token ? $0 : nil }
         let key = draft.flatMap { $0.form == .key ? $0 : nil }
         return KeysView(
-            status: draft == nil ? .ok : .badRequest, notice: Notice.text(visit.fields["notice"]),
-            container: container.description,
+            status: draft == nil ? .ok : .badRequest, container: container.description,
             environment: environment.rawValue, isRequired: access.mode == .required,
             tokens: sorted(tokens, \.isLive).prefix(limit).map { TokenRow($0, visit) },
             keys: sorted(keys, \.isLive).prefix(limit).map { KeyRow($0, visit) },

@@ -40,7 +40,6 @@ struct UsersView: Page {
     let chosenFor: String?
     /// A message if no user was found.
     let nothing: String?
-    let notice: String?
     let nameLimit: String
     let emailAddressLimit: String
     let container: String
@@ -85,7 +84,7 @@ struct UsersView: Page {
             chosenFor: same?.title,
             nothing: rows.isEmpty
                 ? "No user’s name, handle, e-mail address or user record name contains ‘\(found)’." : nil,
-            notice: Notice.text(visit.fields["notice"]), nameLimit: String(Accounts.nameLimit),
+            nameLimit: String(Accounts.nameLimit),
             emailAddressLimit: String(Accounts.emailAddressLimit), container: visit.place.address.container.description,
             shown: last == 1
                 ? nil

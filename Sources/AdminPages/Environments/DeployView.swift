@@ -18,7 +18,6 @@ struct DeployView: Page {
 
     let title = Self.tab.title
     let container: String
-    let notice: String?
     /// True if the schemas changed between the preview and the confirmation.
     let isStale: Bool
     /// `nil` if the schemas are equal.
@@ -71,8 +70,7 @@ extension DeployView {
         let obstacles = plan.obstacles
         let canRun = plan.canRun && !plan.isEmpty && visit.database.can(.deploySchema)
         return DeployView(
-            container: visit.place.address.container.description, notice: Notice.text(visit.fields["notice"]),
-            isStale: isStale,
+            container: visit.place.address.container.description, isStale: isStale,
             changes: difference.isEmpty && plan.respellings.isEmpty
                 ? nil
                 : SchemaChangeList(

@@ -65,7 +65,6 @@ struct FaultsView: Page {
     }
 
     let title = Self.tab.title
-    let notice: String?
     let running: [Running]
     let readings: [Row]
     let failures: [Row]
@@ -99,7 +98,7 @@ struct FaultsView: Page {
         let place = visit.place
         let isOwner = place.address.scope == .private
         return FaultsView(
-            notice: Notice.text(visit.fields["notice"]), running: running.map(\.shown), readings: rows(.reading),
+            running: running.map(\.shown), readings: rows(.reading),
             failures: rows(.failure),
             acts: InjectedFault.allCases.filter { $0.kind == .act }.map { act in
                 Act(
@@ -272,7 +271,7 @@ enum FaultActions {
         return ConfirmationView(
             on: .rehearsals, title: title, lines: [act.effect, act.advice],
             action: visit.place.link("rehearsals/start"), fields: fields, button: act.title,
-            cancel: visit.place.link("rehearsals"))
+            cancel: visit.place.link("rehearsals"), losing: act.needsZone ? visit : nil)
     }
 
     private static func page(_ visit: Visit, _ notice: Notice) -> String {

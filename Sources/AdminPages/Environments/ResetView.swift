@@ -14,7 +14,6 @@ struct ResetView: Page {
 
     let title = Self.tab.title
     let container: String
-    let notice: String?
     let isProduction: Bool
     let development: String
     /// The confirmation input, if it did not match the container's name.
@@ -26,6 +25,7 @@ struct ResetView: Page {
     let changes: SchemaChangeList?
     let action: String
     let back: String
+    let snapshots: String?
     let milliseconds: String
 }
 
@@ -57,8 +57,7 @@ extension ResetView {
             isProduction ? nil : SchemaDifference(from: schema, to: try await visit.schema(of: .production))
         let counts = isProduction ? nil : try await records(of: schema, visit)
         return ResetView(
-            container: place.address.container.description, notice: Notice.text(visit.fields["notice"]),
-            isProduction: isProduction,
+            container: place.address.container.description, isProduction: isProduction,
             development: place.with {
                 $0.address.environment = .development; $0.zone = .unspecified
             }.link("reset"), typed: typed,
@@ -72,7 +71,7 @@ extension ResetView {
                     : SchemaChangeList(
                         $0, of: schema, before: "development now", after: "after the reset, as production is")
             },
-            action: place.link("reset"), back: place.link("types"),
+            action: place.link("reset"), back: place.link("types"), snapshots: visit.snapshots,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 

@@ -35,7 +35,6 @@ struct SnapshotsView: Page {
     let title = Self.tab.title
     let container: String
     let environment: String
-    let notice: String?
     let complaint: PageError?
     /// The name in the form.
     let name: String
@@ -63,7 +62,6 @@ extension SnapshotsView {
         let environment = place.address.environment
         return SnapshotsView(
             container: place.address.container.description, environment: environment.rawValue,
-            notice: Notice.text(visit.fields["notice"]),
             complaint: complaint.map { PageError($0) }, name: complaint == nil ? "" : visit.fields["name"] ?? "",
             nameLimit: String(Snapshot.nameLimit),
             requests: logged == 0 ? nil : Digits.count(logged, "request"), rows: snapshots.map { Row($0, place) },

@@ -36,8 +36,6 @@ struct IndexesView: Page {
     private static let rowLimit = 400
 
     let title = Self.tab.title
-    let notice: String?
-    let indexNotice: IndexNotice?
     let isProduction: Bool
     let canEdit: Bool
     let works: IndexWorkPanel?
@@ -66,6 +64,8 @@ struct IndexesView: Page {
     let count: String
     let milliseconds: String
 
+    func notice(of visit: Visit) -> NoticeView? { IndexNotice.view(visit) ?? NoticeView(visit) }
+
     static func load(_ visit: Visit) async throws -> IndexesView {
         let works = try await visit.indexWorks()
         let filter = visit.fields["find"]?.trimmingSpaces ?? ""
@@ -85,7 +85,6 @@ struct IndexesView: Page {
         let here = visit.place.link("indexes", filtered + show)
         let indexCount = matching.reduce(composites.count) { $0 + $1.cells.count { $0.isThere } }
         return IndexesView(
-            notice: Notice.text(visit.fields["notice"]), indexNotice: IndexNotice(visit, on: here),
             isProduction: visit.place.address.environment == .production, canEdit: visit.canEditSchema,
             works: works.panel, indexNames: Indexes.named.map(\.name), rows: Array(matching.prefix(rowLimit)),
             nothing: !matching.isEmpty
@@ -260,16 +259,7 @@ extension Choice {
 
 /// The notice about indexes that were just added or deleted, with a button that reverses the change. The URL names the
 /// indexes, and the notice tells only what is true of the schema, so that a link can't put other text on the page.
-struct IndexNotice: ViewModel {
-    struct Undo: ViewModel {
-        let action: String
-        let fields: [Frame.Hidden]
-    }
-
-    let text: String
-    /// `nil` if the schema can't be edited here.
-    let undo: Undo?
-
+enum IndexNotice {
     /// The field of a form whose next page has the notice.
     static let asked = Frame.Hidden(name: "undoable", value: "1")
     private static let fieldsWord = "field-indexes"
@@ -291,28 +281,30 @@ struct IndexNotice: ViewModel {
         "\(address)\(address.contains("?") ? "&" : "?")notice=\(PercentEncoding.encoded(words.joined(separator: " ")))"
     }
 
-    /// - Parameter page: the address of the page with the notice, to which the button leads back.
     /// - Returns: `nil` if the page has another notice or none, or the schema is not as the notice says.
-    init?(_ visit: Visit, on page: String) {
+    static func view(_ visit: Visit) -> NoticeView? {
         let words = visit.fields["notice"]?.split(separator: " ") ?? []
-        guard let first = words.first, first == Self.fieldsWord || first == Self.compositesWord else { return nil }
-        let isComposite = first == Self.compositesWord
+        guard let first = words.first, first == fieldsWord || first == compositesWord else { return nil }
+        let isComposite = first == compositesWord
         let changes = words.dropFirst().compactMap {
             isComposite ? Change(composite: $0, visit.schema) : Change(field: $0, visit.schema)
         }
         if changes.isEmpty { return nil }
         let added = changes.filter(\.isAdded).map(\.words)
         let dropped = changes.filter { !$0.isAdded }.map(\.words)
-        text = [("Added", added), ("Deleted", dropped)].filter { !$1.isEmpty }.map {
+        let text = [("Added", added), ("Deleted", dropped)].filter { !$1.isEmpty }.map {
             "\($0) \($1.joined(separator: ", "))."
         }.joined(separator: " ")
-        let way = [Frame.Hidden(name: "back", value: page), Frame.Hidden(name: "from", value: page), Self.asked]
+        let way = ["back", "from"].map { Frame.Hidden(name: $0, value: visit.here) } + [asked]
         let canEdit = isComposite ? visit.database.can(.editSchema) : visit.canEditSchema
-        undo =
-            canEdit
-            ? Undo(
-                action: visit.place.link(isComposite ? "composites/change" : "type/indexes"),
-                fields: changes.map { Frame.Hidden(name: $0.isAdded ? "drop" : "add", value: $0.value) } + way) : nil
+        // The schema can't be edited everywhere.
+        return NoticeView(
+            text,
+            undo: canEdit
+                ? NoticeView.Undo(
+                    action: visit.place.link(isComposite ? "composites/change" : "type/indexes"),
+                    fields: changes.map { Frame.Hidden(name: $0.isAdded ? "drop" : "add", value: $0.value) } + way)
+                : nil)
     }
 
     /// One index that was added or deleted.

@@ -76,7 +76,6 @@ struct RolesView: Page {
     static let systemRoles: [Name] = ["_world", "_icloud", "_creator"]
 
     let title = Self.tab.title
-    let notice: String?
     let isProduction: Bool
     let canEdit: Bool
     let here: String
@@ -101,7 +100,7 @@ struct RolesView: Page {
         if let edited, schema.types[edited] == nil { throw RecordError(known: .unknownType, edited) }
         let members = try await RoleMembers.load(visit)
         return RolesView(
-            notice: Notice.text(visit.fields["notice"]), isProduction: visit.place.address.environment == .production,
+            isProduction: visit.place.address.environment == .production,
             canEdit: visit.canEditSchema,
             here: visit.place.link("roles"),
             roles: names.map { name in

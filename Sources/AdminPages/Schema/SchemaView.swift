@@ -9,7 +9,6 @@ struct SchemaView: Page {
     static let tab = Tab.schema
 
     let title = Self.tab.title
-    let notice: String?
     let text: String
     let fileName: String
     let export: String
@@ -24,7 +23,7 @@ struct SchemaView: Page {
     static func load(_ visit: Visit) async throws -> SchemaView {
         let schema = try schema(visit)
         return SchemaView(
-            notice: Notice.text(visit.fields["notice"]), text: schema.text, fileName: fileName(visit),
+            text: schema.text, fileName: fileName(visit),
             export: visit.place.link("schema/export"),
             form: visit.canEditSchema ? SchemaFileForm(visit) : nil, deploy: visit.place.link("deploy"),
             works: try await visit.indexWorks().panel,

@@ -28,8 +28,6 @@ struct TypeView: Page {
     /// True if the table has buttons to remove fields. False if it shows the usage, which needs the space.
     let showsRemoval: Bool
     let isProduction: Bool
-    let notice: String?
-    let indexNotice: IndexNotice?
     let query: String
     let newRecord: String
     /// The link to the confirmation of the removal; `nil` if the type can't be removed.
@@ -68,6 +66,8 @@ struct TypeView: Page {
     let text: String
     let milliseconds: String
 
+    func notice(of visit: Visit) -> NoticeView? { IndexNotice.view(visit) ?? NoticeView(visit) }
+
     static func load(_ visit: Visit) async throws -> TypeView {
         let name = Name(visit.fields["type"] ?? "")
         guard let type = visit.schema?.types[name] else { throw RecordError(known: .unknownType, name) }
@@ -91,7 +91,6 @@ struct TypeView: Page {
             title: name.string, name: name.string, isSystemType: isSystemType, canEdit: visit.canEditSchema,
             showsRemoval: visit.canEditSchema && usage == nil,
             isProduction: visit.place.address.environment == .production,
-            notice: Notice.text(visit.fields["notice"]), indexNotice: IndexNotice(visit, on: back),
             query: visit.place.link("query", [("type", name.string)]),
             newRecord: visit.place.link("record/new", [("type", name.string)]),
             remove: visit.canEditSchema && !isSystemType

@@ -22,7 +22,6 @@ struct TypesView: Page {
     }
 
     let title = Self.tab.title
-    let notice: String?
     let rows: [Row]
     let isProduction: Bool
     /// The address of the form for a new type; `nil` if types can't be created.
@@ -57,7 +56,6 @@ struct TypesView: Page {
         let own = Set(visit.ownTypes.map(\.name))
         let ofSystem = all.map(\.name.string).filter { !own.contains(Name($0)) }
         return TypesView(
-            notice: Notice.text(visit.fields["notice"]),
             rows: all.map { type in
                 let indexed = type.fields.values.count { !$0.indexes.isEmpty }
                 return Row(
@@ -138,7 +136,7 @@ enum TypeActions {
             ].compactMap { $0 },
             action: visit.place.link("type/remove"), fields: [Frame.Hidden(name: "type", value: type.name.string)],
             button: "Delete the type",
-            cancel: visit.place.link("type", [("type", type.name.string)]))
+            cancel: visit.place.link("type", [("type", type.name.string)]), losing: records == 0 ? nil : visit)
     }
 
     static func remove(_ visit: Visit) async throws -> String {
@@ -166,7 +164,7 @@ enum TypeActions {
             fields: [
                 Frame.Hidden(name: "type", value: type.name.string), Frame.Hidden(name: "field", value: name.string),
             ], button: "Delete the field",
-            cancel: visit.place.link("type", [("type", type.name.string)]))
+            cancel: visit.place.link("type", [("type", type.name.string)]), losing: records == 0 ? nil : visit)
     }
 
     static func removeField(_ visit: Visit) async throws -> String {

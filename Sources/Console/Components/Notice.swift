@@ -38,6 +38,7 @@ package enum Notice: String {
     case environmentReset = "environment-reset"
     case recordRestored = "record-restored"
     case recordsDeleted = "records-deleted"
+    case undone
     case querySaved = "query-saved"
     case queryRemoved = "query-removed"
     case tokenRevoked = "token-revoked"
@@ -97,6 +98,7 @@ package enum Notice: String {
         case .recordRestored: "The record is restored with a new save."
         case .environmentReset: "Development is reset: it has no records, and the schema of production."
         case .recordsDeleted: "The records are deleted."
+        case .undone: "Undone: the records are as they were before."
         case .querySaved: "The query is saved. Saved queries lists it in every environment of the container."
         case .queryRemoved: "The saved query is deleted."
         case .tokenRevoked: "The API token is revoked. Requests with it are refused."
@@ -121,6 +123,54 @@ package enum Notice: String {
     }
 
     package var parameter: (name: String, value: String) { ("notice", rawValue) }
+}
+
+/// The notice of the last action, with the button that undoes it.
+package struct NoticeView: ViewModel {
+    package struct Undo: ViewModel {
+        let action: String
+        let fields: [Frame.Hidden]
+
+        package init(action: String, fields: [Frame.Hidden]) {
+            (self.action, self.fields) = (action, fields)
+        }
+
+        /// - Parameter back: the page after it.
+        package init(_ change: UndoableChange, back: String, at place: Place) {
+            action = place.link(UndoAction.path)
+            fields = [
+                Frame.Hidden(name: UndoAction.changeField, value: change.id), Frame.Hidden(name: "back", value: back),
+            ]
+        }
+    }
+
+    let text: String
+    /// `nil` if the action can't be undone.
+    let undo: Undo?
+
+    /// The parameter of an address with the id of the change that can be undone, or ``noUndo``.
+    static let undoField = "undo"
+    static let noUndo = "none"
+
+    package init(_ text: String, undo: Undo? = nil) {
+        (self.text, self.undo) = (text, undo)
+    }
+
+    /// The notice that the address of a page asks for.
+    package init?(_ visit: Visit) {
+        guard let text = Notice.text(visit.fields["notice"]) else { return nil }
+        let word = visit.fields[Self.undoField]
+        undo = word.flatMap { visit.changes.change($0, at: visit.place) }.map {
+            Undo($0, back: visit.here, at: visit.place)
+        }
+        let keeper = visit.connection == nil ? "this server" : "iCloud"
+        self.text = word == Self.noUndo ? "\(text) It can’t be undone: \(keeper) keeps no earlier versions." : text
+    }
+
+    /// The address of a page with a notice.
+    package static func address(_ page: String, _ parameters: [(name: String, value: String)]) -> String {
+        page + FormFields.url("", parameters).replacing("?", with: page.contains("?") ? "&" : "?")
+    }
 }
 
 // MARK: - Notices that were shown
@@ -152,10 +202,18 @@ enum ShownNotice {
     }
 
     private static func withoutNotice(_ request: Request, _ target: String) -> Request {
-        let kept = target.dropFirst(request.path.count + 1).split(separator: "&").filter { !$0.hasPrefix("notice=") }
         var head = request.head
-        head.path = request.path + (kept.isEmpty ? "" : "?\(kept.joined(separator: "&"))")
+        head.path = address(without: target)
         return Request(head: head, body: request.body)
+    }
+
+    /// The address of a page without its notice.
+    static func address(without target: String) -> String {
+        let parts = target.split(separator: "?", maxSplits: 1)
+        let kept = parts.dropFirst().joined().split(separator: "&").filter {
+            !$0.hasPrefix("notice=") && !$0.hasPrefix("\(NoticeView.undoField)=")
+        }
+        return (parts.first.map(String.init) ?? "") + (kept.isEmpty ? "" : "?\(kept.joined(separator: "&"))")
     }
 
     private static func isReload(_ request: Request) -> Bool {

@@ -131,10 +131,13 @@ package struct ConfirmationView: Page {
     package let button: String
     /// The link back, without any change.
     package let cancel: String
+    /// The page that saves a snapshot, where one brings back what is lost.
+    let snapshots: String?
 
+    /// - Parameter losing: the visit whose data is lost for good.
     package init(
         on tab: Tab, title: String, lines: [String], action: String, fields: [Frame.Hidden], button: String,
-        cancel: String
+        cancel: String, losing: Visit? = nil
     ) {
         frameTab = tab
         self.title = title
@@ -143,6 +146,14 @@ package struct ConfirmationView: Page {
         self.fields = fields
         self.button = button
         self.cancel = cancel
+        snapshots = losing?.snapshots
+    }
+}
+
+extension Visit {
+    /// The page that saves a snapshot; `nil` if there are none of this container.
+    package var snapshots: String? {
+        offers(.snapshots) ? place.with { $0.zone = .unspecified }.link(Tab.snapshots.rawValue) : nil
     }
 }
 

@@ -46,6 +46,9 @@ package struct RunView: Page {
     let id: String
     let back: Frame.Link
     let results: [Frame.Link]
+    /// `nil` while the job runs, and if it changed nothing that can be undone.
+    let undo: NoticeView.Undo?
+    let undoButton: String
     let milliseconds: String
 
     package static func load(_ visit: Visit, runs: BackgroundRuns) throws -> RunView {
@@ -80,7 +83,12 @@ package struct RunView: Page {
             case .failed: ("failed", "bad")
             }
         failure = if case .failed(let reason)? = state.outcome { reason } else { nil }
-        notes = state.notes
+        notes =
+            state.notes
+            + (run.change?.isTooLarge == true
+                ? [
+                    "This change can’t be undone here: it has more than \(Digits.grouped(UndoableChange.recordLimit)) records."
+                ] : [])
         problems = state.problems.map {
             ProblemRow(subject: $0.subject, href: $0.href, code: $0.code, reason: $0.reason)
         }
@@ -97,6 +105,13 @@ package struct RunView: Page {
         id = run.id
         back = run.back
         results = isOver ? run.results : []
+        undo =
+            state.outcome == nil
+            ? nil
+            : run.change.flatMap { visit.changes.change($0.id, at: visit.place) }.flatMap { change in
+                change.recordIDs.isEmpty ? nil : NoticeView.Undo(change, back: visit.here, at: visit.place)
+            }
+        undoButton = "Undo this \(run.tab == .importing ? "import" : "change")"
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 
@@ -182,6 +197,8 @@ package final class BackgroundRun: Sendable {
     /// The tab that the page of the job shows.
     let tab: Tab
     let problems: Problems
+    /// What the job changes, if that can be undone.
+    let change: UndoableChange?
     /// True if the job completes each item that it sees, so that its page needs no second figure.
     let completesAll: Bool
     private let state: Mutex<State>
@@ -190,7 +207,8 @@ package final class BackgroundRun: Sendable {
     package init(
         heading: String, verb: String, total: Int, place: Place, back: Frame.Link, results: [Frame.Link] = [],
         check: CheckFindings? = nil,
-        isLasting: Bool = false, tab: Tab = .query, problems: Problems = .failures, completesAll: Bool = false
+        isLasting: Bool = false, tab: Tab = .query, problems: Problems = .failures, completesAll: Bool = false,
+        change: UndoableChange? = nil
     ) {
         id = String(UInt64.random(in: .min ... .max), radix: 16)
         self.heading = heading
@@ -203,6 +221,7 @@ package final class BackgroundRun: Sendable {
         self.tab = tab
         self.problems = problems
         self.completesAll = completesAll
+        self.change = change
         state = Mutex(State(total: total))
     }
 
@@ -218,6 +237,11 @@ package final class BackgroundRun: Sendable {
             state.problemCount += 1
             if state.problems.count < Self.problemLimit { state.problems.append(problem) }
         }
+    }
+
+    /// Waits until the job has ended.
+    func end() async {
+        await task.withLock { $0 }?.value
     }
 
     package func cancel() {

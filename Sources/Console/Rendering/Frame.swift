@@ -183,6 +183,8 @@ package struct Frame: ViewModel {
     let rehearsals: String?
     /// `nil` for containers of this machine alone.
     var connection: ConnectionBanner?
+    /// What the last action did.
+    var notice: NoticeView?
 
     /// The maximum number of zones in their menu. The Zones page lists all.
     package static let zoneLimit = 40
@@ -196,22 +198,22 @@ package struct Frame: ViewModel {
 
 extension Frame {
     /// The frame of a page outside of any container.
-    package init(title: String, staticFiles: StaticFiles) {
+    package init(title: String, staticFiles: StaticFiles, notice: NoticeView? = nil) {
         let url = staticFiles.urls()
         self.init(
             title: "\(title) · Skylight", stylesheet: url("skylight.css"), firstRendering: url("first-rendering.js"),
             script: url("skylight.js"), icon: url("skylight.svg"),
             findAction: "/find", findFields: [],
-            findHint: "Find a container or a record", rehearsals: nil)
+            findHint: "Find a container or a record", rehearsals: nil, notice: notice)
     }
 
     /// The frame of a page about a place.
-    init(title: String, tab: Tab, visit: Visit, states: SidebarStates, staticFiles: StaticFiles) {
+    init(page: any Page, visit: Visit, states: SidebarStates, staticFiles: StaticFiles) {
         let place = visit.place
-        let builder = FrameBuilder(visit: visit, tab: tab, states: states)
+        let builder = FrameBuilder(visit: visit, tab: page.frameTab, states: states)
         let url = staticFiles.urls()
         self.init(
-            title: "\(title) · \(place.address.container) · \(place.address.environment.rawValue)",
+            title: "\(page.title) · \(place.address.container) · \(place.address.environment.rawValue)",
             stylesheet: url("skylight.css"), firstRendering: url("first-rendering.js"), script: url("skylight.js"),
             icon: url("skylight.svg"),
             environment: place.address.environment.rawValue, chips: builder.chips, ways: builder.ways,
@@ -220,7 +222,7 @@ extension Frame {
             findAction: "\(place.path)/find",
             findFields: place.parameters.map { Hidden(name: $0.name, value: $0.value) },
             findHint: "Find a record, type, zone or token", rehearsals: place.link(Tab.rehearsals.rawValue),
-            connection: ConnectionBanner(visit))
+            connection: ConnectionBanner(visit), notice: page.notice(of: visit))
     }
 }
 

@@ -30,6 +30,9 @@ package struct Visit: Sendable {
     /// The log of web service requests.
     package let log: RequestLog
     package let stopwatch: Stopwatch
+    /// What this visit changes in its database, if it is one of a form.
+    let change: UndoableChange
+    package let changes: UndoableChanges
     package internal(set) var people: People
     package let containers: [ContainerID]
     /// The zones of the database, the default zone first. Empty for a container in iCloud on pages that do not show
@@ -47,6 +50,9 @@ package struct Visit: Sendable {
 
     /// The types of the app: without the system's, which are users and shares.
     package var ownTypes: [RecordType] { types.filter { $0.name != Share.recordType } }
+
+    /// The address of this page, without a notice.
+    package var here: String { ShownNotice.address(without: target) }
 
     package var canEditSchema: Bool {
         place.address.environment == .development && database.can(.editSchema)
@@ -123,16 +129,18 @@ extension Visit {
         try await self.init(
             place, fields: fields.without(ConfirmationView.leaveField), console: console, readsZones: readsZones,
             target: request.head.path ?? place.path,
-            server: request.ownOrigin, confirmed: request.method == .post ? fields[ConfirmationView.leaveField] : nil,
+            server: request.ownOrigin, isChanging: request.method == .post,
+            confirmed: request.method == .post ? fields[ConfirmationView.leaveField] : nil,
             stopwatch: stopwatch)
     }
 
     /// - Parameters:
     ///   - listed: the containers of the engine, if the page has read them.
+    ///   - isChanging: true to note what is changed in the database.
     ///   - confirmed: the connection whose container somebody agreed to change.
     init(
         _ place: Place, fields: FormFields, console: Console, readsZones: Bool = false, target: String = "/",
-        server: String = "", confirmed: String? = nil,
+        server: String = "", isChanging: Bool = false, confirmed: String? = nil,
         containers listed: [ContainerID]? = nil, stopwatch: Stopwatch = Stopwatch()
     ) async throws {
         let (container, environment) = (place.address.container, place.address.environment)
@@ -165,11 +173,15 @@ extension Visit {
                 as RecordError
             { refusal = error }
         }
+        let change = UndoableChange(at: place)
         self.init(
-            place: place, fields: fields, database: opened.database, engine: engine, connections: connections,
+            place: place, fields: fields,
+            database: isChanging && opened.database.can(.keepJournal)
+                ? NotingDatabase(base: opened.database, change: change) : opened.database,
+            engine: engine, connections: connections,
             connection: connection, origin: origin,
             target: target, server: server, accounts: console.accounts, assets: console.assets, log: console.log,
-            stopwatch: stopwatch, people: people, containers: containers,
+            stopwatch: stopwatch, change: change, changes: console.changes, people: people, containers: containers,
             zones: zones, refusal: refusal, schema: schema)
     }
 }

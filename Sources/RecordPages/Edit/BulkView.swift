@@ -105,7 +105,8 @@ struct BulkView: Page {
         let run = BackgroundRun(
             heading: heading, verb: form.change == .delete ? "deleted" : "saved", total: found.targets.count,
             place: visit.place,
-            back: Frame.Link(text: "Back to the query", href: visit.place.link("query", form.query.parameters)))
+            back: Frame.Link(text: "Back to the query", href: visit.place.link("query", form.query.parameters)),
+            change: await visit.keepsVersions() ? visit.kept() : nil)
         try runs.start(run) { try await work.run($0) }
         return .redirect(visit.place.link("run", [("id", run.id)]))
     }
@@ -133,7 +134,11 @@ struct BulkView: Page {
         do {
             let input = form.change == .delete ? nil : try form.input(in: visit.place)
             let found = try await BulkTargets.find(form, plan: plan, input: input, visit: visit)
-            return BulkView(form, type, plan, found: found, input: input, all: all, remark: remark, visit: visit)
+            let falling =
+                form.change == .delete ? try await visit.database.dependents(of: found.targets.map(\.recordID)) : []
+            return BulkView(
+                form, type, plan, found: found, input: input, canUndo: await visit.keepsVersions(),
+                fallingCount: falling.count, all: all, remark: remark, visit: visit)
         } catch let problem as EntryProblem {
             return BulkView(form, type, plan, all: all, problem: problem.reason, visit: visit)
         } catch let error as RecordError {
@@ -143,6 +148,7 @@ struct BulkView: Page {
 
     private init(
         _ form: BulkForm, _ type: RecordType, _ plan: CheckedQuery, found: BulkTargets? = nil, input: FieldInput? = nil,
+        canUndo: Bool = false, fallingCount: Int = 0,
         all: Int? = nil, problem: String? = nil,
         complaint: RecordError? = nil, remark: String? = nil, visit: Visit
     ) {
@@ -172,7 +178,9 @@ struct BulkView: Page {
             PageError($0, advice: ["Run the query on the page Query first. It offers the missing indexes."])
         }
         self.remark = remark
-        dryRun = found.map { DryRun($0, form, input: input, visit: visit) }
+        dryRun = found.map {
+            DryRun($0, form, input: input, canUndo: canUndo, fallingCount: fallingCount, visit: visit)
+        }
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 }
@@ -194,7 +202,9 @@ extension BulkView.Value {
 }
 
 extension BulkView.DryRun {
-    fileprivate init(_ found: BulkTargets, _ form: BulkForm, input: FieldInput?, visit: Visit) {
+    fileprivate init(
+        _ found: BulkTargets, _ form: BulkForm, input: FieldInput?, canUndo: Bool, fallingCount: Int, visit: Visit
+    ) {
         let count = Digits.count(found.targets.count, "record")
         let field = form.field?.name.string ?? ""
         isDeletion = form.change == .delete
@@ -220,13 +230,22 @@ extension BulkView.DryRun {
                 "\(Digits.count(found.unchanged, "record")) already \(found.unchanged == 1 ? "has" : "have") this value and \(found.unchanged == 1 ? "stays" : "stay") unchanged."
             )
         }
+        if fallingCount > 0 {
+            let more = fallingCount < dependentsLimit ? "" : " or more"
+            notes.append(
+                "\(Digits.count(fallingCount, "other record"))\(more) with a DELETE_SELF reference to them \(fallingCount == 1 ? "is" : "are") deleted too."
+            )
+        }
         if isDeletion {
             notes.append(
-                "A record with a DELETE_SELF reference is deleted with its target. A target of a VALIDATE reference and a parent are deleted only together with the records that refer to them."
+                "A target of a VALIDATE reference and a parent are deleted only together with the records that refer to them."
             )
         }
         if !found.targets.isEmpty {
             notes.append("A record that is saved between the dry run and the change stays unchanged, and is listed.")
+            notes.append(
+                "It runs in the background. Its page can cancel it\(canUndo ? ", and undo it" : ". It can’t be undone: no earlier versions are kept here")."
+            )
         }
         self.notes = notes
         showsValues = !isDeletion

@@ -346,7 +346,7 @@ enum EditActions {
             let notice = form.isNew ? Notice.recordCreated : .recordSaved
             return .redirect(
                 visit.place.inZone(zoneID).link(
-                    "record", [("name", record.recordID.recordName.string), notice.parameter]))
+                    "record", [("name", record.recordID.recordName.string)] + (await visit.notice(notice))))
         } catch let error as RecordError {
             if error.code == .conflict, !form.isNew {
                 let record = try await RecordView.record(form.recordName, in: zoneID, visit: visit)

@@ -86,7 +86,6 @@ struct FetchView: Page {
     let table: FetchTable?
     /// `table` if the address requests it.
     let shape: String?
-    let notice: String?
     /// The actions for ticked records.
     let picking: PickingBar?
     let example: Example?
@@ -171,9 +170,12 @@ extension FetchView {
                 ? nil
                 : "\(Digits.count(unsearched, "zone")) of this database \(unsearched == 1 ? "is" : "are") not searched. Choose a zone to search it.",
             rows: rows, assets: assets, table: table,
-            shape: isTable ? "table" : nil, notice: Notice.text(visit.fields["notice"]),
+            shape: isTable ? "table" : nil,
             picking: foundCount == 0 || withAssets
-                ? nil : PickingBar(back: there.place.link("fetch", parameters + shape), visit: there),
+                ? nil
+                : PickingBar(
+                    back: there.place.link("fetch", parameters + shape), asks: await visit.asksBeforeDeletions(),
+                    visit: there),
             example: example, noZones: noZones,
             code: results.isEmpty
                 ? nil

@@ -51,6 +51,8 @@ struct RecordHistory: ViewModel {
         let tag: String
         let isNow: Bool
         let request: Frame.Link?
+        /// The id of a change that was made in the console.
+        let change: String?
         let differences: [FieldDifference]
         /// Differences that the user expands.
         let more: [FieldDifference]
@@ -131,9 +133,13 @@ extension RecordHistory.Row {
         who = people.name(of: entry.signature.userRecordName) + entry.signature.onDevice
         tag = entry.recordChangeTag
         isNow = entry.replaced == nil
-        request = entry.requestID.map {
-            Frame.Link(text: "request", href: place.link(Tab.requests.rawValue, [("id", $0)]))
-        }
+        // The log has no requests of the console.
+        change = entry.requestID.flatMap { UndoableChange.isID($0) ? $0 : nil }
+        request =
+            change == nil
+            ? entry.requestID.map {
+                Frame.Link(text: "request", href: place.link(Tab.requests.rawValue, [("id", $0)]))
+            } : nil
         let all: [FieldDifference]
         switch (entry.act, previous) {
         case (.deleted, _): (all, remark) = ([], nil)
@@ -325,7 +331,8 @@ enum RecordRestoring {
                 "The record ‘\(name)’ changed after you opened this page. Nothing was restored. Look at its history again"
             )
         }
-        return visit.place.inZone(zoneID).link("record", [("name", name.string), Notice.recordRestored.parameter])
+        return visit.place.inZone(zoneID).link(
+            "record", [("name", name.string)] + (await visit.notice(.recordRestored)))
     }
 
     /// - Throws: `RecordError` BAD_REQUEST if the address lacks the record name or the zone.

@@ -53,6 +53,8 @@ struct RecordView: Page {
         let copy: String?
         let compare: String
         let delete: String
+        /// The change tag that the deletion requires; `nil` to ask before it.
+        let deletedTag: String?
         let changes: String?
         let query: String
         /// The record as an object of Core Data; `nil` if it is none.
@@ -65,16 +67,12 @@ struct RecordView: Page {
         let who: String
         /// The form that saves the last version again; `nil` if it is not kept, for a share, and for a caller who can't
         /// save.
-        let undo: Undo?
-    }
-
-    struct Undo: ViewModel {
-        let action: String
-        let fields: [Frame.Hidden]
+        let undo: NoticeView.Undo?
+        /// What comes back with it.
+        let returning: String
     }
 
     let title: String
-    let notice: String?
     let recordName: String
     let zone: String
     let body: Body?
@@ -118,7 +116,7 @@ extension RecordView {
         let last = body == nil ? history?.rows.first { $0.restore != nil } : nil
         let deletion = body == nil ? try await Deletion(history, last: last, of: name, in: zoneID, there) : nil
         return RecordView(
-            title: "\(name)", notice: Notice.text(visit.fields["notice"]), recordName: name.string,
+            title: "\(name)", recordName: name.string,
             zone: visit.zoneName(zoneID), body: body, complaint: complaint,
             deletion: deletion,
             isLost: body == nil && history == nil && visit.fields["notice"] == Notice.recordDeleted.rawValue,
@@ -160,16 +158,29 @@ extension RecordView.Deletion {
         }
         when = latest.when
         who = latest.who
+        let change = latest.change.flatMap { visit.changes.change($0, at: visit.place) }
+        let others = (change?.recordIDs.count ?? 1) - 1
+        returning =
+            change == nil
+            ? "Records that were deleted with it stay deleted."
+            : others == 0
+                ? ""
+                : "\(Digits.count(others, "record")) of the same change \(others == 1 ? "comes" : "come") back with it."
         guard let last, !last.isShare, try await visit.canSave(in: zoneID) else {
             undo = nil
             return
         }
-        undo = RecordView.Undo(
+        let here = visit.place.link("record", [("name", name.string)])
+        if let change {
+            undo = NoticeView.Undo(change, back: here, at: visit.place)
+            return
+        }
+        undo = NoticeView.Undo(
             action: visit.place.link("record/restore"),
             fields: [
                 Frame.Hidden(name: "name", value: name.string),
                 Frame.Hidden(name: "position", value: String(last.position)),
-                Frame.Hidden(name: "from", value: visit.place.link("record", [("name", name.string)])),
+                Frame.Hidden(name: "from", value: here),
             ])
     }
 }
@@ -219,7 +230,8 @@ extension RecordView.Body {
         duplicate = isEditable ? place.link("record/duplicate", named) : nil
         copy = isEditable ? place.link("record/copy", named) : nil
         compare = place.link("record/compare", named)
-        delete = place.link("record/delete", [("name", record.recordID.recordName.string)])
+        delete = place.link("record/delete", named)
+        deletedTag = await visit.asksBeforeDeletions() ? nil : record.recordChangeTag
         changes = visit.hasFeed(zoneID) ? place.link("changes") : nil
         query = place.link("query", [("type", record.recordType.string)])
         object = MirroredNaming.isEntityType(record.recordType) ? place.link(toObject: record.recordID) : nil
@@ -399,7 +411,8 @@ enum RecordActions {
                 Frame.Hidden(name: "name", value: name.string),
                 Frame.Hidden(name: "tag", value: record.recordChangeTag),
             ],
-            button: "Delete the record", cancel: visit.place.link(toRecord: name, in: zoneID))
+            button: "Delete the record", cancel: visit.place.link(toRecord: name, in: zoneID),
+            losing: await visit.keepsVersions() ? nil : visit)
     }
 
     /// Deletes the record, provided that it has not changed since the confirmation page.
@@ -412,7 +425,8 @@ enum RecordActions {
             try await visit.database.modify(ModifyRequest([operation], zoneID: zoneID))
         }
         for result in results { _ = try result.get() }
-        return visit.place.inZone(zoneID).link("record", [("name", name.string), Notice.recordDeleted.parameter])
+        return visit.place.inZone(zoneID).link(
+            "record", [("name", name.string)] + (await visit.notice(.recordDeleted)))
     }
 
     private static func target(_ visit: Visit) throws -> (Name, ZoneID) {

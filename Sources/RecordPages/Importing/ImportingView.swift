@@ -384,7 +384,8 @@ enum ImportActions {
         let run = BackgroundRun(
             heading: "Import \(upload.fileName)", verb: "saved", total: preview.goodRows, place: visit.place,
             back: back, results: [query, file],
-            tab: .importing, problems: .skippedRows, completesAll: true)
+            tab: .importing, problems: .skippedRows, completesAll: true,
+            change: await visit.keepsVersions() ? visit.kept() : nil)
         do {
             try uploads.take(upload, for: run.id)
         } catch {

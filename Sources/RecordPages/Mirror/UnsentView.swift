@@ -48,7 +48,6 @@ struct UnsentView: Page {
     /// The container in iCloud, with its environment.
     let origin: String
     let isReadOnly: Bool
-    let notice: String?
     let count: String
     let hasRows: Bool
     let rows: [Row]
@@ -78,7 +77,7 @@ struct UnsentView: Page {
         }
         let left = planned.items.count - min(planned.items.count, limit)
         return UnsentView(
-            origin: connection.place, isReadOnly: connection.isReadOnly, notice: Notice.text(visit.fields["notice"]),
+            origin: connection.place, isReadOnly: connection.isReadOnly,
             count: Digits.count(planned.items.count, "change"), hasRows: !planned.items.isEmpty,
             rows: planned.items.prefix(limit).map { Row($0, visit.place) },
             moreRows: left > 0 ? "… and \(Digits.grouped(left)) more" : nil,

@@ -32,7 +32,6 @@ struct KeyValuesView: Page {
     }
 
     let title: String
-    let notice: String?
     let complaint: PageError?
     let owner: String
     let gauges: [Gauge]
@@ -97,8 +96,7 @@ extension KeyValuesView {
         let asked = visit.fields["key"].map { Name($0) }
         let form = sent ?? changes.first { $0.key == asked }.flatMap { KeyValueForm($0) } ?? KeyValueForm()
         return KeyValuesView(
-            title: form.isThere ? "Key \(form.key)" : "Key-value store", notice: Notice.text(visit.fields["notice"]),
-            complaint: complaint,
+            title: form.isThere ? "Key \(form.key)" : "Key-value store", complaint: complaint,
             owner: "\(visit.people.actor.displayName), \(place.address.environment.rawValue)",
             gauges: [
                 Gauge(

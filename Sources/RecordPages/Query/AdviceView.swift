@@ -40,7 +40,6 @@ struct AdviceView: Page {
     }
 
     let title = Self.tab.title
-    let notice: String?
     let since: ValueView
     let refusals: [RefusalRow]
     let unused: [IndexRow]
@@ -77,7 +76,7 @@ extension AdviceView {
             ? nil
             : "So far, indexes have served \(Digits.count(statistics.queries, "query", plural: "queries")). After \(telling), this page lists the indexes that no query used."
         return AdviceView(
-            notice: Notice.text(visit.fields["notice"]), since: ValueView(.time(statistics.since)),
+            since: ValueView(.time(statistics.since)),
             refusals: statistics.refusals.map { RefusalRow($0, in: schema, works: works, visit: visit) },
             unused: unused.map { IndexRow($0, use: nil, visit: visit) }, early: early,
             used: used.map { IndexRow($0, use: $1, visit: visit) },

@@ -14,8 +14,8 @@ struct QueryView: Page {
         let count: String
         /// `50 of 1,940`, for the line of the folded form.
         let outcome: String
-        /// `of 1,940`; `nil` if the total is unknown.
-        let total: String?
+        /// The number of all matches; `nil` if it is unknown.
+        let all: String?
         /// The link that counts all matches, if the total is unknown.
         let countAll: String?
         let page: String?
@@ -45,8 +45,6 @@ struct QueryView: Page {
     let complaint: PageError?
     /// A remark in place of an answer, for example about a missing value.
     let remark: String?
-    /// A confirmation of the last action.
-    let notice: String?
     let facet: FacetPanel?
     let map: LocationMap?
     let table: ResultTable?
@@ -80,6 +78,12 @@ struct QueryView: Page {
 }
 
 extension QueryView {
+    func notice(of visit: Visit) -> NoticeView? {
+        let type = visit.fields.text("type").flatMap { visit.schema?.types[Name($0)] }
+        let added = AddedIndexes.text(visit.fields["notice"], type: type, in: visit.place.address.environment)
+        return added.map { NoticeView($0) } ?? NoticeView(visit)
+    }
+
     /// The page, or the redirect of a form button.
     static func answer(_ visit: Visit) async throws -> Answer {
         let form = QueryForm(visit.fields)
@@ -104,6 +108,7 @@ extension QueryView {
         let found = try await FilterMatches(form, visit)
         let title = try await plan.titles(visit)
         var editor = QueryEditor(form, type: type, plan: plan, canFind: true, found: found, visit: visit)
+        let asks = await visit.asksBeforeDeletions()
         func page(
             refusal: QueryRefusal? = nil, complaint: PageError? = nil, remark: String? = nil, facet: FacetPanel? = nil,
             map: LocationMap? = nil, table: ResultTable? = nil,
@@ -126,11 +131,15 @@ extension QueryView {
                 addition: visit.place.link(
                     "query", form.adding("filter", visit).parameters + [("draft", "1"), FoldedForm.editing]),
                 editor: editor, refusal: refusal, complaint: complaint, remark: remark,
-                notice: AddedIndexes.text(visit.fields["notice"], type: known, in: visit.place.address.environment)
-                    ?? Notice.text(visit.fields["notice"]), facet: facet, map: map, table: table, noMatch: noMatch,
+                facet: facet, map: map, table: table, noMatch: noMatch,
                 firstSteps: nil, typeQuestion: nil,
                 code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,
-                picking: table == nil ? nil : PickingBar(back: form, canSave: canSave, visit: visit), footer: footer)
+                picking: table == nil
+                    ? nil
+                    : PickingBar(
+                        back: form, total: footer.all, hasMore: footer.next != nil || form.page > 1, canSave: canSave,
+                        asks: asks, visit: visit),
+                footer: footer)
         }
         if visit.fields["draft"] != nil || found != nil { return page(remark: "Not run yet.") }
         if editor.written.problem != nil { return page(remark: "Not run: the text can't be read.") }
@@ -203,7 +212,7 @@ extension QueryView {
                 zones: visit.zoneChoices(allowsAll: place.address.scope != .public), mirrorOffer: MirrorOffer(visit))
         return QueryView(
             title: "Query", heading: "Query", returned: nil, fields: nil, folded: nil, chips: [], addition: nil,
-            editor: nil, refusal: nil, complaint: nil, remark: nil, notice: nil,
+            editor: nil, refusal: nil, complaint: nil, remark: nil,
             facet: nil, map: nil, table: nil, noMatch: nil,
             firstSteps: question == nil ? FirstSteps(visit) : nil, typeQuestion: question, code: nil, picking: nil,
             footer: nil)
@@ -211,7 +220,7 @@ extension QueryView {
 
     private static func notRun(_ visit: Visit) -> Footer {
         Footer(
-            count: "Not run", outcome: "not run", total: nil, countAll: nil, page: nil,
+            count: "Not run", outcome: "not run", all: nil, countAll: nil, page: nil,
             milliseconds: visit.stopwatch.elapsed.millisecondsText, first: nil, previous: nil,
             next: nil, exports: nil)
     }
@@ -309,7 +318,7 @@ extension QueryView.Footer {
         } else {
             countAll = nil
         }
-        total = all.map { "of \($0)" }
+        self.all = all
         let shown = Digits.grouped(answer.records.count)
         outcome =
             if let all, all != shown { "\(shown) of \(all)" } else { answer.records.isEmpty ? "no records" : count }

@@ -11,7 +11,9 @@ enum PickedActions {
     static func answer(_ visit: Visit) async throws -> Answer {
         let picked = try visit.pickedRecords()
         switch visit.fields["do"] {
-        case "delete": return .page(try await confirmDeletion(of: picked, visit: visit))
+        case "delete":
+            guard await visit.asksBeforeDeletions() else { return try await delete(visit) }
+            return .page(try await confirmDeletion(of: picked, visit: visit))
         case "compare": return .redirect(try comparison(of: picked, visit: visit))
         case "copy": return .page(try await RecordCopyView.load(visit))
         default: break
@@ -132,7 +134,7 @@ enum PickedActions {
             action: visit.place.link("picked/delete"),
             fields: fields + [Frame.Hidden(name: "back", value: back(visit))],
             button: "Delete \(Digits.count(picked.count, "record"))",
-            cancel: back(visit))
+            cancel: back(visit), losing: await visit.keepsVersions() ? nil : visit)
     }
 
     /// Deletes the ticked records that have not changed since the page was shown. The result page lists the others.
@@ -157,7 +159,9 @@ enum PickedActions {
                 }
             }
         }
-        if refused.isEmpty { return .redirect(Self.noticed(back(visit))) }
+        if refused.isEmpty {
+            return .redirect(NoticeView.address(back(visit), await visit.notice(.recordsDeleted)))
+        }
         return .page(
             PickedDeletionView(
                 title: "\(Digits.count(refused.count, "record")) not deleted",
@@ -165,12 +169,6 @@ enum PickedActions {
                     ? "No record was deleted."
                     : "\(Digits.count(deleted, "record")) \(deleted == 1 ? "is" : "are") deleted.",
                 refused: refused, back: back(visit), backText: backText(visit)))
-    }
-
-    /// The previous page with a confirmation of the deletion.
-    private static func noticed(_ page: String) -> String {
-        let parameter = Notice.recordsDeleted.parameter
-        return "\(page)\(page.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")\(parameter.name)=\(parameter.value)"
     }
 }
 
@@ -267,22 +265,33 @@ struct PickingBar: ViewModel {
     let formats: [Choice]
     /// The link that changes all matching records, ticked or not; `nil` if there is no query.
     let changeAll: String?
+    /// `Select all 5,000`; `nil` if the page shows all of them.
+    let selectAll: String?
     let newRecord: String?
+    /// True if the page after Delete asks.
+    let asks: Bool
 
-    /// - Parameter canSave: false if every save is refused.
-    init(back form: QueryForm, canSave: Bool, visit: Visit) {
+    /// - Parameters:
+    ///   - total: the number of matches, if it is known.
+    ///   - hasMore: true if some of them are on other pages.
+    ///   - canSave: false if every save is refused.
+    init(back form: QueryForm, total: String?, hasMore: Bool, canSave: Bool, asks: Bool, visit: Visit) {
         self.init(
             back: visit.place.link("query", form.parameters),
             changeAll: visit.place.link("bulk", form.changed { _ in }.parameters),
+            selectAll: hasMore ? "Select all \(total ?? "matches")" : nil,
             newRecord: canSave ? visit.place.link("record/new", form.type.map { [("type", $0.string)] } ?? []) : nil,
-            visit: visit)
+            asks: asks, visit: visit)
     }
 
-    init(back: String, changeAll: String? = nil, newRecord: String? = nil, visit: Visit) {
+    init(
+        back: String, changeAll: String? = nil, selectAll: String? = nil, newRecord: String? = nil, asks: Bool,
+        visit: Visit
+    ) {
         action = visit.place.link("picked")
         self.back = back
         self.changeAll = changeAll
-        self.newRecord = newRecord
+        (self.selectAll, self.newRecord, self.asks) = (selectAll, newRecord, asks)
         formats = ResultFormat.allCases.map { Choice($0.rawValue, $0.label, isSelected: false) }
     }
 }

@@ -29,7 +29,6 @@ struct ShareView: Page {
     }
 
     let title: String
-    let notice: String?
     let complaint: PageError?
     let remark: String?
     /// `record in zone X` or `zone`
@@ -73,7 +72,6 @@ struct ShareView: Page {
         title =
             try share.map { "Shared: \($0.title)" }
             ?? "Share \(target.root.map(visit.titles.words) ?? target.zoneID.zoneName.string)"
-        notice = Notice.text(visit.fields["notice"])
         self.complaint = complaint
         self.remark = remark
         subject =

@@ -25,7 +25,6 @@ struct SubscriptionView: Page {
     }
 
     let title: String
-    let notice: String?
     let complaint: PageError?
     let remark: String?
     let owner: String
@@ -116,7 +115,7 @@ extension SubscriptionView {
         if canFire, refusal == nil, let subscription { firing = try await FiredPanel.load(subscription, visit) }
         return SubscriptionView(
             title: form.savedID.map { "Subscription \($0)" } ?? "New subscription",
-            notice: Notice.text(visit.fields["notice"]), complaint: complaint,
+            complaint: complaint,
             remark: form.kind == .query && type == nil
                 ? visit.connection == nil
                     ? "There is no record type yet that a query could be about." : "Enter the record type."

@@ -34,7 +34,6 @@ struct SubscriptionsView: Page {
     }
 
     let title = Self.tab.title
-    let notice: String?
     let action: String
     let hidden: [Frame.Hidden]
     let areas: [Choice]
@@ -79,7 +78,7 @@ extension SubscriptionsView {
         }
         let area = isOfUser ? [(name: "in", value: "user")] : []
         return SubscriptionsView(
-            notice: Notice.text(visit.fields["notice"]), action: "\(place.path)/\(Tab.subscriptions.rawValue)",
+            action: "\(place.path)/\(Tab.subscriptions.rawValue)",
             hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
             areas: knowsAll
                 ? [

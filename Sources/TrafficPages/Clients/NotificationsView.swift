@@ -29,7 +29,6 @@ struct NotificationsView: Page {
     }
 
     let title = Self.tab.title
-    let notice: String?
     let action: String
     let hidden: [Frame.Hidden]
     let areas: [Choice]
@@ -64,7 +63,7 @@ extension NotificationsView {
         let shown = found.prefix(limit)
         let area = isOfUser ? [("in", "user")] : []
         return NotificationsView(
-            notice: Notice.text(visit.fields["notice"]), action: "\(place.path)/\(Tab.notifications.rawValue)",
+            action: "\(place.path)/\(Tab.notifications.rawValue)",
             hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
             areas: [
                 Choice("", "all users", isSelected: !isOfUser), Choice("user", actor.displayName, isSelected: isOfUser),
@@ -188,7 +187,6 @@ struct NotificationView: Page {
     static let tab = Tab.notifications
 
     let title: String
-    let notice: String?
     let row: NotificationRow
     let position: String
     /// The payload as JSON; `nil` if it was not made.
@@ -217,8 +215,7 @@ extension NotificationView {
         var isPruned = false
         if case .object(let payload)? = value, case .object(let app)? = payload["ck"] { isPruned = app["p"] != nil }
         return NotificationView(
-            title: "Notification \(notification.id)", notice: Notice.text(visit.fields["notice"]),
-            row: NotificationRow(notification, visit),
+            title: "Notification \(notification.id)", row: NotificationRow(notification, visit),
             position: Digits.grouped(notification.position), payload: value.map { RecordJSON.laidOut($0) },
             size: Digits.bytes(Int64(notification.payload.count)), isPruned: isPruned,
             others: others.map { NotificationRow($0, visit) },

@@ -34,7 +34,6 @@ struct ZoneView: Page {
     let title: String
     let name: String
     let owner: String?
-    let notice: String?
     /// The page Who sees what; `nil` if the zone can have no shares.
     let sees: String?
     let types: [TypeRow]
@@ -63,7 +62,6 @@ struct ZoneView: Page {
         let isOwned = place.address.scope == .private && visit.hasFeed(asked)
         return ZoneView(
             title: visit.zoneName(asked), name: visit.zoneName(asked), owner: visit.ownerName(asked),
-            notice: Notice.text(visit.fields["notice"]),
             sees: visit.mayShare(asked) ? place.link("sees") : nil,
             types: (counts?.records ?? [:]).filter { $0.value > 0 }.sorted { $0.key < $1.key }.map { type, count in
                 TypeRow(
@@ -229,7 +227,8 @@ enum ZoneActions {
         return ConfirmationView(
             on: .zones, title: "\(title) \(visit.zoneName(zoneID))?",
             lines: [content ?? "Its records are permanently deleted.", then],
-            action: visit.place.link(page), fields: [], button: button, cancel: visit.place.link("zone"))
+            action: visit.place.link(page), fields: [], button: button, cancel: visit.place.link("zone"),
+            losing: counts?.total == 0 ? nil : visit)
     }
 
     private static func modify(_ operation: ZoneOperation, visit: Visit) async throws {

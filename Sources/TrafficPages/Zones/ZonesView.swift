@@ -32,7 +32,6 @@ struct ZonesView: Page {
     let chosenFor: String?
     /// A message if no zone was found.
     let nothing: String?
-    let notice: String?
     /// The address of the form for a new zone; `nil` if zones can't be created.
     let create: String?
     /// The form for a new zone, if it was refused.
@@ -77,7 +76,7 @@ struct ZonesView: Page {
                 ? Frame.Find(on: .zones, at: visit.place, label: "Find a zone", for: page) : nil,
             found: found, chosenFor: page?.title,
             nothing: zones.isEmpty && !found.isEmpty ? "No zone’s name contains ‘\(found)’." : nil,
-            notice: Notice.text(visit.fields["notice"]), create: rule == nil ? visit.place.link("zones/create") : nil,
+            create: rule == nil ? visit.place.link("zones/create") : nil,
             refused: refused, rule: rule,
             others: visit.customZones.isEmpty ? try await visit.othersWithData() : [],
             more: zones.count > limit

@@ -1,0 +1,230 @@
+@testable import Console
+import HTTPTypes
+import HummingbirdTesting
+import NIOCore
+import RecordStore
+import Records
+import TestSupport
+import Testing
+
+/// What an action changed is as before after Undo, except for records that changed since.
+@Suite struct UndoTests {
+    private typealias Act = @Sendable (EditStage) async throws -> TestResponse
+
+    /// An action of the console on the record `hall` and its child, a change by a client after it, and what Undo leaves.
+    struct Scenario: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let act: @Sendable (EditStage) async throws -> TestResponse
+        var since: @Sendable (EditStage) async throws -> Void = { _ in }
+        /// The titles of the records; `nil` for one that is not there.
+        let titles: [Name: String?]
+        /// What the page of the job lists; `nil` if all is undone.
+        var listed: String?
+    }
+
+    private static let edit: Act = { stage in
+        try await stage.send(
+            "record/save", of: stage.page("record/edit?zone=Notes&name=hall"),
+            ["text-\(try await field("title", stage))-1": "Lobby"], button: ("do", "save"))
+    }
+    private static let delete: Act = { stage in
+        try await stage.send("record/delete", of: stage.page("record?zone=Notes&name=hall"))
+    }
+    private static let pickedDeletion: Act = { stage in
+        let picks = ["pick=\(try await pick("hall", stage))", "pick=\(try await pick("child", stage))"]
+        return try await stage.client.execute(
+            uri: "\(EditStage.there)/picked?zone=Notes", method: .post,
+            body: ByteBuffer(string: (picks + ["do=delete"]).joined(separator: "&"))
+        ) { $0 }
+    }
+    private static let creation: Act = { stage in
+        try await stage.send(
+            "record/save", of: stage.page("record/new?type=Note&zone=Notes"),
+            ["name": "fresh"], button: ("do", "save"))
+    }
+
+    static let scenarios = [
+        Scenario(testDescription: "an edit", act: edit, titles: ["hall": "Hall"]),
+        Scenario(
+            testDescription: "an edit, saved again since", act: edit,
+            since: { try await $0.save("hall", ["title": .string("Foyer")]) }, titles: ["hall": "Foyer"],
+            listed: "saved again since"),
+        Scenario(
+            testDescription: "an edit, deleted since", act: edit, since: { try await $0.remove("hall") },
+            titles: ["hall": nil], listed: "deleted since"),
+        Scenario(testDescription: "a creation", act: creation, titles: ["fresh": nil, "hall": "Hall"]),
+        Scenario(
+            testDescription: "a creation, with a child since", act: creation,
+            since: {
+                try await $0.save("late", ["room": .reference(Reference(recordName: "fresh", action: .deleteSelf))])
+            }, titles: ["fresh": "", "late": ""], listed: "would be deleted with it"),
+        Scenario(testDescription: "a deletion with a child", act: delete, titles: ["hall": "Hall", "child": "Child"]),
+        Scenario(
+            testDescription: "a deletion with a child that was made again since", act: delete,
+            since: { try await $0.save("child", ["title": .string("Other")]) },
+            titles: ["hall": "Hall", "child": "Other"], listed: "saved again since"),
+        Scenario(
+            testDescription: "a deletion of several", act: pickedDeletion,
+            titles: ["hall": "Hall", "child": "Child"]),
+    ]
+
+    @Test(arguments: scenarios) func whatIsUndone(_ scenario: Scenario) async throws {
+        try await EditStage.run { stage in
+            try await stage.save("hall", ["title": .string("Hall")])
+            try await stage.save(
+                "child",
+                ["title": .string("Child"), "room": .reference(Reference(recordName: "hall", action: .deleteSelf))])
+            let page = try await stage.page(stage.location(scenario.act(stage)))
+            #expect(page.contains(">Undo</button>"))
+            try await scenario.since(stage)
+            let answer = try await stage.send("undo", of: page)
+            if let listed = scenario.listed {
+                #expect(try await stage.end(answer).contains(listed))
+            } else {
+                let undone = try await stage.page(stage.location(answer))
+                #expect(undone.contains("Undone: the records are as they were before."))
+            }
+            for (name, title) in scenario.titles {
+                #expect(try await stage.title(name) == title, "\(name)")
+            }
+        }
+    }
+
+    /// Undo is a change itself.
+    @Test func undoIsUndone() async throws {
+        try await EditStage.run { stage in
+            try await stage.save("hall", ["title": .string("Hall")])
+            let saved = try await stage.page(stage.location(Self.edit(stage)))
+            let undone = try await stage.page(stage.location(stage.send("undo", of: saved)))
+            #expect(try await stage.title("hall") == "Hall")
+            _ = try await stage.send("undo", of: undone)
+            #expect(try await stage.title("hall") == "Lobby")
+            // The first change is not the latest one any more.
+            #expect(try await stage.end(stage.send("undo", of: saved)).contains("CONFLICT"))
+            #expect(try await stage.title("hall") == "Lobby")
+        }
+    }
+
+    /// Many records: in the background, children after the records that they refer to.
+    @Test func aDeletionOfAllMatchesIsUndone() async throws {
+        try await EditStage.run { stage in
+            for start in [0, 200] {
+                let operations = (start..<(start + 200)).map { number in
+                    RecordOperation(
+                        .forceUpdate, recordName: Name("note \(number)"), recordType: "Note",
+                        fields: number == 0
+                            ? [:]
+                            : [
+                                "room": FieldInput(
+                                    .reference(Reference(recordName: Name("note \(number / 2)"), action: .validate)))
+                            ])
+                }
+                for result in try await stage.database().modify(ModifyRequest(operations, zoneID: EditStage.notes)) {
+                    _ = try result.get()
+                }
+            }
+            let dry = try await stage.page("bulk?zone=Notes&type=Note&change=delete&dry=1")
+            let over = try await stage.end(stage.send("bulk/run", of: dry))
+            #expect(try await stage.title("note 399") == nil)
+            let undone = try await stage.end(stage.send("undo", of: over))
+            #expect(undone.contains(">done<") && undone.contains("<dt>undone</dt><dd>400</dd>"))
+            #expect(try await [stage.title("note 399"), stage.title("note 0")] == ["", ""])
+        }
+    }
+
+    @Test func anImportIsUndone() async throws {
+        try await EditStage.run { stage in
+            try await stage.save("hall", ["title": .string("Hall"), "rank": .int64(1)])
+            let rows = ByteBuffer(
+                string: "type=Note&zone=Notes&format=csv&text=recordName,title\nhall,Lobby\nnew,New\n")
+            let preview = try await stage.client.execute(
+                uri: "\(EditStage.there)/importing/preview", method: .post, body: rows
+            ) { EditStage.text($0) }
+            // The button of the import sends the form of the preview.
+            let form = try #require(HTMLForm(preview, sentTo: "importing/preview"))
+            let sent = ByteBuffer(string: String(FormFields.url("", form.fields).dropFirst()))
+            let begun = try await stage.client.execute(
+                uri: "\(EditStage.there)/importing/run?zone=Notes", method: .post, body: sent
+            ) { $0 }
+            let over = try await stage.end(begun)
+            #expect(over.contains(">Undo this import</button>"))
+            #expect(try await stage.title("hall") == "Lobby")
+            let undone = try await stage.page(stage.location(stage.send("undo", of: over)))
+            #expect(undone.contains("Undone: "))
+            #expect(try await [stage.title("hall"), stage.title("new")] == ["Hall", nil])
+            #expect(try await stage.values("hall")["rank"] == .int64(1))
+        }
+    }
+
+    /// Where nothing can be undone, the notice says so, and deletions ask.
+    @Test func withoutAJournalDeletionsAsk() async throws {
+        try await EditStage.run(journal: JournalLimits(days: 0)) { stage in
+            try await stage.save("hall", ["title": .string("Hall")])
+            let page = try await stage.page(stage.location(Self.edit(stage)))
+            #expect(page.contains("It can’t be undone: this server keeps no earlier versions."))
+            #expect(!page.contains(">Undo</button>") && page.contains(">Delete…</a>"))
+            let question = try await stage.page("record/delete?zone=Notes&name=hall")
+            #expect(question.contains(">Save a snapshot first…</a>"))
+            let picked = "pick=\(try await Self.pick("hall", stage))&do=delete"
+            let asked = try await stage.client.execute(
+                uri: "\(EditStage.there)/picked?zone=Notes", method: .post, body: ByteBuffer(string: picked)
+            ) { EditStage.text($0) }
+            #expect(asked.contains("Delete 1 record?") && asked.contains("hall."))
+            #expect(try await stage.title("hall") == "Lobby")
+        }
+    }
+
+    @Test func inProductionDeletionsAsk() async throws {
+        try await EditStage.run { stage in
+            let there = EditStage.there.replacing("development", with: "production")
+            let saved = RecordOperation(.forceUpdate, recordName: "hall", recordType: "Note")
+            _ = try await stage.database(.production).modify(ModifyRequest([saved]))
+            let page = try await stage.page("\(there)/record?zone=_defaultZone&name=hall")
+            #expect(page.contains(">Delete…</a>") && !page.contains(">Delete</button>"))
+        }
+    }
+
+    @Test(arguments: ["public", "shared"]) func aChangeIsUndoneWhereItWasMade(database: String) async throws {
+        try await EditStage.run { stage in
+            try await stage.save("hall", ["title": .string("Hall")])
+            let location = try await stage.location(Self.edit(stage))
+            let id = try #require(location.split(separator: "undo=").last)
+            let there = EditStage.there.replacing("private", with: database)
+            let answer = try await stage.client.execute(
+                uri: "\(there)/undo", method: .post, body: ByteBuffer(string: "change=\(id)")
+            ) { $0 }
+            #expect(answer.status == .notFound && EditStage.text(answer).contains("be undone here any more"))
+            #expect(try await stage.title("hall") == "Lobby")
+        }
+    }
+
+    private static func pick(_ name: Name, _ stage: EditStage) async throws -> String {
+        PercentEncoding.encoded("Notes\n\(name)\n\(try await stage.record(name).recordChangeTag)")
+    }
+
+    /// The number of a field in the form of `hall`.
+    private static func field(_ name: String, _ stage: EditStage) async throws -> Int {
+        let page = try await stage.page("record/edit?zone=Notes&name=hall")
+        let number = page.firstMatch(of: /name="field([0-9]+)" value="title"/)?.output.1
+        return try #require(number.flatMap { Int($0) })
+    }
+}
+
+extension EditStage {
+    /// The title of a record, empty without one; `nil` if the record is not there.
+    fileprivate func title(_ name: Name) async throws -> String? {
+        do {
+            guard case .string(let title)? = try await values(name)["title"] else { return "" }
+            return title
+        } catch let error as RecordError where error.code == .notFound {
+            return nil
+        }
+    }
+
+    fileprivate func remove(_ name: Name) async throws {
+        let operation = RecordOperation(.forceDelete, recordName: name)
+        for result in try await database().modify(ModifyRequest([operation], zoneID: Self.notes)) {
+            _ = try result.get()
+        }
+    }
+}
