@@ -19,7 +19,7 @@ def test_from_development_to_production(open_page, server):
     page.get_by_role("link", name="Deploy to production…").click()
     # The question says what can't be undone.
     expect(page.locator("main")).to_contain_text("1 record type becomes permanent")
-    expect(page.get_by_role("listitem").filter(has_text="Note")).to_contain_text("type with 2 fields, created by a request")
+    expect(page.get_by_role("main").get_by_role("listitem").filter(has_text="Note")).to_contain_text("type with 2 fields, created by a request")
     page.get_by_role("button", name="Deploy to production").click()
     expect(page.get_by_role("status").first).to_contain_text("Deployed")
     expect(page.get_by_role("link", name="Deploy to production…")).to_have_count(0)

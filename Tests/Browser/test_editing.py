@@ -344,7 +344,7 @@ def test_a_container_is_renamed_and_deleted(open_page, server, place):
     expect(page.get_by_role("alert")).to_contain_text("Nothing was deleted")
     page.get_by_label("Type its name").fill(container + ".renamed")
     page.get_by_role("button", name="Delete the container").click()
-    expect(page.get_by_role("heading", name="Containers")).to_be_visible()
+    expect(page.get_by_role("heading", name="Containers", exact=True)).to_be_visible()
     assert page.get_by_role("link", name=container + ".renamed", exact=True).count() == 0
 
 

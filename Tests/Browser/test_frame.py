@@ -204,7 +204,7 @@ def test_the_ways_to_read_stay_where_they_are_and_copy_covers_nothing(open_page)
     assert button["x"] >= pre["x"] + pre["width"]
 
 
-@pytest.mark.parametrize("name", ["bad token explained", "record editor", "type", "rehearsals"])
+@pytest.mark.parametrize("name", ["errors", "record editor", "type", "rehearsals"])
 def test_the_footer_stays_and_covers_nothing_that_is_scrolled_to(look, name):
     page = look(PAGES[name])
     page.set_viewport_size({"width": 1000, "height": 560})

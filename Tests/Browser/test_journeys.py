@@ -325,6 +325,8 @@ def test_the_main_ways(open_page, empty_server, screen):
     paste(page, "Token, archive, dump or JSON", token)
     expect(page.get_by_text("This token is valid")).to_be_visible()
     look("token")
+    if screen == "narrow":
+        page.get_by_role("button", name="Pages and search").click()
     page.get_by_label("Pages", exact=True).get_by_role("link", name="Requests").click()
     expect(page.locator("tbody tr").filter(has_text="records/modify").first).to_be_visible()
     look("requests")

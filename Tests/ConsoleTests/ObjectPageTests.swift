@@ -67,7 +67,7 @@ import Testing
 
     /// The row of a table that begins with a text.
     private static func row(_ beginning: String, in page: String) throws -> String {
-        let main = page[try #require(page.firstRange(of: "<main")).lowerBound...]
+        let main = page[(page.firstRange(of: "<main")?.lowerBound ?? page.startIndex)...]
         let start = try #require(main.firstRange(of: ">\(beginning)</"), "\(beginning)")
         let rest = main[start.lowerBound...]
         return String(rest[..<(rest.firstRange(of: "</tr>")?.lowerBound ?? rest.endIndex)])
