@@ -172,10 +172,7 @@ class Beside {
 
   button(name, drawing, row) {
     const button = Object.assign(document.createElement('button'), { type: 'button', className: 'bare', ariaLabel: name, title: name })
-    const icon = document.createElementNS('http://www.w3.org/2000/svg', 'svg')
-    icon.setAttribute('viewBox', '0 0 16 16')
-    icon.setAttribute('class', 'icon')
-    icon.setAttribute('aria-hidden', 'true')
+    const icon = document.querySelector('svg.icon').cloneNode()
     icon.append(document.createElementNS(icon.namespaceURI, 'path'))
     icon.firstChild.setAttribute('d', drawing)
     button.append(icon)

@@ -30,7 +30,7 @@ import Testing
             )
             #expect(try #require(button).lowerBound < #require(list).lowerBound)
             let question = try await stage.page("deploy/confirm")
-            #expect(question.contains("Production gets 4 indexes."))
+            #expect(question.contains("Production gets 1 index."))
             let answer = try await stage.press("Deploy to production", on: question)
             #expect(answer.status == .seeOther)
             let development = try await stage.database(.development).require(.showSchema).schema()

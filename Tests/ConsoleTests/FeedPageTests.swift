@@ -145,7 +145,7 @@ import Testing
                 try await RequestStage.nextMillisecond()
             }
             func kinds(_ page: String) -> [String] {
-                page.matches(of: /<span class="kind [a-z]*">([^<]*)</).map { String($0.output.1) }
+                page.matches(of: /<span class="kind change [a-z]*">([^<]*)</).map { String($0.output.1) }
             }
             #expect(try await kinds(stage.page("changes?zone=Notes")) == ["created", "modified", "modified"])
             let first = try await stage.page("changes?zone=Notes&limit=1")
@@ -286,7 +286,7 @@ import Testing
             let told = try await stage.page("token?token=\(first.syncToken.text)")
             #expect(
                 told.contains("This token is valid, but its pull is not finished")
-                    && told.contains("class=\"note warn\""))
+                    && told.contains("class=\"verdict warn\""))
             #expect(told.contains("the first pull stopped between pages (moreComing was true)"))
         }
     }

@@ -97,6 +97,8 @@ import Testing
         let sender = Sender()
         try await RequestStage.with(sender: sender) { stage in
             #expect(try await stage.post("notification/fire", "id=all").status == .notFound)
+            // A query of a type that does not exist is no subscription.
+            _ = try await stage.database.require(.editSchema).edit([.addType(RecordType(name: "Note"))])
             let subject = Subscription.RecordSubject(
                 Query(recordType: "Note"), firesOn: [.create, .update], firesOnce: false, zoneID: nil)
             let subscription = Subscription("all", to: .query(subject), notificationInfo: NotificationInfo())

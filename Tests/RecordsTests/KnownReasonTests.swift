@@ -96,7 +96,9 @@ import Testing
     ]
     /// Where an error takes its text from another error or from a variable, and what the text is.
     private static let passedOn = [
-        "Answer.swift": "of another server", "Refusal.swift": "Hummingbird's, or of this list",
+        "Answer.swift": "of another server", "ServerClient.swift": "of another server, or of the connection",
+        "ClientDatabase.swift": "of an error of the protocol's client",
+        "Refusal.swift": "Hummingbird's, or of this list",
         "HostGuard.swift": "of malformed(…)",
         "IndexRules.swift": "of a RecordError", "IndexWorker.swift": "of a stored error, or a fault, for the log",
         "CloudKitRecordEngine.swift": "iCloud's", "RecordError.swift": "of unexpectedInput(…)",
