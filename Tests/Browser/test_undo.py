@@ -26,11 +26,11 @@ def test_an_edit_is_undone_with_one_click(open_page, there):
     page.get_by_label("rank", exact=True).fill("9")
     page.get_by_role("button", name="Save", exact=True).last.click()
     expect(page.get_by_role("status")).to_contain_text("The record is saved.")
-    expect(page.locator("table.fields")).to_contain_text("9")
+    expect(page.locator("dl.fields")).to_contain_text("9")
     assert not problems(page)
     check_looks(page, picture="saved, with Undo")
     undo(page)
-    expect(page.locator("table.fields")).to_contain_text("3")
+    expect(page.locator("dl.fields")).to_contain_text("3")
     assert "notice=" not in page.url and "undo=" not in page.url
 
 
@@ -51,7 +51,7 @@ def test_a_deletion_is_undone_with_one_click(open_page, there):
     page.get_by_role("button", name="Delete", exact=True).click()
     expect(page.get_by_role("status")).to_contain_text("The record is deleted.")
     undo(page)
-    expect(page.locator("table.fields")).to_contain_text("3")
+    expect(page.locator("dl.fields")).to_contain_text("3")
 
 
 def test_picked_rows_are_deleted_and_come_back_without_scripts(open_page, there):
