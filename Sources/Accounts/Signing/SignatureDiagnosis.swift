@@ -4,12 +4,12 @@ internal import Records
 
 /// A way of signing a request: what is used for each part of it.
 struct SignedForm: Sendable, Hashable {
-    /// What a client can get wrong.
+    /// A part of a signed request. A client can make a mistake in each.
     enum Part: Int, Sendable, CaseIterable {
         case date, bodyHash, target
         /// The message, with D, H and T for the three parts above.
         case layout
-        /// What of the message is signed, a key of ``SignedForm/digests``.
+        /// How the client hashes the message before it signs it, a key of ``SignedForm/digests``.
         case digest
         /// The ID of a key.
         case key

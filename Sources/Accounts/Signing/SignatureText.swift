@@ -70,7 +70,7 @@ struct SignatureText {
         return "\(character) at position \(index + 1) is not base64"
     }
 
-    /// What bytes are that are not a signature.
+    /// Says why bytes are not a signature, such as their length.
     private static func guess(_ bytes: [UInt8]) -> String {
         let (count, start) = (bytes.count, Hexadecimal.text(of: bytes.prefix(4)))
         return switch count {

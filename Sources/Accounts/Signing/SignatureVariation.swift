@@ -18,7 +18,7 @@ struct SignatureVariations {
     /// The remedy of the mistakes that are added next.
     var remedy = ""
     private(set) var all: [SignatureVariation] = []
-    /// What computing the texts may cost.
+    /// The limit of the work for computing the texts.
     var work: BodyWork
     private var seen: Set<Name>
 

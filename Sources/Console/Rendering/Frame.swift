@@ -6,7 +6,7 @@ internal import Records
 /// location and the ways to read records.
 package struct Frame: ViewModel {
     /// A menu of the scope bar: the current choice, and links to the alternatives.
-    struct Chip: ViewModel {
+    struct Menu: ViewModel {
         struct Option: ViewModel {
             let text: String
             let note: String?
@@ -158,7 +158,7 @@ package struct Frame: ViewModel {
     let icon: String
     /// The style of the environment; `nil` outside of any container.
     var environment: String?
-    var chips: [Chip] = []
+    var menus: [Menu] = []
     /// Query, Fetch and Changes.
     var ways: [Entry] = []
     /// The link to the records of all types.
@@ -216,7 +216,7 @@ extension Frame {
             title: "\(page.title) · \(place.address.container) · \(place.address.environment.rawValue)",
             stylesheet: url("skylight.css"), firstRendering: url("first-rendering.js"), script: url("skylight.js"),
             icon: url("skylight.svg"),
-            environment: place.address.environment.rawValue, chips: builder.chips, ways: builder.ways,
+            environment: place.address.environment.rawValue, menus: builder.menus, ways: builder.ways,
             records: builder.records, types: builder.types, moreTypes: builder.moreTypes,
             narrowing: builder.narrowing, groups: builder.groups, tabs: builder.tabs, shortcuts: builder.shortcuts,
             findAction: "\(place.path)/find",
@@ -241,12 +241,12 @@ struct FrameBuilder {
 
     func here(_ place: Place) -> String { same.link(at: place) }
 
-    var chips: [Frame.Chip] {
+    var menus: [Frame.Menu] {
         [container, environment, database, user, zone]
     }
 
-    private var container: Frame.Chip {
-        Frame.Chip(
+    private var container: Frame.Menu {
+        Frame.Menu(
             label: "container", text: place.address.container.description,
             options: visit.containers.map { container in
                 let connections = visit.connections == nil ? [] : visit.accounts.connections(of: container)
@@ -255,7 +255,7 @@ struct FrameBuilder {
                 let other = Place(
                     address: address.reached(by: connections), user: connections.isEmpty ? place.user : nil,
                     zone: .unspecified)
-                return Frame.Chip.Option(
+                return Frame.Menu.Option(
                     text: container.description, note: nil, badge: connections.isEmpty ? nil : "iCloud",
                     href: other.link(tab.readsRecords ? tab.rawValue : Tab.query.rawValue),
                     isCurrent: container == place.address.container)
@@ -263,11 +263,11 @@ struct FrameBuilder {
             more: Frame.Link(text: "All containers", href: "/"))
     }
 
-    private var environment: Frame.Chip {
-        Frame.Chip(
+    private var environment: Frame.Menu {
+        Frame.Menu(
             label: "environment", text: place.address.environment.rawValue,
             options: environments.map { environment in
-                Frame.Chip.Option(
+                Frame.Menu.Option(
                     text: environment.rawValue,
                     note: visit.connection != nil
                         ? nil : environment == .development ? "editable schema" : "deployed schema",
@@ -283,11 +283,11 @@ struct FrameBuilder {
             more: nil)
     }
 
-    private var database: Frame.Chip {
-        Frame.Chip(
+    private var database: Frame.Menu {
+        Frame.Menu(
             label: "database", text: place.address.scope.rawValue,
             options: DatabaseScope.allCases.filter { visit.connection?.reach.contains($0) ?? true }.map { scope in
-                Frame.Chip.Option(
+                Frame.Menu.Option(
                     text: scope.rawValue, note: scope.explanation,
                     href: here(
                         place.with {
@@ -305,21 +305,21 @@ struct FrameBuilder {
     }
 
     /// The user who signed in to iCloud, whoever uses the console.
-    private func signedIn(_ connection: ContainerConnection) -> Frame.Chip {
-        Frame.Chip(
+    private func signedIn(_ connection: ContainerConnection) -> Frame.Menu {
+        Frame.Menu(
             label: "as",
             text: connection.userRecordName.map { visit.people.name(of: $0) } ?? connection.credentials.description,
             options: [],
             more: Frame.Link(text: "Connected containers", href: "/connect"))
     }
 
-    private var user: Frame.Chip {
+    private var user: Frame.Menu {
         if let connection = visit.connection { return signedIn(connection) }
         let left = visit.people.count - Frame.userLimit
-        return Frame.Chip(
+        return Frame.Menu(
             label: "as", text: visit.people.actor.displayName,
             options: (left > 0 ? visit.people.recent(Frame.userLimit) : visit.people.users).map { user in
-                Frame.Chip.Option(
+                Frame.Menu.Option(
                     text: user.displayName,
                     note: user.handle.lowercased() == user.displayName.lowercased() ? nil : user.handle,
                     href: here(
@@ -336,20 +336,20 @@ struct FrameBuilder {
             find: left > 0 ? Frame.Find(on: .users, at: place, label: "Find a user", for: same) : nil)
     }
 
-    private var zone: Frame.Chip {
+    private var zone: Frame.Menu {
         let current = place.zoneID
         var options = [
-            Frame.Chip.Option(
+            Frame.Menu.Option(
                 text: "all zones", note: nil, href: here(place.with { $0.zone = .all }), isCurrent: current == nil)
         ]
         options += visit.zones.prefix(Frame.zoneLimit).map { zone in
-            Frame.Chip.Option(
+            Frame.Menu.Option(
                 text: visit.zoneName(zone.zoneID), note: visit.ownerName(zone.zoneID),
                 href: here(place.inZone(zone.zoneID)),
                 isCurrent: current.map { place.isSame($0, zone.zoneID) } ?? false)
         }
         let left = visit.zones.count - Frame.zoneLimit
-        return Frame.Chip(
+        return Frame.Menu(
             label: "zone", text: current.map(visit.zoneName) ?? "all zones", options: options,
             more: left > 0
                 ? Frame.Link(

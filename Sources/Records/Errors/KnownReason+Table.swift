@@ -286,7 +286,7 @@ extension KnownReason {
                 cause: "The token is damaged, or belongs to another zone, database or user. A database token is "
                     + "not a zone token.",
                 remedy: "Keep one token for each zone and one for the database, and send each unchanged. The page "
-                    + "Tokens explains a token.")
+                    + "Decode explains a token.")
         case .noFeed:
             Row(
                 [.badRequest], framework: 15, "syncToken operations supported only in SyncZone",
