@@ -5,12 +5,12 @@ import { keysAreOn, turnKeys } from './keys.js'
 // The maximum time in milliseconds between g and the following letter.
 const patience = 1500
 
+// Returns what shows the button of the list, which says that all scripts of the page are ready.
 export function enableShortcuts() {
   const dialog = document.querySelector('dialog[data-shortcuts]')
   if (!dialog) return
   const pages = new Map([...dialog.querySelectorAll('a[data-key]')].map(link => [link.dataset.key, link]))
   const button = document.querySelector('[data-shortcuts-open]')
-  button.hidden = false
   button.addEventListener('click', () => dialog.showModal())
   dialog.querySelector('[data-close]').addEventListener('click', () => dialog.close())
 
@@ -41,6 +41,7 @@ export function enableShortcuts() {
     event.preventDefault()
     action()
   })
+  return () => { button.hidden = false }
 }
 
 // Moves the focus between the links in row headers, from the row with the focus, the one shown beside, or the one left.

@@ -33,6 +33,8 @@ import('./marked.js')
 enableMenus()
 enablePalette()
 rememberPlace()
+// Before the scripts of tables, whose letters are others after g.
+const showShortcuts = enableShortcuts()
 enableThemes()
 enableQuestion()
 enableRecent()
@@ -70,5 +72,5 @@ const parts = {
   '[data-requests]': async () => (await import('./requests.js')).enableRequests(),
 }
 await Promise.allSettled(Object.entries(parts).map(([part, enable]) => document.querySelector(part) && enable()))
-// The last one: its button says that the page is ready.
-enableShortcuts()
+// The button says that the page is ready.
+showShortcuts?.()

@@ -118,7 +118,7 @@ def test_a_notification_leads_to_its_cause_and_is_saved_for_a_simulator(open_pag
     assert payload["Simulator Target Bundle"] == "com.example.Told"
     assert payload["aps"] == {"alert": {"body": "News"}, "content-available": 1} and payload["ck"]["qry"]["af"] == {"text": "The milk"}
     page.get_by_role("link", name="milk").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("The milk milk")
+    expect(page.get_by_role("heading", level=1)).to_have_text("The milk")
 
 
 def test_the_record_explains_why_a_client_was_not_notified(open_page, told):

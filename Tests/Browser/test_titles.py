@@ -45,7 +45,7 @@ def test_the_title_is_chosen_on_the_page_of_the_type(open_page, there):
     page.get_by_label("Title of records").select_option("floor")
     check_looks(page)
     page.get_by_role("button", name="Choose the title").click()
-    expect(page.get_by_role("status")).to_contain_text("Title field saved.")
+    expect(page.locator(".notice")).to_contain_text("Title field saved.")
     page.goto(there + NOTES)
     expect(page.locator("tbody td a")).to_have_text("2 r1")
     page.goto(there + "/type?type=Room")

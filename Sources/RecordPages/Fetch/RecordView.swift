@@ -298,8 +298,6 @@ struct ReferrerPanel: ViewModel {
     let title: String
     /// The number of records, with a plus if there may be more.
     let count: String
-    /// The number of records of each type, in words.
-    let kinds: String
     let ways: [Way]
     let groups: [Group]
 
@@ -333,7 +331,6 @@ struct ReferrerPanel: ViewModel {
         }
         let count = groups.reduce(0) { $0 + $1.rows.count + $1.rest.count }
         self.count = Digits.grouped(count) + (hasMore ? "+" : "")
-        kinds = groups.map { "\(Digits.grouped($0.rows.count + $0.rest.count)) \($0.type)" }.joined(separator: ", ")
         // The limit counts references, not records: the next reference may be another field of a listed record.
         title =
             count == 0
