@@ -21,9 +21,9 @@ export function enableUploads(root = document, changed = undefined) {
 
 // Files in the form of a record: saves the record, then sends its files and saves them in their fields, in one press.
 export function enableFormFiles() {
-  const form = document.querySelector('form[data-editor]:has([data-file])')
+  const form = document.querySelector('form[data-editor]:has([data-field-file])')
   if (!form) return
-  const inputs = [...form.querySelectorAll('[data-file]')]
+  const inputs = [...form.querySelectorAll('[data-field-file]')]
   const bar = form.querySelector('.savebar')
   const said = Object.assign(document.createElement('p'), { hidden: true })
   said.setAttribute('role', 'status')
@@ -68,7 +68,7 @@ export function enableFormFiles() {
 }
 
 async function sendFiles(input, record, page, say) {
-  const field = input.dataset.file
+  const field = input.dataset.fieldFile
   const files = [...input.files]
   const large = files.find(file => file.size > record.limit)
   if (large) throw new Refusal({ reason: `${large.name} is larger than ${record.limitText}.` })

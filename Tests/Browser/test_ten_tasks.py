@@ -200,7 +200,7 @@ def test_why_a_client_never_got_a_record(hand, done, server, place):
     pull(server, place[0], "client-A")
     hand.go(place[1] + "/sync")
     hand.find("note 4")
-    hand.link("Clients")
+    page.get_by_label("Parts of the record").get_by_role("link", name="Clients").click()
     panel = page.get_by_role("region", name="Clients and this record")
     expect(panel.get_by_role("row").filter(has_text="client-B")).to_contain_text("the response had moreComing true")
     expect(panel.get_by_role("row").filter(has_text="client-B")).to_be_in_viewport()
