@@ -96,7 +96,7 @@ private struct ViewModels {
         var results: Set<String> = []
     }
 
-    /// By full name, such as `Frame.Chip`.
+    /// By full name, such as `Frame.Menu`.
     private(set) var types: [String: Model] = [:]
     /// The names after a dot anywhere in the code.
     private(set) var accessed: Set<String> = []

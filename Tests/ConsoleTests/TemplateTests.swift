@@ -120,7 +120,7 @@ import Testing
             #expect(Either.left(text: "a").child(named: "right") == nil)
             #expect(Either.right(count: 1, text: "a").child(named: "right") != nil)
         }
-        let option = Frame.Chip.Option(text: "t", note: nil, href: "/h", isCurrent: true)
+        let option = Frame.Menu.Option(text: "t", note: nil, href: "/h", isCurrent: true)
         let entry = Frame.Entry(text: "t", href: "/h", count: "1", key: nil, isCurrent: false)
         // The types that read properties themselves forget none.
         for (model, other) in [(option, Mirror(reflecting: option)), (entry, Mirror(reflecting: entry))]
