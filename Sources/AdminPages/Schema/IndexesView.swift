@@ -66,8 +66,6 @@ struct IndexesView: Page {
     let count: String
     let milliseconds: String
 
-    func notice(of visit: Visit) -> NoticeView? { IndexNotice.view(visit) ?? NoticeView(visit) }
-
     static func load(_ visit: Visit) async throws -> IndexesView {
         let works = try await visit.indexWorks()
         let filter = visit.fields["find"]?.trimmingSpaces ?? ""
@@ -273,108 +271,6 @@ extension Choice {
 
 // MARK: - Notice
 
-/// The notice about indexes that were just added or deleted, with a button that reverses the change. The URL names the
-/// indexes, and the notice tells only what is true of the schema, so that a link can't put other text on the page.
-enum IndexNotice {
-    /// The field of a form whose next page has the notice.
-    static let asked = Frame.Hidden(name: "undoable", value: "1")
-    private static let fieldsWord = "field-indexes"
-    private static let compositesWord = "composite-indexes"
-
-    /// The address with the notice.
-    /// - Parameters:
-    ///   - added: indexes as forms name them, such as `Message/author:QUERYABLE`.
-    static func address(_ address: String, added: [String], dropped: [String]) -> String {
-        self.address(address, [fieldsWord] + added.map { "+\($0)" } + dropped.map { "-\($0)" })
-    }
-
-    /// The same for composite indexes, such as `Message/author:sentAt`.
-    static func address(_ address: String, addedComposites added: [String], dropped: [String]) -> String {
-        self.address(address, [compositesWord] + added.map { "+\($0)" } + dropped.map { "-\($0)" })
-    }
-
-    private static func address(_ address: String, _ words: [String]) -> String {
-        "\(address)\(address.contains("?") ? "&" : "?")notice=\(PercentEncoding.encoded(words.joined(separator: " ")))"
-    }
-
-    /// - Returns: `nil` if the page has another notice or none, or the schema is not as the notice says.
-    static func view(_ visit: Visit) -> NoticeView? {
-        let words = visit.fields["notice"]?.split(separator: " ") ?? []
-        guard let first = words.first, first == fieldsWord || first == compositesWord else { return nil }
-        let isComposite = first == compositesWord
-        let changes = words.dropFirst().compactMap {
-            isComposite ? Change(composite: $0, visit.schema) : Change(field: $0, visit.schema)
-        }
-        if changes.isEmpty { return nil }
-        let added = changes.filter(\.isAdded).map(\.words)
-        let dropped = changes.filter { !$0.isAdded }.map(\.words)
-        let text = [("Added", added), ("Deleted", dropped)].filter { !$1.isEmpty }.map {
-            "\($0) \($1.joined(separator: ", "))."
-        }.joined(separator: " ")
-        let way = ["back", "from"].map { Frame.Hidden(name: $0, value: visit.here) } + [asked]
-        let canEdit = isComposite ? visit.database.can(.editSchema) : visit.canEditSchema
-        // The schema can't be edited everywhere.
-        return NoticeView(
-            text,
-            undo: canEdit
-                ? NoticeView.Undo(
-                    action: visit.place.link(isComposite ? "composites/change" : "type/indexes"),
-                    fields: changes.map { Frame.Hidden(name: $0.isAdded ? "drop" : "add", value: $0.value) } + way)
-                : nil)
-    }
-
-    /// One index that was added or deleted.
-    private struct Change {
-        let isAdded: Bool
-        /// As forms name it.
-        let value: String
-        let words: String
-
-        private init?(
-            _ word: Substring, _ schema: Schema?,
-            _ status: (RecordType, [Substring], Bool) -> (isThere: Bool, words: String)?
-        ) {
-            guard word.first == "+" || word.first == "-", let slash = word.firstIndex(of: "/") else { return nil }
-            isAdded = word.first == "+"
-            value = String(word.dropFirst())
-            let typeName = Name(String(word[..<slash].dropFirst()))
-            let parts = word[slash...].dropFirst().split(separator: ":", maxSplits: 1)
-            guard parts.count == 2, let type = schema?.types[typeName], let status = status(type, parts, isAdded),
-                status.isThere == isAdded
-            else { return nil }
-            words = status.words
-        }
-
-        init?(field word: Substring, _ schema: Schema?) {
-            self.init(word, schema) { type, parts, isAdded in
-                let key = FieldKey(schemaName: Name(String(parts[0])))
-                guard let index = Indexes(name: String(parts[1])), let definition = type.definition(of: key) else {
-                    return nil
-                }
-                return (
-                    definition.indexes.isSuperset(of: index),
-                    "\(parts[1]) \(isAdded ? "to" : "on") \(type.name).\(key.label)"
-                )
-            }
-        }
-
-        init?(composite word: Substring, _ schema: Schema?) {
-            self.init(word, schema) { type, parts, _ in
-                let index = CompositeIndex(
-                    filter: FieldKey(schemaName: Name(String(parts[0]))),
-                    sort: FieldKey(schemaName: Name(String(parts[1]))))
-                guard type.definition(of: index.filter) != nil, type.definition(of: index.sort) != nil else {
-                    return nil
-                }
-                return (
-                    type.compositeIndexes.contains(index),
-                    "the composite index of \(type.name) on \(index.filter.label) by \(index.sort.label)"
-                )
-            }
-        }
-    }
-}
-
 // MARK: - Actions
 
 /// The actions on a schema, and their common functions.
@@ -397,7 +293,6 @@ enum SchemaActions {
         let ticks = IndexTicks(visit.fields)
         let newField = try TypeActions.newField(visit)
         var edits = newField.map { [$0] } ?? []
-        var added: [(key: FieldKey, indexes: Indexes)] = []
         var named: [String: [String]] = [:]
         for (verb, ticked, edit) in [
             ("add", ticks?.added, SchemaEdit.addIndexes), ("drop", ticks?.dropped, SchemaEdit.dropIndexes),
@@ -413,7 +308,6 @@ enum SchemaActions {
                     )
                 }
                 edits.append(edit(index, key, type.name))
-                if verb == "add" { added.append((key, index)) }
                 named[verb, default: []].append("\(typeName)/\(rest)")
             }
         }
@@ -422,11 +316,8 @@ enum SchemaActions {
             if newField != nil, named.isEmpty {
                 return "\(back)\(back.contains("?") ? "&" : "?")notice=\(Notice.fieldAdded.rawValue)"
             }
-            if visit.fields.text(IndexNotice.asked.name) != nil {
-                return named.isEmpty
-                    ? back : IndexNotice.address(back, added: named["add"] ?? [], dropped: named["drop"] ?? [])
-            }
-            return visit.fields.text(AddedIndexes.formField) == nil ? back : AddedIndexes.address(back, telling: added)
+            return named.isEmpty
+                ? back : IndexNotice.address(back, added: named["add"] ?? [], dropped: named["drop"] ?? [])
         }
         let notice = newField != nil && named.isEmpty ? Notice.fieldAdded : Notice.indexesChanged
         guard let typeName = visit.fields.text("type") else { return visit.place.link("indexes", [notice.parameter]) }
@@ -456,10 +347,10 @@ enum SchemaActions {
             named["add", default: []].append("\(typeName)/\(filter):\(sort)")
         }
         try await edit(edits, visit: visit)
-        if let back = Place.local(visit.fields["back"]), visit.fields.text(IndexNotice.asked.name) != nil {
+        if let back = Place.local(visit.fields["back"]) {
             return IndexNotice.address(back, addedComposites: named["add"] ?? [], dropped: named["drop"] ?? [])
         }
-        return Place.local(visit.fields["back"]) ?? visit.place.link("indexes", [Notice.indexesChanged.parameter])
+        return visit.place.link("indexes", [Notice.indexesChanged.parameter])
     }
 
     // MARK: Parts

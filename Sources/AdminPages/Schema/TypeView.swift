@@ -76,8 +76,6 @@ struct TypeView: Page {
     let text: String
     let milliseconds: String
 
-    func notice(of visit: Visit) -> NoticeView? { IndexNotice.view(visit) ?? NoticeView(visit) }
-
     var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
 
     /// - Parameter refused: the reason why a form of the grid was refused, which shows its input again.

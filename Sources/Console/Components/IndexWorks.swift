@@ -73,34 +73,103 @@ extension Visit {
 
 // MARK: - Notice
 
-/// The notice about indexes that were just added. The URL names them, and the notice tells only those that the schema
-/// has, so that a link can't put other text on the page.
-package enum AddedIndexes {
-    /// The field of a form whose next page has the notice.
-    package static let formField = "tell"
-    private static let word = "indexes-added"
+/// The notice about indexes that were just added or deleted, with a button that reverses the change. The URL names the
+/// indexes, and the notice tells only what is true of the schema, so that a link can't put other text on the page.
+package enum IndexNotice {
+    private static let fieldsWord = "field-indexes"
+    private static let compositesWord = "composite-indexes"
 
     /// The address with the notice.
-    package static func address(_ address: String, telling added: [(key: FieldKey, indexes: Indexes)]) -> String {
-        let texts = added.flatMap { key, indexes in indexes.names.map { "\(key.schemaName):\($0)" } }
-        return
-            "\(address)\(address.contains("?") ? "&" : "?")notice=\(PercentEncoding.encoded(([word] + texts).joined(separator: " ")))"
+    /// - Parameters:
+    ///   - added: indexes as forms name them, such as `Message/author:QUERYABLE`.
+    package static func address(_ address: String, added: [String], dropped: [String]) -> String {
+        self.address(address, [fieldsWord] + added.map { "+\($0)" } + dropped.map { "-\($0)" })
     }
 
-    /// - Parameter notice: the parameter `notice` of the URL.
-    /// - Returns: `nil` if it is another notice, or the type has no such index.
-    package static func text(_ notice: String?, type: RecordType?, in environment: Records.Environment) -> String? {
-        guard let notice, let type else { return nil }
-        let parts = notice.split(separator: " ")
-        guard parts.first == Substring(word) else { return nil }
-        let added = parts.dropFirst().compactMap { part -> String? in
-            let words = part.split(separator: ":", maxSplits: 1)
-            guard words.count == 2, let index = Indexes(name: String(words[1])) else { return nil }
-            let key = FieldKey(schemaName: Name(String(words[0])))
-            guard type.definition(of: key)?.indexes.isSuperset(of: index) ?? false else { return nil }
-            return "\(words[1]) to \(type.name).\(key.label)"
+    /// The same for composite indexes, such as `Message/author:sentAt`.
+    package static func address(_ address: String, addedComposites added: [String], dropped: [String]) -> String {
+        self.address(address, [compositesWord] + added.map { "+\($0)" } + dropped.map { "-\($0)" })
+    }
+
+    private static func address(_ address: String, _ words: [String]) -> String {
+        "\(address)\(address.contains("?") ? "&" : "?")notice=\(PercentEncoding.encoded(words.joined(separator: " ")))"
+    }
+
+    /// - Returns: `nil` if the page has another notice or none, or the schema is not as the notice says.
+    static func view(_ visit: Visit) -> NoticeView? {
+        let words = visit.fields["notice"]?.split(separator: " ") ?? []
+        guard let first = words.first, first == fieldsWord || first == compositesWord else { return nil }
+        let isComposite = first == compositesWord
+        let changes = words.dropFirst().compactMap {
+            isComposite ? Change(composite: $0, visit.schema) : Change(field: $0, visit.schema)
         }
-        return added.isEmpty ? nil : "Added \(added.joined(separator: ", ")) in \(environment.rawValue)."
+        if changes.isEmpty { return nil }
+        let added = changes.filter(\.isAdded).map(\.words)
+        let dropped = changes.filter { !$0.isAdded }.map(\.words)
+        let text = [("Added", added), ("Deleted", dropped)].filter { !$1.isEmpty }.map {
+            "\($0) \($1.joined(separator: ", ")) in \(visit.place.address.environment.rawValue)."
+        }.joined(separator: " ")
+        let way = ["back", "from"].map { Frame.Hidden(name: $0, value: visit.here) }
+        let canEdit = isComposite ? visit.database.can(.editSchema) : visit.canEditSchema
+        // The schema can't be edited everywhere.
+        return NoticeView(
+            text,
+            undo: canEdit
+                ? NoticeView.Undo(
+                    action: visit.place.link(isComposite ? "composites/change" : "type/indexes"),
+                    fields: changes.map { Frame.Hidden(name: $0.isAdded ? "drop" : "add", value: $0.value) } + way)
+                : nil)
+    }
+
+    /// One index that was added or deleted.
+    private struct Change {
+        let isAdded: Bool
+        /// As forms name it.
+        let value: String
+        let words: String
+
+        private init?(
+            _ word: Substring, _ schema: Schema?,
+            _ status: (RecordType, [Substring], Bool) -> (isThere: Bool, words: String)?
+        ) {
+            guard word.first == "+" || word.first == "-", let slash = word.firstIndex(of: "/") else { return nil }
+            isAdded = word.first == "+"
+            value = String(word.dropFirst())
+            let typeName = Name(String(word[..<slash].dropFirst()))
+            let parts = word[slash...].dropFirst().split(separator: ":", maxSplits: 1)
+            guard parts.count == 2, let type = schema?.types[typeName], let status = status(type, parts, isAdded),
+                status.isThere == isAdded
+            else { return nil }
+            words = status.words
+        }
+
+        init?(field word: Substring, _ schema: Schema?) {
+            self.init(word, schema) { type, parts, isAdded in
+                let key = FieldKey(schemaName: Name(String(parts[0])))
+                guard let index = Indexes(name: String(parts[1])), let definition = type.definition(of: key) else {
+                    return nil
+                }
+                return (
+                    definition.indexes.isSuperset(of: index),
+                    "\(parts[1]) \(isAdded ? "to" : "on") \(type.name).\(key.label)"
+                )
+            }
+        }
+
+        init?(composite word: Substring, _ schema: Schema?) {
+            self.init(word, schema) { type, parts, _ in
+                let index = CompositeIndex(
+                    filter: FieldKey(schemaName: Name(String(parts[0]))),
+                    sort: FieldKey(schemaName: Name(String(parts[1]))))
+                guard type.definition(of: index.filter) != nil, type.definition(of: index.sort) != nil else {
+                    return nil
+                }
+                return (
+                    type.compositeIndexes.contains(index),
+                    "the composite index of \(type.name) on \(index.filter.label) by \(index.sort.label)"
+                )
+            }
+        }
     }
 }
 

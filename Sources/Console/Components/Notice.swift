@@ -166,6 +166,10 @@ package struct NoticeView: ViewModel {
 
     /// The notice that the address of a page asks for.
     package init?(_ visit: Visit) {
+        if let notice = IndexNotice.view(visit) {
+            self = notice
+            return
+        }
         guard let text = Notice.text(visit.fields["notice"]) else { return nil }
         let word = visit.fields[Self.undoField]
         undo = word.flatMap { visit.changes.change($0, at: visit.place) }.map {

@@ -222,7 +222,7 @@ extension Frame {
             findAction: "\(place.path)/find",
             findFields: place.parameters.map { Hidden(name: $0.name, value: $0.value) },
             findHint: "Find a record, type, zone or token", rehearsals: place.link(Tab.rehearsals.rawValue),
-            connection: ConnectionBanner(visit), notice: page.notice(of: visit))
+            connection: ConnectionBanner(visit), notice: NoticeView(visit))
     }
 }
 

@@ -109,15 +109,12 @@ package protocol Page: ViewModel {
     var status: HTTPResponse.Status { get }
     /// Seconds after which the same request can succeed; `nil` where that is not in question.
     var retryAfter: Int? { get }
-    /// What the last action did, as the address of the page tells.
-    func notice(of visit: Visit) -> NoticeView?
 }
 
 extension Page {
     package var frameTab: Tab { Self.tab }
     package var status: HTTPResponse.Status { .ok }
     package var retryAfter: Int? { nil }
-    package func notice(of visit: Visit) -> NoticeView? { NoticeView(visit) }
 }
 
 /// The result of a handler.

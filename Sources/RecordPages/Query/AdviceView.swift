@@ -132,7 +132,7 @@ extension AdviceView.RefusalRow {
         fields =
             [
                 Frame.Hidden(name: "type", value: refusal.query.recordType.string),
-                Frame.Hidden(name: "back", value: visit.place.link("advice", [Notice.indexesChanged.parameter])),
+                Frame.Hidden(name: "back", value: visit.place.link("advice")),
             ] + missing.fields
     }
 }
@@ -164,7 +164,7 @@ extension AdviceView.Drop {
         }
         fields = [
             Frame.Hidden(name: "type", value: place.typeName.string), Frame.Hidden(name: "drop", value: value),
-            Frame.Hidden(name: "back", value: visit.place.link("advice", [Notice.indexesChanged.parameter])),
+            Frame.Hidden(name: "back", value: visit.place.link("advice")),
         ]
         label = "Delete \(place.index.words) of \(place.typeName)"
     }

@@ -64,13 +64,9 @@ extension QueryRefusal {
             }
             return isOnlyOne && note == nil ? nil : Reason(reason: isOnlyOne ? nil : problem.error.reason, note: note)
         }
-        let notice =
-            back.hasPrefix("\(place.path)/query") ? [Frame.Hidden(name: AddedIndexes.formField, value: "1")] : []
         addition = Addition(
             needs,
-            fields: [Frame.Hidden(name: "type", value: typeName.string), Frame.Hidden(name: "back", value: back)]
-                + notice
-        )
+            fields: [Frame.Hidden(name: "type", value: typeName.string), Frame.Hidden(name: "back", value: back)])
         complaint = PageError(problems.first?.error ?? RecordError(.badRequest, "The query can't run"), advice: [])
         self.typeName = typeName.string
         self.needs = needs.count == 0 ? nil : needs.count == 1 ? "one more index" : "\(needs.count) more indexes"

@@ -76,12 +76,6 @@ struct QueryView: Page {
 }
 
 extension QueryView {
-    func notice(of visit: Visit) -> NoticeView? {
-        let type = visit.fields.text("type").flatMap { visit.schema?.types[Name($0)] }
-        let added = AddedIndexes.text(visit.fields["notice"], type: type, in: visit.place.address.environment)
-        return added.map { NoticeView($0) } ?? NoticeView(visit)
-    }
-
     /// The page, or the redirect of a form button.
     static func answer(_ visit: Visit) async throws -> Answer {
         let form = QueryForm(visit.fields)
