@@ -73,7 +73,7 @@ function enableNames(input) {
   const ask = async () => {
     if (isElsewhere() || asked === input.value) return
     asked = input.value
-    const zone = input.closest('.entry')?.querySelector('select[name^="zone-"], [data-names-zone]')?.value
+    const zone = (input.closest('.entry') ?? input.form).querySelector('select[name^="zone-"], [data-names-zone]')?.value
     const url = new URL(input.dataset.names, location.href)
     if (zone) url.searchParams.set('zone', zone)
     url.searchParams.set('q', asked)

@@ -87,6 +87,9 @@ static const char container_mustache[] = {
 static const char deploy_mustache[] = {
 #embed "../../Templates/deploy.mustache" suffix(, 0)
 };
+static const char desired_keys_mustache[] = {
+#embed "../../Templates/desired_keys.mustache" suffix(, 0)
+};
 static const char diagnosis_mustache[] = {
 #embed "../../Templates/diagnosis.mustache" suffix(, 0)
 };
@@ -576,6 +579,7 @@ static const struct embedded_file files[] = {
     {"connect_sign_in.mustache", connect_sign_in_mustache},
     {"container.mustache", container_mustache},
     {"deploy.mustache", deploy_mustache},
+    {"desired_keys.mustache", desired_keys_mustache},
     {"diagnosis.mustache", diagnosis_mustache},
     {"difference.mustache", difference_mustache},
     {"drop_index.mustache", drop_index_mustache},

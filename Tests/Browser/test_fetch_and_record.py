@@ -20,7 +20,8 @@ def test_records_of_several_types_found_or_not_each_on_its_row(open_page):
     expect(rows.nth(2)).to_contain_text("NOT_FOUND")
     expect(page.locator(".foot")).to_contain_text("1 not found")
     unfold(page)
-    page.get_by_label("Fields to return").select_option("system")
+    page.get_by_text("all fields", exact=True).click()
+    page.get_by_label("system fields only").check()
     page.get_by_role("button", name="Fetch", exact=True).click()
     expect(page.locator("tbody")).not_to_contain_text("Ada Lovelace")
 

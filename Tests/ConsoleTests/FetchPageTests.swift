@@ -35,6 +35,22 @@ import Testing
         }
     }
 
+    @Test(arguments: ["", "&as=table"])
+    func onlyTheFieldsThatAreAskedForAreReturned(shape: String) async throws {
+        try await EditStage.run { stage in
+            try await stage.save("a", ["title": .string("Milk"), "body": .string("two litres")])
+            try await stage.save("b", ["title": .string("Bread"), "body": .string("rye")])
+            // The name from the suggestions is one more.
+            let page = try await stage.page("fetch?zone=Notes&names=a&name=b&key=title\(shape)")
+            #expect(page.contains(">2 records found<") && page.contains("Milk") && page.contains("Bread"))
+            #expect(!page.contains("two litres") && !page.contains("rye"))
+            #expect(page.contains("name=\"key\" value=\"title\" checked") && page.contains("data-names=\""))
+            #expect(page.contains(/returning <[^>]*>title</) && page.contains("desiredKeys: [&quot;title&quot;]"))
+            let file = try await stage.page("fetch.csv?zone=Notes&names=a&key=title")
+            #expect(file.contains("Milk") && !file.contains("two litres"))
+        }
+    }
+
     @Test(arguments: ["", "&as=table", "&assets=with"])
     func aNameThatIsNotThereSaysWhereItIs(shape: String) async throws {
         try await EditStage.run { stage in

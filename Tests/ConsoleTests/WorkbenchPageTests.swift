@@ -28,14 +28,17 @@ import Testing
             #expect(
                 zone.contains("This token is valid") && zone.contains("zone token")
                     && zone.contains("<dt>changes after it</dt><dd>2"))
+            #expect(zone.contains("aria-label=\"Continue with it\"") && zone.contains("/changes/zone"))
             let database = try await stage.page("token?token=\(tokens.database)")
-            #expect(database.contains("database token") && database.contains("it is not valid for a zone"))
+            #expect(
+                database.contains("database token") && database.contains("it is not valid for a zone")
+                    && database.contains("/changes/database"))
             let current = try await stage.page("token?token=\(tokens.new)")
             #expect(current.contains("it is the current one"))
             let foreign = try await stage.page("token?user=grace&token=\(tokens.new)")
             #expect(
                 foreign.contains("This token is not for this database")
-                    && foreign.contains("Explain it in its database"))
+                    && foreign.contains("Explain it in its database") && !foreign.contains("Continue with it"))
         }
     }
 

@@ -250,7 +250,7 @@ extension AssetTable.Found {
         zone = answer.showsZones ? visit.zoneName(record.recordID.zoneID) : nil
         type = record.recordType.string
         typeHref = visit.place.link("type", [("type", record.recordType.string)])
-        nothing = files.isEmpty ? (visit.fields["return"] == "system" ? "not requested" : "no assets") : nil
+        nothing = files.isEmpty ? (DesiredKeys(visit.fields).names == nil ? "no assets" : "not requested") : nil
         file = files.count == 1 ? files.first : nil
         group =
             files.count > 1

@@ -76,8 +76,10 @@ struct FetchView: Page {
     let zones: [Choice]
     let names: String
     let rowsOfText: Int
+    /// The address that suggests records; `nil` if there are no suggestions.
+    let suggestions: String?
     let showsZones: Bool
-    let returnsSystemFieldsOnly: Bool
+    let keys: DesiredKeysMenu
     let withAssets: Bool
     let complaint: PageError?
     /// A note about zones that were not searched.
@@ -105,16 +107,15 @@ extension FetchView {
     }
 
     private static func page(_ visit: Visit) async throws -> FetchView {
-        let asked = FetchedNames(visit)
-        let (names, zoneID) = (asked.names, asked.zoneID)
-        let systemOnly = visit.fields["return"] == "system"
-        let withAssets = visit.fields["assets"] == "with"
+        let asked = FetchForm(visit)
+        let (names, zoneID, keys, withAssets, isTable) = (
+            asked.names, asked.zoneID, asked.keys, asked.withAssets, asked.isTable
+        )
         var results: [Result<StoredRecord, RecordError>] = []
         var unsearched = 0
         var rows: [Row] = []
         var assets: AssetTable?
         var table: FetchTable?
-        let isTable = visit.fields["as"] == "table"
         var complaint: PageError?
         if names.count > nameLimit {
             complaint = PageError(
@@ -128,7 +129,7 @@ extension FetchView {
                 (recordIDs, unsearched) = try await asked.recordIDs(visit)
                 results = try await visit.measure {
                     try await visit.database.fetch(
-                        recordIDs, desiredKeys: systemOnly ? [] : nil, bytesLimit: bytesLimit)
+                        recordIDs, desiredKeys: keys.set, bytesLimit: bytesLimit)
                 }
                 try RequestMemory.prepareAnswer(with: results.lazy.compactMap { try? $0.get() })
                 let links = try await visit.links(toAssetsOf: results.compactMap { try? $0.get() })
@@ -153,7 +154,7 @@ extension FetchView {
         let example = names.isEmpty ? try await Example(in: zoneID ?? visit.usualZoneID, visit) : nil
         let noZones = zoneID == nil && visit.zones.isEmpty
         let foundCount = results.count { (try? $0.get()) != nil }
-        let parameters = [("names", names.joined(separator: "\n"))] + (systemOnly ? [("return", "system")] : [])
+        let parameters = [("names", names.joined(separator: "\n"))] + keys.parameters
         let shape = isTable ? [("as", "table")] : []
         let otherShape = Frame.Link(
             text: isTable ? "As a list" : "As a table",
@@ -161,13 +162,14 @@ extension FetchView {
         return FetchView(
             title: zoneID.map { "Fetch · \(visit.zoneName($0))" } ?? "Fetch",
             folded: noZones
-                ? nil : folded(asked, results, systemOnly: systemOnly, withAssets: withAssets, visit: visit),
+                ? nil : folded(asked, results, visit),
             action: "\(visit.place.path)/fetch",
             hidden: visit.place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
             zones: there.zoneChoices(
                 allowsAll: zoneID == nil || visit.zones.count > 1 || visit.place.address.scope == .shared),
             names: names.joined(separator: "\n"), rowsOfText: min(max(names.count + 1, 4), 12),
-            showsZones: zoneID == nil, returnsSystemFieldsOnly: systemOnly, withAssets: withAssets,
+            suggestions: visit.database.can(.listRecords) ? visit.place.link("record/names") : nil,
+            showsZones: zoneID == nil, keys: DesiredKeysMenu(keys, visit), withAssets: withAssets,
             complaint: complaint,
             remark: unsearched == 0
                 ? nil
@@ -183,7 +185,7 @@ extension FetchView {
             code: results.isEmpty
                 ? nil
                 : (zoneID ?? onlyZone(of: results)).map {
-                    CodePanel(fetching: names.map { Name($0) }, keys: systemOnly ? [] : nil, zoneID: $0, visit: visit)
+                    CodePanel(fetching: names.map { Name($0) }, keys: keys.names, zoneID: $0, visit: visit)
                 },
             footer: results.isEmpty
                 ? nil
@@ -212,44 +214,23 @@ extension FetchView {
     }
 
     private static func folded(
-        _ asked: FetchedNames, _ results: [Result<StoredRecord, RecordError>], systemOnly: Bool, withAssets: Bool,
-        visit: Visit
+        _ asked: FetchForm, _ results: [Result<StoredRecord, RecordError>], _ visit: Visit
     ) -> FoldedForm {
-        let names = asked.names
-        let place = asked.zoneID.map { visit.place.inZone($0) } ?? visit.place
-        let shape = visit.fields["as"].map { [(name: "as", value: $0)] } ?? []
-        func link(_ names: [String], systemOnly: Bool, withAssets: Bool) -> String {
-            place.link(
-                "fetch",
-                [("names", names.joined(separator: "\n"))] + (systemOnly ? [("return", "system")] : [])
-                    + (withAssets ? [("assets", "with")] : []) + shape)
-        }
-        let asIs = link(names, systemOnly: systemOnly, withAssets: withAssets)
+        let asIs = asked.link(visit)
         let edit = "\(asIs)&\(FoldedForm.editing.name)=\(FoldedForm.editing.value)"
-        var chips: [Chip] = []
-        if names.count > chipLimit {
-            // The address of a page without one of very many names would be as long as all of them.
-            chips.append(
-                Chip(
-                    "", Digits.count(names.count, "name"), edit: edit,
-                    removal: link([], systemOnly: systemOnly, withAssets: withAssets)))
-        } else {
-            chips = names.enumerated().map { index, name in
-                var others = names
-                others.remove(at: index)
-                return Chip("", name, edit: edit, removal: link(others, systemOnly: systemOnly, withAssets: withAssets))
-            }
+        func chip(_ lead: String, _ value: String, without change: (inout FetchForm) -> Void) -> Chip {
+            var changed = asked
+            change(&changed)
+            return Chip(lead, value, edit: edit, removal: changed.link(visit))
         }
-        if systemOnly {
-            chips.append(
-                Chip(
-                    "only", "system fields", edit: edit, removal: link(names, systemOnly: false, withAssets: withAssets)
-                ))
-        }
-        if withAssets {
-            chips.append(
-                Chip("with", "assets", edit: edit, removal: link(names, systemOnly: systemOnly, withAssets: false)))
-        }
+        let names = asked.names
+        // The address of a page without one of very many names would be as long as all of them.
+        var chips =
+            names.count > chipLimit
+            ? [chip("", Digits.count(names.count, "name")) { $0.names = [] }]
+            : names.enumerated().map { index, name in chip("", name) { $0.names.remove(at: index) } }
+        if asked.keys.names != nil { chips.append(chip("returning", asked.keys.text) { $0.keys.clear() }) }
+        if asked.withAssets { chips.append(chip("with", "assets") { $0.withAssets = false }) }
         // As in the footer: records, of which a name may have several in all zones.
         let found = results.count { (try? $0.get()) != nil }
         return FoldedForm(
@@ -366,18 +347,35 @@ extension FetchView.Example {
     }
 }
 
-// MARK: - Names
+// MARK: - Form
 
-/// The names of a fetch, and the records that they stand for: of the chosen zone, or of all zones.
-struct FetchedNames {
+/// The input of the page's form: names, and the records that they stand for, of the chosen zone or of all zones.
+struct FetchForm {
     /// The names in the input, without empty lines.
-    let names: [String]
+    var names: [String]
     /// The chosen zone, or the only one; `nil` for all zones.
     let zoneID: ZoneID?
+    var keys: DesiredKeys
+    var withAssets: Bool
+    /// True if every field gets a column.
+    let isTable: Bool
 
     init(_ visit: Visit) {
-        names = (visit.fields["names"] ?? "").formLines.map { $0.trimmingSpaces }.filter { !$0.isEmpty }
+        let fields = visit.fields
+        names = ((fields["names"] ?? "").formLines + [fields["name"] ?? ""]).map { $0.trimmingSpaces }.filter {
+            !$0.isEmpty
+        }
         zoneID = visit.place.zoneID ?? (visit.zones.count < 2 && visit.place.address.scope != .shared ? .default : nil)
+        keys = DesiredKeys(fields)
+        withAssets = fields["assets"] == "with"
+        isTable = fields["as"] == "table"
+    }
+
+    func link(_ visit: Visit) -> String {
+        (zoneID.map { visit.place.inZone($0) } ?? visit.place).link(
+            "fetch",
+            [("names", names.joined(separator: "\n"))] + keys.parameters + (withAssets ? [("assets", "with")] : [])
+                + (isTable ? [("as", "table")] : []))
     }
 
     /// One record for each name in one zone. In all zones, a name stands for the record of each zone that has it, and

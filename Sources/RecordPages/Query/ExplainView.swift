@@ -81,7 +81,7 @@ extension ExplainView {
             let request = QueryRequest(
                 plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit),
                 continuationMarker: form.markers.last,
-                desiredKeys: form.desiredKeys)
+                desiredKeys: form.keys.set)
             let explanation = try await visit.measure {
                 try await visit.database.require(.explainQueries).explain(request)
             }

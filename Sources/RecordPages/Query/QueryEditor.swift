@@ -62,9 +62,7 @@ struct QueryEditor: ViewModel {
     let zones: [Choice]
     let filters: [FilterRow]
     let sorts: [SortRow]
-    let keys: [Choice]
-    let keysText: String
-    let returnsSystemFieldsOnly: Bool
+    let keys: DesiredKeysMenu
     let limits: [Choice]
     /// The fields whose values can be counted; empty on pages that do not count.
     let facets: [Choice]
@@ -108,9 +106,7 @@ extension QueryEditor {
         filters = builder.filterRows
         sorts = builder.sortRows
         let own = fields.filter { !$0.isSystem }
-        keys = own.map { Choice($0.name.string, $0.name.string, isSelected: form.keys.contains($0.name)) }
-        returnsSystemFieldsOnly = form.returnsSystemFieldsOnly
-        keysText = builder.keysText
+        keys = DesiredKeysMenu(form.keys, of: own.map(\.name))
         limits = Set(QueryForm.limits + [form.limit]).sorted().map {
             Choice(String($0), String($0), isSelected: $0 == form.limit)
         }
@@ -209,13 +205,6 @@ private struct QueryEditorBuilder {
                 pill: field.map { pill($0, $0.sortIndex) },
                 problem: plan.sortProblems[index], isRemovable: true, isLast: index == form.sorts.count - 1)
         }
-    }
-
-    var keysText: String {
-        if form.returnsSystemFieldsOnly { return "system fields only" }
-        if form.keys.isEmpty { return "all fields" }
-        let names = form.keys.prefix(3).map(\.string).joined(separator: ", ")
-        return form.keys.count > 3 ? "\(names) and \(form.keys.count - 3) more" : names
     }
 
     private func value(_ row: QueryForm.Filter, _ field: QueryField?, _ comparator: Comparator?) -> QueryEditor.Value? {

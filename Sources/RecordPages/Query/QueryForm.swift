@@ -47,9 +47,7 @@ package struct QueryForm: Sendable {
     var type: Name?
     var filters: [Filter]
     var sorts: [Sort]
-    /// The fields to return; empty for all.
-    var keys: [Name]
-    var returnsSystemFieldsOnly: Bool
+    var keys: DesiredKeys
     /// True to show the columns beyond ``ResultTable/columnLimit`` too.
     var showsAllColumns: Bool
     /// The field whose values the page counts; `nil` for none.
@@ -80,8 +78,7 @@ package struct QueryForm: Sendable {
                     origin: fields["from\(number)"] ?? "")
             }
         }
-        keys = fields.all("key").filter { !$0.isEmpty }.map { Name($0) }
-        returnsSystemFieldsOnly = fields["return"] == "system"
+        keys = DesiredKeys(fields)
         showsAllColumns = fields["columns"] == "all"
         facet = fields.text("facet").map { Name($0) }
         map = fields.text("map").map { Name($0) }
@@ -92,16 +89,11 @@ package struct QueryForm: Sendable {
         if let madeFor = fields.text("of"), Name(madeFor) != type {
             filters = []
             sorts = []
-            keys = []
+            keys.fields = []
             showsAllColumns = false
             facet = nil
             map = nil
         }
-    }
-
-    /// The fields to request from the engine; `nil` for all.
-    var desiredKeys: Set<Name>? {
-        returnsSystemFieldsOnly ? [] : keys.isEmpty ? nil : Set(keys)
     }
 
     /// The URL parameters of this form.
@@ -118,8 +110,7 @@ package struct QueryForm: Sendable {
             if sort.isDescending { parameters.append(("order\(index + 1)", "descending")) }
             if !sort.origin.isEmpty { parameters.append(("from\(index + 1)", sort.origin)) }
         }
-        parameters += keys.map { ("key", $0.string) }
-        if returnsSystemFieldsOnly { parameters.append(("return", "system")) }
+        parameters += keys.parameters
         if showsAllColumns { parameters.append(("columns", "all")) }
         if let facet { parameters.append(("facet", facet.string)) }
         if let map { parameters.append(("map", map.string)) }

@@ -110,9 +110,10 @@ extension QueryView {
             let own = type.fields.count
             return QueryView(
                 title: "Query · \(typeName)", heading: typeName.string,
-                returned: form.returnsSystemFieldsOnly
-                    ? "system fields only"
-                    : form.keys.isEmpty ? nil : "\(form.keys.count) of \(Digits.count(own, "field")) returned",
+                returned: form.keys.isSystemOnly
+                    ? form.keys.text
+                    : form.keys.fields.isEmpty
+                        ? nil : "\(form.keys.fields.count) of \(Digits.count(own, "field")) returned",
                 fields: known == nil || !visit.offers(.types)
                     ? nil : visit.place.link("type", [("type", typeName.string)]),
                 folded: form.folded(
@@ -156,7 +157,7 @@ extension QueryView {
             let counted =
                 form.page == 1
                 ? form.facet.flatMap { type.queryField(named: $0) }.flatMap { $0.canBeCounted ? $0 : nil } : nil
-            var keys = form.desiredKeys
+            var keys = form.keys.set
             if let counted, !counted.isSystem { keys?.insert(counted.name) }
             let drawn = form.map.flatMap { type.queryField(named: $0) }
             if let drawn, !drawn.isSystem { keys?.insert(drawn.name) }

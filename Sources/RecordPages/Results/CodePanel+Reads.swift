@@ -9,7 +9,7 @@ extension CodePanel {
     init(_ plan: CheckedQuery, form: QueryForm, type: RecordType?, visit: Visit) {
         let zoneID: ZoneID? = if case .zone(let zoneID) = visit.queryArea { zoneID } else { nil }
         let writer = CodeWriter(visit.place, zoneID: zoneID)
-        let keys: [Name]? = form.returnsSystemFieldsOnly ? [] : form.keys.isEmpty ? nil : form.keys
+        let keys = form.keys.names
         let swift = SwiftQueryCode(
             plan.query, type: type, in: visit.place.address, zoneID: zoneID, keys: keys, limit: form.limit)
         let query = QueryCode.json(plan.query, type: type)

@@ -42,7 +42,7 @@ enum PickedActions {
         let parts = back(visit).split(separator: "?", maxSplits: 1)
         guard parts.count == 2, parts[0].hasSuffix("/fetch") else { return [] }
         let fields = FormFields(encoded: parts[1].utf8)
-        return ["return", "as"].compactMap { name in fields.text(name).map { (name, $0) } }
+        return DesiredKeys(fields).parameters + (fields.text("as").map { [("as", $0)] } ?? [])
     }
 
     /// The records grouped by zone, in page order.

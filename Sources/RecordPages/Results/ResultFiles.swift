@@ -86,7 +86,7 @@ struct QueryResults {
         let isAll = visit.fields["all"] == "1"
         request = QueryRequest(
             plan.query, in: visit.queryArea, limit: isAll ? Self.pageLimit : PageLimit(records: form.limit),
-            continuationMarker: isAll ? nil : form.markers.last, desiredKeys: form.desiredKeys)
+            continuationMarker: isAll ? nil : form.markers.last, desiredKeys: form.keys.set)
         var columns = RecordFileWriter.Columns(fields: QueryField.all(of: type).filter { !$0.isSystem }.map(\.name))
         if let keys = request.desiredKeys { columns.fields = columns.fields.filter(keys.contains) }
         columns.showsZones = visit.queriesSeveralZones
@@ -168,10 +168,9 @@ struct FetchResults {
     /// The records that the request names, one name per line in `names`, in one zone or in all.
     /// - Throws: `RecordError` BAD_REQUEST if there are none, or more than a request may fetch.
     func response() async throws -> Response {
-        let asked = FetchedNames(visit)
+        let asked = FetchForm(visit)
         if asked.names.isEmpty { throw RecordError(.badRequest, "Enter record names in 'names', one per line") }
-        return try await response(
-            try await asked.recordIDs(visit).recordIDs, keys: visit.fields["return"] == "system" ? [] : nil)
+        return try await response(try await asked.recordIDs(visit).recordIDs, keys: asked.keys.set)
     }
 
     /// - Parameter keys: the fields to return; `nil` for all.

@@ -50,14 +50,13 @@ struct ResultTable: ViewModel {
             Dictionary(try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         }
         var fields = QueryField.all(of: type).filter { !$0.isSystem }
-        if form.returnsSystemFieldsOnly { fields = [] }
-        if !form.keys.isEmpty { fields = fields.filter { form.keys.contains($0.name) } }
+        if let keys = form.keys.set { fields = fields.filter { keys.contains($0.name) } }
         if fields.count > Self.emptyColumnLimit {
             let used = Set(decoded.flatMap(\.keys))
             fields = fields.filter { used.contains($0.name) }
         }
         let count = fields.count
-        if form.keys.isEmpty, !form.showsAllColumns, count > Self.columnLimit {
+        if form.keys.fields.isEmpty, !form.showsAllColumns, count > Self.columnLimit {
             let asked = Set(form.filters.map(\.field) + form.sorts.map(\.field))
             let others = fields.filter { !asked.contains($0.name) }.prefix(max(0, Self.columnLimit - asked.count))
             let kept = asked.union(others.map(\.name))
@@ -99,7 +98,7 @@ struct ResultTable: ViewModel {
         let sorts = Set(form.sorts.map { type.key(named: $0.field) })
         let system: [(SystemField, String)] = [(.createTime, "created"), (.modTime, "modified")]
         let shownSystem = system.filter { field, _ in
-            field == .modTime || sorts.contains(.system(field)) || form.returnsSystemFieldsOnly
+            field == .modTime || sorts.contains(.system(field)) || form.keys.isSystemOnly
         }
         let shown = Self.inOrder(
             fields.map { .field($0) } + shownSystem.map { .system($0, named: $1) }, of: type, form: form)
@@ -138,7 +137,7 @@ struct ResultTable: ViewModel {
     /// The columns that the query sorts by come first, then those that it filters by, so that no scrolling is needed to
     /// see them. Columns that the query chooses keep their order.
     private static func inOrder(_ parts: [Part], of type: RecordType, form: QueryForm) -> [Part] {
-        if !form.keys.isEmpty { return parts }
+        if !form.keys.fields.isEmpty { return parts }
         let asked = (form.sorts.map(\.field) + form.filters.map(\.field)).map { type.key(named: $0) }
         let ranks = Dictionary(zip(asked, asked.indices), uniquingKeysWith: { first, _ in first })
         return parts.enumerated().sorted {

@@ -1,4 +1,5 @@
 internal import Console
+internal import RecordStore
 internal import Records
 
 /// Pulls of changes, as code.
@@ -6,7 +7,7 @@ extension CodePanel {
     /// A pull of a zone's changes.
     init(changesOf zoneID: ZoneID, form: RecordFeedForm, visit: Visit) {
         let writer = CodeWriter(visit.place, zoneID: zoneID)
-        let keys: [Name]? = form.returnsSystemFieldsOnly ? [] : nil
+        let keys = form.keys.names
         let swift = SwiftChangesCode(form, keys: keys, writer: writer)
         let subject = "The pull"
         var zone = [JSONObject.Member(name: "zoneID", value: writer.zoneValue)]
@@ -40,6 +41,19 @@ extension CodePanel {
                     "changes/zone", [JSONObject.Member(name: "zones", value: .array([.object(JSONObject(zone))]))],
                     of: subject),
             ])
+    }
+
+    /// The next pull of a client that has a token; `nil` if the zone is not known.
+    init?(pullWith text: String, of subject: TokenExplanation.Subject, visit: Visit) {
+        let panel: CodePanel
+        switch subject {
+        case .database: panel = CodePanel(zoneChangesSince: ChangeToken(text: text), visit: visit)
+        case .zone(let zoneID?):
+            let form = RecordFeedForm(FormFields([("since", "1"), ("token", text)]))
+            panel = CodePanel(changesOf: zoneID, form: form, visit: visit.inZone(zoneID))
+        case .zone(nil): return nil
+        }
+        self.init(title: "Continue with it", samples: panel.samples)
     }
 
     /// A pull of the changed zones.

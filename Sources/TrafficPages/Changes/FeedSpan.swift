@@ -106,7 +106,7 @@ struct FeedSpan: Sendable {
     func page(_ form: RecordFeedForm, of zoneID: ZoneID, visit: Visit) async throws -> ZoneChangesPage {
         let request = ZoneChangesRequest(
             zoneID, since: form.since, limit: PageLimit(records: form.limit),
-            desiredKeys: form.returnsSystemFieldsOnly ? [] : nil,
+            desiredKeys: form.keys.set,
             desiredRecordTypes: form.type.map { [$0] }, reverse: form.isReverse && form.upto == nil)
         var page = try await visit.measure { try await visit.database.zoneChanges(request) }
         guard let end, let upto = form.upto else { return page }

@@ -75,7 +75,7 @@ struct RecordFeedView: Page {
     let upto: TokenInput
     let isSince: Bool
     let isBetween: Bool
-    let returnsSystemFieldsOnly: Bool
+    let keys: DesiredKeysMenu
     let isReverse: Bool
     let complaint: PageError?
     let refusal: SpanRefusal?
@@ -156,7 +156,7 @@ extension RecordFeedView {
                 Choice(String($0), String($0), isSelected: $0 == form.limit)
             },
             token: token, upto: upto, isSince: form.since != nil, isBetween: isBetween,
-            returnsSystemFieldsOnly: form.returnsSystemFieldsOnly, isReverse: form.isReverse,
+            keys: DesiredKeysMenu(form.keys, visit), isReverse: form.isReverse,
             complaint: complaint, refusal: complaint == nil ? span.refusal : nil, timeline: timeline, rows: rows,
             orderNote: orderNote(rows),
             nothing: nothing?.what, nothingMeans: nothing?.means,
@@ -230,9 +230,7 @@ extension RecordFeedView {
         if form.since != nil { chips.append(chip("since", words(span.begin)) { $0.isSince = false }) }
         if form.upto != nil { chips.append(chip("up to", words(span.end)) { $0.uptoText = "" }) }
         if let type = form.type { chips.append(chip("only", type.string) { $0.type = nil }) }
-        if form.returnsSystemFieldsOnly {
-            chips.append(chip("only", "system fields") { $0.returnsSystemFieldsOnly = false })
-        }
+        if form.keys.names != nil { chips.append(chip("returning", form.keys.text) { $0.keys.clear() }) }
         if form.isReverse, form.upto == nil { chips.append(chip("order", "newest first") { $0.isReverse = false }) }
         return chips
     }
@@ -300,7 +298,7 @@ extension RecordFeedView {
                 type: record?.recordType.string ?? RecordChange.unknownText,
                 fields: isDeletion
                     ? "–"
-                    : form.returnsSystemFieldsOnly
+                    : form.keys.isSystemOnly
                         ? "not requested" : decoded[index].map(\.name.string).joined(separator: ", "),
                 assets: links.map { Self.assets(decoded[index], $0) } ?? [],
                 when: record.map { ValueView(.time($0.modified.timestamp)) } ?? .missing,
@@ -384,7 +382,7 @@ struct RecordFeedForm: Sendable {
     let listing: Listing
     /// True if the timeline shows only the requested part.
     let isZoomed: Bool
-    var returnsSystemFieldsOnly: Bool
+    var keys: DesiredKeys
     var isReverse: Bool
     var type: Name?
     let limit: Int
@@ -396,7 +394,7 @@ struct RecordFeedForm: Sendable {
         let again = uptoText.isEmpty ? nil : fields["again"]
         listing = again.map { .changedAgain(from: $0.isEmpty ? nil : ChangeToken(text: $0)) } ?? .asked
         isZoomed = fields["zoom"] != nil
-        returnsSystemFieldsOnly = fields["return"] == "system"
+        keys = DesiredKeys(fields)
         isReverse = fields["order"] == "reverse"
         type = fields.text("type").map { Name($0) }
         limit = fields.number("limit", in: 1...200) ?? 100
@@ -415,16 +413,16 @@ struct RecordFeedForm: Sendable {
     func parameters(
         since token: ChangeToken?, upto: ChangeToken? = nil, again: ChangeToken? = nil, isZoomed: Bool = false
     ) -> [(name: String, value: String)] {
-        var parameters: [(String, String)] = []
+        var parameters: [(name: String, value: String)] = []
         if let token { parameters += [("since", "1"), ("token", token.text)] }
         if let upto { parameters.append(("upto", upto.text)) }
         if let again { parameters.append(("again", again.text)) }
         if isZoomed { parameters.append(("zoom", "1")) }
-        if returnsSystemFieldsOnly { parameters.append(("return", "system")) }
+        parameters += keys.parameters
         if isReverse { parameters.append(("order", "reverse")) }
         if let type { parameters.append(("type", type.string)) }
         if limit != 100 { parameters.append(("limit", String(limit))) }
-        return parameters.map { (name: $0.0, value: $0.1) }
+        return parameters
     }
 }
 

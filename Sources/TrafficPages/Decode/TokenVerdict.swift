@@ -18,6 +18,8 @@ struct TokenVerdict: ViewModel {
     let steps: [String]
     /// Links to further pages.
     let links: [Frame.Link]
+    /// The pull with this token as code; `nil` for a token that the database refuses.
+    let code: CodePanel?
 
     init(_ explanation: TokenExplanation, text: String, visit: Visit) {
         facts = Self.facts(explanation, visit: visit)
@@ -29,6 +31,7 @@ struct TokenVerdict: ViewModel {
         case .database: place = visit.place.with { $0.zone = .all }
         case .zone(let zoneID): place = zoneID.map { visit.place.inZone($0) }
         }
+        code = isGood ? CodePanel(pullWith: text, of: explanation.subject, visit: visit) : nil
         switch explanation.validity {
         case .good:
             let count = explanation.changesAfter
