@@ -287,7 +287,8 @@ struct BulkForm: Sendable {
     init(_ visit: Visit) throws {
         var query = QueryForm(visit.fields)
         // The change covers all matching records, so it starts at the first page.
-        (query.markers, query.page, query.keys, query.returnsSystemFieldsOnly) = ([], 1, [], false)
+        (query.markers, query.page) = ([], 1)
+        query.keys.clear()
         self.query = query
         change = visit.fields["change"].flatMap { Change(rawValue: $0) } ?? .set
         guard change != .delete, let type = query.type.flatMap({ visit.schema?.types[$0] }),
