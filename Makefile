@@ -45,7 +45,7 @@ REQUIREMENTS := Tests/requirements.txt
 BENCH := .build/benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-long build-tests swift-tests postgresql-tests python-tests bench format lint screenshots package package-test system-packages test-packages picture-packages bench-packages
+.PHONY: help run check test test-long build-tests swift-tests postgresql-tests python-tests bench format lint screenshots package package-test system-packages embedded-files test-packages picture-packages bench-packages
 
 help:
 	@echo "make run          build Skylight and serve it with demo data on http://127.0.0.1:$(PORT)"
@@ -58,7 +58,7 @@ help:
 	@echo "make package-test try the .deb in a bare Debian made by debootstrap; needs root"
 	@echo "make screenshots  take the pictures of the README anew, from the demo data"
 
-run: system-packages
+run: system-packages embedded-files
 	@echo "==> Building Skylight (the first time this takes some minutes)"
 	swift build $(BUILD) --product skylight
 	@echo "==> Starting Skylight; Ctrl-C ends it"
@@ -101,7 +101,7 @@ test-long: build-tests
 	done; \
 	echo "==> $$round rounds in $$((taken / 60)) minutes. Scripts/find-races looks for races with ThreadSanitizer."
 
-build-tests: system-packages test-packages $(VENV)/installed
+build-tests: system-packages embedded-files test-packages $(VENV)/installed
 	@echo "==> Building Skylight and its tests"
 	swift build $(BUILD) --product skylight
 	swift build $(BUILD) --product skylightPackageTests
@@ -129,7 +129,7 @@ format:
 lint:
 	@swift format lint --strict --parallel --recursive $(FORMATTED) || { echo "==> make format mends most of it"; exit 1; }
 
-bench: system-packages bench-packages $(BENCH)/venv/installed
+bench: system-packages embedded-files bench-packages $(BENCH)/venv/installed
 	@echo "==> Building Skylight and its benchmarks"
 	swift build $(BUILD) --product skylight
 	SKYLIGHT_BENCHMARKS=1 swift build $(BUILD) --product skylight-benchmarks
@@ -137,7 +137,7 @@ bench: system-packages bench-packages $(BENCH)/venv/installed
 	@bin=$(BIN) && \
 		SKYLIGHT_POSTGRESQL_FSYNC=on Scripts/with-postgresql --tcp $(BENCH)/venv/bin/python Benchmarks/driver --skylight "$$bin/skylight" --store "$$bin/skylight-benchmarks" $(ARGS)
 
-screenshots: system-packages test-packages picture-packages $(VENV)/installed
+screenshots: system-packages embedded-files test-packages picture-packages $(VENV)/installed
 	@echo "==> Building Skylight"
 	swift build $(BUILD) --product skylight
 	@echo "==> Taking the pictures of the README"
@@ -152,6 +152,10 @@ SUITE ?= bookworm
 package-test: package
 	@Scripts/install-packages curl debootstrap lintian
 	@Scripts/test-package "$$(ls -t .build-package/packages/skylight_*.deb | head -n 1)" $(SUITE)
+
+# For templates, static files and demo files that were added or removed.
+embedded-files:
+	@Scripts/embed-files
 
 system-packages:
 	@Scripts/require-swift

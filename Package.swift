@@ -169,7 +169,11 @@ package.targets = [
             "Console", "DataTransfer", "RemoteRecordStore", "CloudKitClient", "HTTPServing", "Accounts", "AssetStore",
             "RequestLog", "RecordStore", "Records", hummingbird, httpTypes, nioCore,
         ]),
-    layer("ConsolePages", on: ["RecordPages", "TrafficPages", "AdminPages", "Console", "HTTPServing", hummingbird]),
+    layer(
+        "ConsolePages",
+        on: [
+            "RecordPages", "TrafficPages", "AdminPages", "Console", "HTTPServing", "RequestLog", "Records", hummingbird,
+        ]),
     program(
         "skylight",
         on: [

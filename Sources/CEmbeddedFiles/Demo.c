@@ -1,7 +1,9 @@
+// Written by Scripts/embed-files.
 #include "CEmbeddedFiles.h"
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
+// Arrays of their own, because early compilers with #embed crash on it in a compound literal.
 static const unsigned char Evening_png[] = {
 #embed "Demo/Evening.png"
 };

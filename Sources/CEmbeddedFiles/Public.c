@@ -1,3 +1,4 @@
+// Written by Scripts/embed-files.
 #include "CEmbeddedFiles.h"
 
 #pragma clang diagnostic ignored "-Wc23-extensions"

@@ -1,4 +1,4 @@
-"""Every kind of page, in a state that shows much."""
+"""Every kind of page, in a state that shows much. A test compares the addresses with the table of routes."""
 
 CHAT = "/c/iCloud.com.example.Chat/development/private"
 JOURNAL = "/c/iCloud.com.example.Journal/development/private"
@@ -61,6 +61,7 @@ PAGES = {
     "error explained": CHAT + "/errors?error=%3CCKError+0x1%3A+%22Partial+Failure%22+%282%2F1011%29%3B+partial+errors%3A+%7Ba+%3D+%3CCKError+0x2%3A+%22Zone+Busy%22+%2823%2F2009%29%3E%7D%3E",
     "share of a record": CHAT + "/share?zone=Chats&name=Room%2Fgeneral",
     "share of a zone": CHAT + "/share?zone=Chats",
+    "end of a share": LISTS + "/share/stop?zone=Household",
     "zones": CHAT + "/zones",
     "zone": CHAT + "/zone?zone=Chats",
     "sharing": LISTS + "/sharing",
@@ -70,6 +71,8 @@ PAGES = {
     "who sees what as a guest": LISTS + "/sees?zone=Household&viewer=ada",
     "who sees what of nothing": CHAT + "/sees?zone=Chats",
     "zone deletion": CHAT + "/zone/delete?zone=Chats",
+    "purge of a zone": CHAT + "/zone/purge?zone=Chats",
+    "end of a zone's sharing": LISTS + "/zone/unshare?zone=Household",
     "types": CHAT + "/types",
     "type": CHAT + "/type?type=Message",
     "type measured": CHAT + "/type?type=Message&usage=1",
@@ -109,6 +112,7 @@ PAGES = {
     "signature": CHAT + "/keys/signature",
     "users": CHAT + "/users",
     "user": CHAT + "/users/user?name=developer",
+    "user removal": CHAT + "/users/remove?name=ada",
     "record start": CHAT + "/record/new",
     "record new": CHAT + "/record/new?type=Message&zone=Chats",
     "record editor": CHAT + "/record/edit?zone=Chats&name=Message%2Fpapers",
@@ -122,4 +126,52 @@ PAGES = {
     "container": "/container?container=iCloud.com.example.Chat",
     "nothing found": CHAT + "/find?q=nothing+like+it",
     "found": CHAT + "/find?q=mess",
+    "found by a title": CHAT + "/find/list?q=mess",
+}
+
+# The other addresses, whose states the demo data does not have or whose answers are no pages, with the tests that ask for them. Addresses without a slash
+# in front are those of a place.
+ELSEWHERE = {
+    "/find": "ConsoleTests/FindPageTests.swift",
+    "/find/list": "ConsoleTests/FindPageTests.swift",
+    "/static/{name}": "ConsoleTests/PageTests.swift",
+    "/static/{version}/{name}": "ConsoleTests/PageTests.swift",
+    "/c/{container}": "ConsoleTests/PageTests.swift",
+    "/c/{container}/{environment}": "ConsoleTests/PageTests.swift",
+    "/c/{container}/{environment}/{database}": "ConsoleTests/PageTests.swift",
+    "/connect/sign-in": "ConsoleTests/ConnectPageTests.swift",
+    "/connect/return": "ConsoleTests/ConnectPageTests.swift",
+    "/connect/returned": "ConsoleTests/ConnectPageTests.swift",
+    "/connect/forget": "ConsoleTests/ConnectPageTests.swift",
+    "/sign-in": "Browser/test_sign_in.py",
+    "/admin/sign-in": "Browser/test_console_access.py",
+    "/share/{id}": "Browser/test_sharing_pages.py",
+    "/share/{id}/thumbnail": "ConsoleTests/SharePageTests.swift",
+    "query.json": "ConsoleTests/ResultPageTests.swift",
+    "query.ndjson": "ConsoleTests/ResultPageTests.swift",
+    "query.csv": "ConsoleTests/ResultPageTests.swift",
+    "fetch.json": "ConsoleTests/ResultPageTests.swift",
+    "fetch.ndjson": "ConsoleTests/ResultPageTests.swift",
+    "fetch.csv": "ConsoleTests/ResultPageTests.swift",
+    "record/file": "ConsoleTests/ConnectedPageTests.swift",
+    "record/names": "ConsoleTests/EditPageTests.swift",
+    "record/restore": "ConsoleTests/RecordHistoryPageTests.swift",
+    "run": "ConsoleTests/ImportPageTests.swift",
+    "share/leave": "ConsoleTests/SharePageTests.swift",
+    "compare": "ConsoleTests/DeployPageTests.swift",
+    "deploy/confirm": "ConsoleTests/DeployPageTests.swift",
+    "schema/export": "ConsoleTests/DeployPageTests.swift",
+    "snapshots/file": "ConsoleTests/SnapshotPageTests.swift",
+    "snapshots/compare": "Browser/test_snapshots.py",
+    "snapshots/restore": "ConsoleTests/SnapshotPageTests.swift",
+    "snapshots/requests": "ConsoleTests/SnapshotPageTests.swift",
+    "snapshots/delete": "ConsoleTests/SnapshotPageTests.swift",
+    "mirror": "Browser/test_connecting.py",
+    "unsent": "Browser/test_connecting.py",
+    "unsent/conflict": "ConsoleTests/MirrorPageTests.swift",
+    "notification/file": "ConsoleTests/NotificationPageTests.swift",
+    "subscription/delete": "Browser/test_subscription_pages.py",
+    "requests/explain": "ConsoleTests/RequestPageTests.swift",
+    "requests/replay": "ConsoleTests/RequestPageTests.swift",
+    "keys/revoke": "ConsoleTests/KeyPageTests.swift",
 }

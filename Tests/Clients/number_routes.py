@@ -10,6 +10,7 @@ from server_binary import PACKAGE
 PLACE = "/c/iCloud.com.example.Chat/development/private"
 SERVICES = {"{container}": "iCloud.com.example.Chat", "{environment}": "development", "{database}": "private"}
 SOURCES = [PACKAGE / "Sources" / name for name in ("Console", "RecordPages", "TrafficPages", "AdminPages")]
+TABLE = PACKAGE / "Sources/ConsolePages/Routes.swift"
 # Pages that only differ in their subject (record, token) are one kind. This many of each kind, with other parameters, are kept.
 EACH = 3
 # What a form sends that has no value yet, and a body whose description has no example. The rest is made up.
@@ -174,14 +175,12 @@ def texts():
 
 
 def declared():
-    """The routes in the sources of the console: also those that no link of the demo data leads to."""
+    """The routes in the console's table: also those that no link of the demo data leads to. A test in Swift checks that each row is a line like these."""
     names = ("zone", "type", "name", "field")
     fields = [(name, KNOWN[name]) for name in names]
-    for text in texts():
-        for verb, path in re.findall(r'\b(show|act|submit)\("([a-z/-]+)"', text):
-            yield Route("GET" if verb == "show" else "POST", f"{PLACE}/{path}", fields, address=names)
-        for verb, place, path in re.findall(r'router\.(get|post)\("(\\\(Self\.placePath\))?(/[a-z/-]*)"', text):
-            yield Route(verb.upper(), (PLACE if place else "") + path, fields, address=names)
+    for kind, path in re.findall(r'^ +\.(\w+)\("([^"{]*)", .*\),$', TABLE.read_text(), re.MULTILINE):
+        method = "GET" if kind in ("page", "answer", "file", "get") else "POST"
+        yield Route(method, path if path.startswith("/") else f"{PLACE}/{path}", fields, address=names)
 
 
 def numbers():

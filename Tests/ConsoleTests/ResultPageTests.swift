@@ -148,6 +148,7 @@ import Testing
             let names = "zone=Notes&names=note1001%0Anobody"
             let records = try Self.records(try await stage.get("fetch.json?\(names)").1)
             #expect(records.count == 2)
+            #expect(try await stage.get("fetch.ndjson?\(names)").1.split(separator: "\n").count == 2)
             let lines = try await stage.get("fetch.csv?\(names)").1.split(separator: "\r\n")
             #expect(
                 lines.count == 3 && lines[0].hasPrefix("recordName,recordType,rank,room,")

@@ -1,6 +1,6 @@
 internal import Accounts
 internal import CloudKitClient
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 internal import RemoteRecordStore
@@ -129,7 +129,7 @@ struct SignInReturnView: Page {
 // MARK: - Actions
 
 /// Connects containers in iCloud and forgets them.
-struct ConnectActions: Sendable {
+package struct ConnectActions: Sendable {
     static let path = "/connect"
     static let signInPath = "/connect/sign-in"
     static let answerPath = "/connect/answer"
@@ -139,6 +139,8 @@ struct ConnectActions: Sendable {
 
     let console: Console
     let signIns = SignInsUnderWay()
+
+    package init(console: Console) { self.console = console }
 
     /// The next step after the form.
     enum Step {

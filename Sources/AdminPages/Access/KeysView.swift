@@ -1,14 +1,14 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import HTTPServing
-internal import HTTPTypes
+package import HTTPTypes
 internal import RecordStore
 internal import Records
 
 /// The page Keys: the credentials of clients for one environment of a container, and the user sessions.
-struct KeysView: Page {
-    static let template = "keys"
-    static let tab = Tab.keys
+package struct KeysView: Page {
+    package static let template = "keys"
+    package static let tab = Tab.keys
     /// The maximum number of rows per table.
     static let limit = 100
 
@@ -60,8 +60,8 @@ struct KeysView: Page {
         let fields: FormFields
     }
 
-    let title = Self.tab.title
-    let status: HTTPResponse.Status
+    package let title = Self.tab.title
+    package let status: HTTPResponse.Status
     let container: String
     let environment: String
     let isRequired: Bool
@@ -93,6 +93,8 @@ struct KeysView: Page {
         let name: String
         let pem: String
     }
+
+    package static func load(_ visit: Visit) throws -> KeysView { try load(visit, visit.console.access) }
 
     static func load(_ visit: Visit, _ access: AccessControl, draft: Draft? = nil) throws -> KeysView {
         let place = visit.place
@@ -193,8 +195,9 @@ extension Timestamp {
 // MARK: - Actions
 
 /// The actions of the page Keys.
-enum KeyActions {
-    static func makeToken(_ visit: Visit, _ access: AccessControl) async throws -> Answer {
+package enum KeyActions {
+    package static func makeToken(_ visit: Visit) async throws -> Answer {
+        let access = visit.console.access
         let address = visit.place.address
         do {
             let origins = (visit.fields["origins"] ?? "").formLines.flatMap {
@@ -213,7 +216,8 @@ enum KeyActions {
         }
     }
 
-    static func registerKey(_ visit: Visit, _ access: AccessControl) async throws -> Answer {
+    package static func registerKey(_ visit: Visit) async throws -> Answer {
+        let access = visit.console.access
         let address = visit.place.address
         do {
             // A chosen file takes precedence over the text.
@@ -269,7 +273,7 @@ enum KeyActions {
         }
     }
 
-    static func confirmRevocation(_ visit: Visit) throws -> ConfirmationView {
+    package static func confirmRevocation(_ visit: Visit) throws -> ConfirmationView {
         let title: String
         let lines: [String]
         let field: (name: String, value: String)
@@ -300,7 +304,7 @@ enum KeyActions {
             button: field.name == "session" ? "Sign out" : "Revoke", cancel: visit.place.link("keys"))
     }
 
-    static func revoke(_ visit: Visit) async throws -> String {
+    package static func revoke(_ visit: Visit) async throws -> String {
         let notice: Notice
         switch try Target(visit) {
         case .token(let token):

@@ -1,13 +1,13 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import Foundation
 internal import HTTPServing
 internal import Records
 
 /// The page that checks the signature of a pasted request, and shows the message that the signature should cover.
-struct SignatureView: Page {
-    static let template = "signature"
-    static let tab = Tab.signature
+package struct SignatureView: Page {
+    package static let template = "signature"
+    package static let tab = Tab.signature
 
     struct Part: ViewModel {
         let name: String
@@ -29,22 +29,22 @@ struct SignatureView: Page {
         let remarks: [String]
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let action: String
     let form: SignatureForm
     let complaint: PageError?
     let result: Result?
     let milliseconds: String
 
-    static func load(_ visit: Visit) throws -> SignatureView { SignatureView(SignatureForm(), nil, nil, visit) }
+    package static func load(_ visit: Visit) throws -> SignatureView { SignatureView(SignatureForm(), nil, nil, visit) }
 
-    static func check(_ visit: Visit) async throws -> SignatureView {
+    package static func check(_ visit: Visit) async throws -> Answer {
         let written = SignatureForm(visit.fields)
         do {
             let form = try await WorkPool.prompt.run(on: written.length) { try written.read() }
-            return SignatureView(form, try await Result.of(form, visit), nil, visit)
+            return .page(SignatureView(form, try await Result.of(form, visit), nil, visit))
         } catch let error as RecordError where error.code == .badRequest {
-            return SignatureView(written, nil, PageError(error), visit)
+            return .page(SignatureView(written, nil, PageError(error), visit))
         }
     }
 
@@ -134,9 +134,9 @@ extension SignatureView.Result {
 // MARK: - Form
 
 /// A pasted signed request: as a `curl` command, or as separate parts.
-struct SignatureForm: ViewModel {
+package struct SignatureForm: ViewModel {
     /// The size limit of a body, in bytes.
-    static let bodyLimit = 4 << 20
+    package static let bodyLimit = 4 << 20
 
     /// The maximum number of shell variables that a remark lists.
     private static let variableLimit = 10

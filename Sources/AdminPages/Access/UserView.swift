@@ -1,13 +1,13 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 internal import RequestLog
 
 /// The page of one user: the zones of the private databases, the requests and the clients.
-struct UserView: Page {
-    static let template = "user"
-    static let tab = Tab.users
+package struct UserView: Page {
+    package static let template = "user"
+    package static let tab = Tab.users
     /// The parameters that request a search for the first save in a zone: the zone name and the environment.
     static let zoneField = "first"
     static let environmentField = "in"
@@ -49,7 +49,7 @@ struct UserView: Page {
         let last: ValueView
     }
 
-    let title: String
+    package let title: String
     let handle: String
     let emailAddress: String?
     let userRecordName: String
@@ -82,7 +82,7 @@ extension UserView {
     /// The maximum number of clients on the page.
     private static let clientLimit = 20
 
-    static func load(_ visit: Visit) async throws -> UserView {
+    package static func load(_ visit: Visit) async throws -> UserView {
         let name = visit.fields["name"] ?? ""
         // A container in iCloud has one user here, who need not be one of this server.
         let actor = visit.people.actor

@@ -1,13 +1,13 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import HTTPServing
 internal import RecordStore
 internal import Records
 
 /// The page Users: all users with a summary of their data, the choice of the acting user, and the form for a new user.
-struct UsersView: Page {
-    static let template = "users"
-    static let tab = Tab.users
+package struct UsersView: Page {
+    package static let template = "users"
+    package static let tab = Tab.users
 
     struct Row: ViewModel {
         let name: String
@@ -27,7 +27,7 @@ struct UsersView: Page {
         let sharedHref: String
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let rows: [Row]
     let environments: [String]
     /// True if requests name their user in a header.
@@ -56,7 +56,8 @@ struct UsersView: Page {
     /// The number of changes to read at each end of the feeds, for the dates.
     fileprivate static let changes = 200
 
-    static func load(_ visit: Visit, _ access: AccessControl) async throws -> UsersView {
+    package static func load(_ visit: Visit) async throws -> UsersView {
+        let access = visit.console.access
         let found = visit.fields[Frame.Find.parameter]?.trimmingSpaces ?? ""
         // A container in iCloud has one user here: the one who signed in.
         let all = visit.connection == nil ? visit.people.users : [visit.people.actor]
@@ -105,7 +106,7 @@ struct UsersView: Page {
         }
     }
 
-    static func add(_ visit: Visit) async throws -> String {
+    package static func add(_ visit: Visit) async throws -> String {
         guard let name = visit.fields["name"]?.trimmingSpaces, !name.isEmpty else {
             throw RecordError(.badRequest, "A user needs a name, such as Grace Hopper, or a handle, such as grace")
         }
@@ -317,11 +318,11 @@ struct UserDataCell: ViewModel {
 // MARK: - Removal
 
 /// Removes a user, after a confirmation that lists the effects.
-enum UserRemovalActions {
+package enum UserRemovalActions {
     private static let field = "name"
 
     /// - Throws: `RecordError` NOT_FOUND if the user does not exist, BAD_REQUEST if the user can't be removed.
-    static func confirm(_ visit: Visit) throws -> ConfirmationView {
+    package static func confirm(_ visit: Visit) throws -> ConfirmationView {
         let user = try user(visit)
         try visit.accounts.checkRemovable(user)
         let now = Timestamp.now()
@@ -342,7 +343,7 @@ enum UserRemovalActions {
     }
 
     /// - Returns: the page Users, as the developer if the acting user was removed.
-    static func remove(_ visit: Visit) async throws -> String {
+    package static func remove(_ visit: Visit) async throws -> String {
         let user = try user(visit)
         _ = try await visit.accounts.removeUser(user.userRecordName)
         let place =

@@ -1,12 +1,12 @@
 internal import AssetStore
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// The page Check: problems in the records of a database that cause no errors.
-struct CheckView: Page {
-    static let template = "check"
-    static let tab = Tab.check
+package struct CheckView: Page {
+    package static let template = "check"
+    package static let tab = Tab.check
 
     struct Row: ViewModel {
         let record: RecordLink
@@ -50,7 +50,7 @@ struct CheckView: Page {
         let groups: [Group]
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     /// The scope of the check: a zone, or the whole database.
     let scope: String
     let rules: [Rule]
@@ -64,8 +64,8 @@ struct CheckView: Page {
     let database: String?
     let milliseconds: String
 
-    static func load(_ visit: Visit, runs: BackgroundRuns) async throws -> CheckView {
-        let run = runs.check(of: visit.place)
+    package static func load(_ visit: Visit) async throws -> CheckView {
+        let run = visit.console.runs.check(of: visit.place)
         let place = visit.place
         let health = visit.engine.can(.reportHealth) ? try await visit.engine.require(.reportHealth).health() : []
         // The run may end meanwhile, so its state is read once.
@@ -213,8 +213,8 @@ extension RecordFinding.Kind {
 // MARK: - Actions
 
 /// Starts and cancels checks.
-enum CheckActions {
-    static func start(_ visit: Visit, runs: BackgroundRuns) async throws -> String {
+package enum CheckActions {
+    package static func start(_ visit: Visit) async throws -> String {
         try visit.database.require(.listRecords)
         let address = visit.place.address
         let store = try await visit.assets.existingStore(address.container, address.environment)
@@ -227,7 +227,7 @@ enum CheckActions {
         let (place, findings) = (visit.place.inAllZonesUnlessNamed, CheckFindings())
         let back = Frame.Link(text: "Check", href: place.link(Tab.check.rawValue))
         let run = BackgroundRun(heading: "Check", verb: "checked", total: 0, place: place, back: back, check: findings)
-        try runs.start(run, priority: .utility) { _ in
+        try visit.console.runs.start(run, priority: .utility) { _ in
             _ = try await check.run { progress in
                 findings.note(progress)
                 // Lets other tasks run first.
@@ -239,8 +239,8 @@ enum CheckActions {
         return visit.place.link(Tab.check.rawValue)
     }
 
-    static func cancel(_ visit: Visit, runs: BackgroundRuns) -> String {
-        runs.check(of: visit.place)?.cancel()
+    package static func cancel(_ visit: Visit) -> String {
+        visit.console.runs.check(of: visit.place)?.cancel()
         return visit.place.link(Tab.check.rawValue)
     }
 }

@@ -1,12 +1,12 @@
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// The page Deploy: the differences between the schemas of development and production, and the button that deploys
 /// them.
-struct DeployView: Page {
-    static let template = "deploy"
-    static let tab = Tab.deploy
+package struct DeployView: Page {
+    package static let template = "deploy"
+    package static let tab = Tab.deploy
 
     /// A composite index, and the environments that have it.
     struct CompositeRow: ViewModel {
@@ -16,7 +16,7 @@ struct DeployView: Page {
         let isInProduction: Bool
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let container: String
     /// True if the schemas changed between the preview and the confirmation.
     let isStale: Bool
@@ -36,12 +36,15 @@ struct DeployView: Page {
 }
 
 extension DeployView {
-    static func load(_ visit: Visit) async throws -> DeployView {
+    /// Leads to the page, from the address of an earlier one.
+    package static func lead(_ visit: Visit) -> Answer { .redirect(visit.place.link(Tab.deploy.rawValue)) }
+
+    package static func load(_ visit: Visit) async throws -> DeployView {
         try await load(visit, isStale: false)
     }
 
     /// The question before the deployment, which names what becomes permanent. Without a plan, the page says why.
-    static func confirm(_ visit: Visit) async throws -> Answer {
+    package static func confirm(_ visit: Visit) async throws -> Answer {
         let development = try await visit.schema(of: .development)
         let production = try await visit.schema(of: .production)
         let plan = SchemaDeploymentPlan(from: development, to: production)
@@ -72,7 +75,7 @@ extension DeployView {
     }
 
     /// Applies the plan on the page. If the schemas have changed since, shows the new plan.
-    static func deploy(_ visit: Visit) async throws -> Answer {
+    package static func deploy(_ visit: Visit) async throws -> Answer {
         let development = try await visit.schema(of: .development)
         let production = try await visit.schema(of: .production)
         let shown = Name(visit.fields["fingerprint"] ?? "")

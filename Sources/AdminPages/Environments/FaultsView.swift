@@ -1,11 +1,13 @@
-internal import Console
+package import Console
+internal import HTTPTypes
+internal import Hummingbird
 internal import RecordStore
 internal import Records
 
 /// The fault injection page: the available faults, and the active ones.
-struct FaultsView: Page {
-    static let template = "rehearsals"
-    static let tab = Tab.rehearsals
+package struct FaultsView: Page {
+    package static let template = "rehearsals"
+    package static let tab = Tab.rehearsals
 
     /// An active fault, with the form that stops it.
     struct Running: ViewModel {
@@ -64,7 +66,7 @@ struct FaultsView: Page {
         let label: String
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let running: [Running]
     let groups: [Group]
     let areas: [Choice]
@@ -78,8 +80,8 @@ struct FaultsView: Page {
     let confirm: String
     let milliseconds: String
 
-    static func load(_ visit: Visit, faults: FaultInjection) -> FaultsView {
-        let running = faults.running.enumerated().map { (fault: $1, shown: Running($1, number: $0)) }
+    package static func load(_ visit: Visit) -> FaultsView {
+        let running = visit.console.faults.running.enumerated().map { (fault: $1, shown: Running($1, number: $0)) }
         func row(_ fault: InjectedFault) -> Row {
             let own = running.filter { $0.fault.fault == fault }.map(\.shown)
             let isAct = fault.kind == .act
@@ -231,8 +233,8 @@ enum FaultScope: Hashable {
 // MARK: - Actions
 
 /// The actions of the fault injection page.
-enum FaultActions {
-    static func start(_ visit: Visit, faults: FaultInjection) async throws -> String {
+package enum FaultActions {
+    package static func start(_ visit: Visit) async throws -> String {
         let fault = try fault(visit.fields["start"])
         if fault.kind == .act {
             let zoneID = fault.needsZone ? try zoneID(visit) : nil
@@ -253,11 +255,11 @@ enum FaultActions {
             every: hasItems ? try number("every", "The number of items") : nil,
             code: hasItems ? visit.fields.text("code") : nil)
         let area = try FaultScope(visit.fields["where"] ?? "everywhere", in: visit.place).area(in: visit.place)
-        try faults.start(setting, in: area)
+        try visit.console.faults.start(setting, in: area)
         return page(visit, .rehearsalStarted)
     }
 
-    static func stop(_ visit: Visit, faults: FaultInjection) throws -> String {
+    package static func stop(_ visit: Visit) throws -> String {
         let fields = visit.fields
         let area = FaultArea(
             container: fields["container"].flatMap { ContainerID($0) },
@@ -266,12 +268,19 @@ enum FaultActions {
             zoneID: fields.text("inZone").map {
                 ZoneID(zoneName: Name($0), ownerRecordName: fields.text("owner").map { Name($0) })
             })
-        faults.stop(try fault(fields["stop"]), in: area)
+        visit.console.faults.stop(try fault(fields["stop"]), in: area)
         return page(visit, .rehearsalStopped)
     }
 
+    /// Ends all rehearsals, with the button that every page has meanwhile. It leads back to the page that sent the
+    /// form, if that is one of a place.
+    package static func stopAll(_ asked: ConsoleRequest) -> Answer {
+        asked.console.faults.stop()
+        return .redirect(Place.local(SignInPath.path(ofPage: asked.request.headers[.referer])) ?? "/")
+    }
+
     /// The confirmation page for actions that can't be undone.
-    static func confirm(_ visit: Visit) throws -> ConfirmationView {
+    package static func confirm(_ visit: Visit) throws -> ConfirmationView {
         let act = try fault(visit.fields["start"])
         guard act.kind == .act else {
             throw RecordError(.badRequest, "‘\(act.rawValue)’ is started and stopped without a confirmation")

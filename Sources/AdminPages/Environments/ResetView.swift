@@ -1,18 +1,18 @@
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// The page Reset: deletes all data in development and resets its schema.
-struct ResetView: Page {
-    static let template = "reset"
-    static let tab = Tab.reset
+package struct ResetView: Page {
+    package static let template = "reset"
+    package static let tab = Tab.reset
 
     struct TypeRow: ViewModel {
         let name: String
         let records: String?
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let container: String
     let isProduction: Bool
     let development: String
@@ -30,12 +30,12 @@ struct ResetView: Page {
 }
 
 extension ResetView {
-    static func load(_ visit: Visit) async throws -> ResetView {
+    package static func load(_ visit: Visit) async throws -> ResetView {
         try await load(visit, typed: nil)
     }
 
     /// Resets development if the confirmation input matches the container's name.
-    static func reset(_ visit: Visit) async throws -> Answer {
+    package static func reset(_ visit: Visit) async throws -> Answer {
         guard visit.place.address.environment == .development else {
             throw RecordError(.accessDenied, "Production can't be reset; choose development")
         }

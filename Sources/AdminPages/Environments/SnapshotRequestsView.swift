@@ -1,12 +1,12 @@
-internal import Console
+package import Console
 internal import DataTransfer
 internal import Foundation
 internal import Records
 
 /// The requests that a snapshot has from the log of the server that saved it: what led to a failing case.
-struct SnapshotRequestsView: Page {
-    static let template = "snapshot_requests"
-    static let tab = Tab.snapshots
+package struct SnapshotRequestsView: Page {
+    package static let template = "snapshot_requests"
+    package static let tab = Tab.snapshots
 
     struct Row: ViewModel {
         let when: ValueView
@@ -28,7 +28,7 @@ struct SnapshotRequestsView: Page {
         let notes: [String]
     }
 
-    let title: String
+    package let title: String
     let rows: [Row]
     /// A sentence about requests that are not shown.
     let remark: String?
@@ -38,7 +38,7 @@ struct SnapshotRequestsView: Page {
     /// Snapshots come from other people too, so their files may be of any size.
     private static let bytesLimit = 32 << 20
 
-    static func load(_ visit: Visit) async throws -> SnapshotRequestsView {
+    package static func load(_ visit: Visit) async throws -> SnapshotRequestsView {
         let snapshot = try await RecordError.ofSnapshots {
             try visit.shelf.folder.snapshot(named: visit.fields["name"] ?? "")
         }

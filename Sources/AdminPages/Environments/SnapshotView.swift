@@ -1,14 +1,14 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import DataTransfer
 internal import RecordStore
 internal import Records
 
 /// The differences between a snapshot and the present or another snapshot; or those that a restoration removes, with
 /// its button.
-struct SnapshotView: Page {
-    static let template = "snapshot"
-    static let tab = Tab.snapshots
+package struct SnapshotView: Page {
+    package static let template = "snapshot"
+    package static let tab = Tab.snapshots
 
     struct TypeRow: ViewModel {
         let name: String
@@ -43,7 +43,7 @@ struct SnapshotView: Page {
         let cancel: String
     }
 
-    let title: String
+    package let title: String
     /// The states of both sides: the columns are the changes from the first to the second.
     let from: String
     let to: String
@@ -72,7 +72,7 @@ struct SnapshotView: Page {
 
 extension SnapshotView {
     /// The differences of the present, or of the snapshot that the address names, from a snapshot.
-    static func compare(_ visit: Visit) async throws -> SnapshotView {
+    package static func compare(_ visit: Visit) async throws -> SnapshotView {
         try await RecordError.ofSnapshots {
             let shelf = visit.shelf
             let folder = shelf.folder
@@ -106,7 +106,7 @@ extension SnapshotView {
     }
 
     /// The changes of a restoration, and its button.
-    static func askToRestore(_ visit: Visit) async throws -> SnapshotView {
+    package static func askToRestore(_ visit: Visit) async throws -> SnapshotView {
         try await RecordError.ofSnapshots {
             let shelf = visit.shelf
             let folder = shelf.folder

@@ -1,11 +1,11 @@
 internal import Accounts
 internal import AssetStore
-internal import Console
+package import Console
 internal import DataTransfer
 internal import Foundation
 internal import HTTPServing
 internal import HTTPTypes
-internal import Hummingbird
+package import Hummingbird
 internal import NIOCore
 internal import RecordStore
 internal import Records
@@ -13,9 +13,9 @@ internal import RequestLog
 internal import Synchronization
 
 /// The page Snapshots: the saved states of the environment, and the forms that save one or open a shared one.
-struct SnapshotsView: Page {
-    static let template = "snapshots"
-    static let tab = Tab.snapshots
+package struct SnapshotsView: Page {
+    package static let template = "snapshots"
+    package static let tab = Tab.snapshots
 
     struct Row: ViewModel {
         let name: String
@@ -32,7 +32,7 @@ struct SnapshotsView: Page {
         let delete: String
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let container: String
     let environment: String
     let complaint: PageError?
@@ -51,7 +51,9 @@ struct SnapshotsView: Page {
 }
 
 extension SnapshotsView {
-    static func load(_ visit: Visit, complaint: RecordError? = nil) async throws -> SnapshotsView {
+    package static func load(_ visit: Visit) async throws -> SnapshotsView { try await load(visit, complaint: nil) }
+
+    static func load(_ visit: Visit, complaint: RecordError?) async throws -> SnapshotsView {
         let place = visit.place
         guard visit.assets.keepsFiles(of: place.address.container) else {
             throw SnapshotShelf.isElsewhere(place.address.container)
@@ -177,7 +179,7 @@ extension RecordError {
 // MARK: - Actions
 
 /// Saves, restores, deletes and opens snapshots. Saving and restoring are jobs in the background.
-final class SnapshotActions: Sendable {
+package final class SnapshotActions: Sendable {
     /// The number of requests of the log that a snapshot takes along.
     static let requestLimit = 200
     /// The time that a form waits for a job, so that most need no page of their own.
@@ -192,7 +194,7 @@ final class SnapshotActions: Sendable {
     /// The environments that are being restored.
     private let restoring = Mutex<Set<Key>>([])
 
-    init(runs: BackgroundRuns) {
+    package init(runs: BackgroundRuns) {
         self.runs = runs
     }
 
@@ -203,7 +205,7 @@ final class SnapshotActions: Sendable {
 
     // MARK: Saving
 
-    func save(_ visit: Visit) async throws -> Answer {
+    package func save(_ visit: Visit) async throws -> Answer {
         let shelf = visit.shelf
         let folder = shelf.folder
         do {
@@ -244,7 +246,7 @@ final class SnapshotActions: Sendable {
 
     // MARK: Restoring
 
-    func restore(_ visit: Visit) async throws -> String {
+    package func restore(_ visit: Visit) async throws -> String {
         let shelf = visit.shelf
         let snapshot = try await RecordError.ofSnapshots {
             try shelf.folder.snapshot(named: visit.fields["name"] ?? "")
@@ -287,7 +289,7 @@ final class SnapshotActions: Sendable {
 
     // MARK: Deleting
 
-    static func confirmDeletion(_ visit: Visit) async throws -> ConfirmationView {
+    package static func confirmDeletion(_ visit: Visit) async throws -> ConfirmationView {
         let snapshot = try await RecordError.ofSnapshots {
             try visit.shelf.folder.snapshot(named: visit.fields["name"] ?? "")
         }
@@ -301,7 +303,7 @@ final class SnapshotActions: Sendable {
             cancel: visit.place.link("snapshots"))
     }
 
-    static func delete(_ visit: Visit) async throws -> String {
+    package static func delete(_ visit: Visit) async throws -> String {
         try await RecordError.ofSnapshots {
             let folder = visit.shelf.folder
             try folder.delete(folder.snapshot(named: visit.fields["name"] ?? ""))
@@ -312,7 +314,7 @@ final class SnapshotActions: Sendable {
     // MARK: Shared files
 
     /// The snapshot as one file.
-    static func file(_ visit: Visit) async throws -> Response {
+    package static func file(_ visit: Visit) async throws -> Response {
         let archive = try await RecordError.ofSnapshots {
             try SnapshotArchive(visit.shelf.folder.snapshot(named: visit.fields["name"] ?? ""))
         }

@@ -1,11 +1,11 @@
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// The page History: the schema changes with their authors and times.
-struct HistoryView: Page {
-    static let template = "history"
-    static let tab = Tab.history
+package struct HistoryView: Page {
+    package static let template = "history"
+    package static let tab = Tab.history
 
     struct Row: ViewModel {
         let when: ValueView
@@ -30,7 +30,7 @@ struct HistoryView: Page {
     /// The number of initially visible lines of an entry.
     private static let lineLimit = 8
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let rows: [Row]
     let environment: String
     /// True if the page begins with the latest entry.
@@ -41,7 +41,7 @@ struct HistoryView: Page {
     let count: String
     let milliseconds: String
 
-    static func load(_ visit: Visit) async throws -> HistoryView {
+    package static func load(_ visit: Visit) async throws -> HistoryView {
         let before = try visit.fields.text("before").map { text in
             guard let number = Int64(text) else {
                 throw RecordError(.badRequest, "‘\(text)’ is not the number of an entry")

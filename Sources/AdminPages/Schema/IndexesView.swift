@@ -1,11 +1,11 @@
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// The page Indexes: the indexes of all types in one table.
-struct IndexesView: Page {
-    static let template = "indexes"
-    static let tab = Tab.indexes
+package struct IndexesView: Page {
+    package static let template = "indexes"
+    package static let tab = Tab.indexes
 
     /// A field with its indexes.
     struct Row: ViewModel {
@@ -35,7 +35,7 @@ struct IndexesView: Page {
     /// The maximum number of rows. The filter finds the other fields.
     private static let rowLimit = 400
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let isProduction: Bool
     let canEdit: Bool
     let works: IndexWorkPanel?
@@ -66,7 +66,7 @@ struct IndexesView: Page {
     let count: String
     let milliseconds: String
 
-    static func load(_ visit: Visit) async throws -> IndexesView {
+    package static func load(_ visit: Visit) async throws -> IndexesView {
         let works = try await visit.indexWorks()
         let filter = visit.fields["find"]?.trimmingSpaces ?? ""
         let showsAll = visit.fields["show"] == "all"
@@ -274,9 +274,9 @@ extension Choice {
 // MARK: - Actions
 
 /// The actions on a schema, and their common functions.
-enum SchemaActions {
+package enum SchemaActions {
     /// Saves indexes, and the new field of a type's page, which a refused form shows again.
-    static func save(_ visit: Visit) async throws -> Answer {
+    package static func save(_ visit: Visit) async throws -> Answer {
         do {
             return .redirect(try await changeIndexes(visit))
         } catch let error as RecordError
@@ -326,7 +326,7 @@ enum SchemaActions {
 
     /// Adds or drops composite indexes. `add` and `drop` name a type and two fields, such
     /// as `Message/author:sentAt`. The form for a new index uses `type`, `filter` and `sort`.
-    static func changeCompositeIndexes(_ visit: Visit) async throws -> String {
+    package static func changeCompositeIndexes(_ visit: Visit) async throws -> String {
         var edits: [SchemaEdit] = []
         var named: [String: [String]] = [:]
         for (verb, edit) in [("add", SchemaEdit.addCompositeIndex), ("drop", SchemaEdit.removeCompositeIndex)] {

@@ -1,12 +1,12 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// The page Security roles: the roles, and their permissions for the records of each type in the public database.
-struct RolesView: Page {
-    static let template = "roles"
-    static let tab = Tab.roles
+package struct RolesView: Page {
+    package static let template = "roles"
+    package static let tab = Tab.roles
 
     struct Role: ViewModel {
         struct Member: ViewModel {
@@ -75,7 +75,7 @@ struct RolesView: Page {
     /// The roles of every container, from the widest to the narrowest.
     static let systemRoles: [Name] = ["_world", "_icloud", "_creator"]
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let isProduction: Bool
     let canEdit: Bool
     let here: String
@@ -92,7 +92,7 @@ struct RolesView: Page {
     let count: String
     let milliseconds: String
 
-    static func load(_ visit: Visit) async throws -> RolesView {
+    package static func load(_ visit: Visit) async throws -> RolesView {
         guard let schema = visit.schema else { throw visit.database.unable(.showSchema) }
         let names = roles(of: schema)
         let types = schema.sortedTypes
@@ -180,7 +180,7 @@ extension RolesView.Editor {
 // MARK: - Members
 
 /// The members of custom roles, according to the users' records in the public database.
-struct RoleMembers: Sendable {
+package struct RoleMembers: Sendable {
     /// The maximum number of users' records that a page reads.
     private static let limit = 500
     /// The lower bound of the listing. All names of users' records begin with this prefix.
@@ -216,12 +216,12 @@ struct RoleMembers: Sendable {
 
     // MARK: Adding and removing members
 
-    static func give(_ visit: Visit) async throws -> String {
+    package static func give(_ visit: Visit) async throws -> String {
         try await change(visit) { $0.contains($1) ? $0 : $0 + [$1] }
         return visit.place.link("roles", [Notice.roleGiven.parameter])
     }
 
-    static func take(_ visit: Visit) async throws -> String {
+    package static func take(_ visit: Visit) async throws -> String {
         try await change(visit) { numbers, number in numbers.filter { $0 != number } }
         return visit.place.link("roles", [Notice.roleTaken.parameter])
     }
@@ -277,8 +277,8 @@ struct RoleMembers: Sendable {
 // MARK: - Actions
 
 /// The actions on security roles and grants.
-enum RoleActions {
-    static func add(_ visit: Visit) async throws -> String {
+package enum RoleActions {
+    package static func add(_ visit: Visit) async throws -> String {
         let name = Name(visit.fields["role"]?.trimmingSpaces ?? "")
         if RolesView.systemRoles.contains(name) || visit.schema?.roles.contains(name) == true {
             throw RecordError(.badRequest, "The role '\(name)' already exists; choose another name")
@@ -287,14 +287,14 @@ enum RoleActions {
         return visit.place.link("roles", [Notice.roleAdded.parameter])
     }
 
-    static func remove(_ visit: Visit) async throws -> String {
+    package static func remove(_ visit: Visit) async throws -> String {
         try await SchemaActions.edit([.removeRole(Name(visit.fields["role"] ?? ""))], visit: visit)
         return visit.place.link("roles", [Notice.roleRemoved.parameter])
     }
 
     /// Replaces the grants of a type by the ticked ones. Each `grant` names a role and a permission, such as
     /// `_world:READ`.
-    static func setGrants(_ visit: Visit) async throws -> String {
+    package static func setGrants(_ visit: Visit) async throws -> String {
         var granted: [Name: Set<Grant.Permission>] = [:]
         for text in visit.fields.all("grant") {
             guard let colon = text.lastIndex(of: ":"),

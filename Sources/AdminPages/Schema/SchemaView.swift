@@ -1,14 +1,16 @@
-internal import Console
+package import Console
 internal import HTTPServing
+internal import HTTPTypes
+package import Hummingbird
 internal import RecordStore
 internal import Records
 
 /// The page Schema file: the schema in CloudKit's schema language, and the form that imports another one.
-struct SchemaView: Page {
-    static let template = "schema"
-    static let tab = Tab.schema
+package struct SchemaView: Page {
+    package static let template = "schema"
+    package static let tab = Tab.schema
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let text: String
     let fileName: String
     let export: String
@@ -20,7 +22,7 @@ struct SchemaView: Page {
     let count: String
     let milliseconds: String
 
-    static func load(_ visit: Visit) async throws -> SchemaView {
+    package static func load(_ visit: Visit) async throws -> SchemaView {
         let schema = try schema(visit)
         return SchemaView(
             text: schema.text, fileName: fileName(visit),
@@ -32,13 +34,15 @@ struct SchemaView: Page {
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
-    /// The schema file for download.
-    static func text(_ visit: Visit) throws -> String {
-        try schema(visit).text
+    /// The schema file, `iCloud.com.example.App-development.ckdb`.
+    package static func export(_ visit: Visit) throws -> Response {
+        var response = Response.content(try schema(visit).text.utf8, type: "text/plain; charset=utf-8")
+        // Container names are letters, digits, dots and hyphens, so the file name needs no escaping.
+        response.headers[.contentDisposition] = "attachment; filename=\"\(fileName(visit))\""
+        return response
     }
 
-    /// `iCloud.com.example.App-development.ckdb`
-    static func fileName(_ visit: Visit) -> String {
+    private static func fileName(_ visit: Visit) -> String {
         "\(visit.place.address.container)-\(visit.place.address.environment.rawValue).ckdb"
     }
 
@@ -67,15 +71,15 @@ struct SchemaFileForm: ViewModel {
 
 extension FormLimit {
     /// The text of a schema file, or such a file, and a text beside it.
-    static let schemaFile = texts(of: SchemaText.serverLimit)
+    package static let schemaFile = texts(of: SchemaText.serverLimit)
 }
 
 // MARK: - Import
 
 /// A dry run of a schema import, and the button that applies it.
-struct ImportView: Page {
-    static let template = "import"
-    static let tab = Tab.schema
+package struct ImportView: Page {
+    package static let template = "import"
+    package static let tab = Tab.schema
 
     /// A position in the text, with an error or a remark.
     struct Remark: ViewModel {
@@ -84,7 +88,7 @@ struct ImportView: Page {
         let excerpt: String?
     }
 
-    let title = "Import a schema file"
+    package let title = "Import a schema file"
     let container: String
     let form: SchemaFileForm
     /// The syntax errors of the text.
@@ -107,7 +111,7 @@ struct ImportView: Page {
 
 extension ImportView {
     /// Plans the import of the submitted text.
-    static func plan(_ visit: Visit) async throws -> Answer {
+    package static func plan(_ visit: Visit) async throws -> Answer {
         try check(visit)
         do {
             try SchemaText.checkSize(of: Reading.sentText(visit))
@@ -119,7 +123,7 @@ extension ImportView {
     }
 
     /// Applies the plan on the page. If its effect has changed since, shows the new plan.
-    static func apply(_ visit: Visit) async throws -> Answer {
+    package static func apply(_ visit: Visit) async throws -> Answer {
         try check(visit)
         let reading = try await Reading(visit)
         guard let plan = reading.plan else { return .page(try await page(reading, visit)) }

@@ -1,13 +1,13 @@
 internal import Accounts
-internal import Console
-internal import HTTPTypes
+package import Console
+package import HTTPTypes
 internal import RecordStore
 internal import Records
 
 /// The page of a record type: its fields and indexes, composite indexes, grants, and the usage of its fields.
-struct TypeView: Page {
-    static let template = "type"
-    static let tab = Tab.types
+package struct TypeView: Page {
+    package static let template = "type"
+    package static let tab = Tab.types
 
     /// Measurements over all records of the type.
     struct Measured: ViewModel {
@@ -24,7 +24,7 @@ struct TypeView: Page {
         let nameLimit: String
     }
 
-    let title: String
+    package let title: String
     let name: String
     let isSystemType: Bool
     let canEdit: Bool
@@ -76,10 +76,12 @@ struct TypeView: Page {
     let text: String
     let milliseconds: String
 
-    var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
+    package var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
 
     /// - Parameter refused: the reason why a form of the grid was refused, which shows its input again.
-    static func load(_ visit: Visit, refused: RecordError? = nil) async throws -> TypeView {
+    package static func load(_ visit: Visit) async throws -> TypeView { try await load(visit, refused: nil) }
+
+    static func load(_ visit: Visit, refused: RecordError?) async throws -> TypeView {
         let name = Name(visit.fields["type"] ?? "")
         guard let type = visit.schema?.types[name] else { throw RecordError(known: .unknownType, name) }
         let works = try await visit.indexWorks()
@@ -279,7 +281,7 @@ extension RecordType {
 // MARK: - Title
 
 /// The form that chooses the field with the titles of a type's records.
-struct TitleForm: ViewModel {
+package struct TitleForm: ViewModel {
     /// The value of the choice without a title.
     private static let none = "-"
 
@@ -299,7 +301,7 @@ struct TitleForm: ViewModel {
 
     /// Saves the choice, for both environments of the container.
     /// - Throws: `RecordError` NOT_FOUND if the type does not exist, BAD_REQUEST if the field can't be a title.
-    static func choose(_ visit: Visit) async throws -> String {
+    package static func choose(_ visit: Visit) async throws -> String {
         let typeName = Name(visit.fields["type"] ?? "")
         guard let type = visit.schema?.types[typeName] else { throw RecordError(known: .unknownType, typeName) }
         let field: Name? =

@@ -1,12 +1,12 @@
-internal import Console
-internal import HTTPTypes
+package import Console
+package import HTTPTypes
 internal import RecordStore
 internal import Records
 
 /// The page Record types: all types of a container, their indexes, and the form for a new type.
-struct TypesView: Page {
-    static let template = "types"
-    static let tab = Tab.types
+package struct TypesView: Page {
+    package static let template = "types"
+    package static let tab = Tab.types
 
     struct Row: ViewModel {
         let name: String
@@ -21,7 +21,7 @@ struct TypesView: Page {
         let query: String
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let rows: [Row]
     let isProduction: Bool
     /// The address of the form for a new type; `nil` if types can't be created.
@@ -39,9 +39,11 @@ struct TypesView: Page {
     /// The maximum number of zones whose counts are added.
     private static let zoneLimit = 200
 
-    var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
+    package var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
 
-    static func load(_ visit: Visit, refused: RefusedForm? = nil) async throws -> TypesView {
+    package static func load(_ visit: Visit) async throws -> TypesView { try await load(visit, refused: nil) }
+
+    static func load(_ visit: Visit, refused: RefusedForm?) async throws -> TypesView {
         let counts = try await counts(visit)
         let all = visit.schema?.sortedTypes ?? []
         let own = Set(visit.ownTypes.map(\.name))
@@ -84,11 +86,11 @@ extension TypesView {
 // MARK: - Actions
 
 /// The actions on record types and their fields.
-enum TypeActions {
+package enum TypeActions {
     // MARK: Creation
 
     /// Creates a type without fields. If `listable` is ticked, its records can be listed.
-    static func create(_ visit: Visit) async throws -> Answer {
+    package static func create(_ visit: Visit) async throws -> Answer {
         let name = Name(visit.fields["name"]?.trimmingSpaces ?? "")
         let link = visit.place.link("type", [("type", name.string)])
         if visit.schema?.types[name] != nil {
@@ -127,7 +129,7 @@ enum TypeActions {
 
     // MARK: Removing
 
-    static func confirmRemoval(_ visit: Visit) async throws -> ConfirmationView {
+    package static func confirmRemoval(_ visit: Visit) async throws -> ConfirmationView {
         let type = try SchemaActions.type(named: Name(visit.fields["type"] ?? ""), visit: visit)
         let records = try await counts(of: [], in: type, visit: visit)?.records
         let there = try await visit.schema(of: .production).types[type.name] != nil
@@ -143,12 +145,12 @@ enum TypeActions {
             cancel: visit.place.link("type", [("type", type.name.string)]), losing: records == 0 ? nil : visit)
     }
 
-    static func remove(_ visit: Visit) async throws -> String {
+    package static func remove(_ visit: Visit) async throws -> String {
         try await SchemaActions.edit([.removeType(Name(visit.fields["type"] ?? ""))], visit: visit)
         return visit.place.link("types", [Notice.typeRemoved.parameter])
     }
 
-    static func confirmFieldRemoval(_ visit: Visit) async throws -> ConfirmationView {
+    package static func confirmFieldRemoval(_ visit: Visit) async throws -> ConfirmationView {
         let type = try SchemaActions.type(named: Name(visit.fields["type"] ?? ""), visit: visit)
         let name = Name(visit.fields["field"] ?? "")
         guard let definition = type.fields[name] else {
@@ -171,7 +173,7 @@ enum TypeActions {
             cancel: visit.place.link("type", [("type", type.name.string)]), losing: records == 0 ? nil : visit)
     }
 
-    static func removeField(_ visit: Visit) async throws -> String {
+    package static func removeField(_ visit: Visit) async throws -> String {
         let typeName = visit.fields["type"] ?? ""
         try await SchemaActions.edit(
             [.removeField(Name(visit.fields["field"] ?? ""), in: Name(typeName))], visit: visit)

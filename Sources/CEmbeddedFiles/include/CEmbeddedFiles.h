@@ -1,5 +1,5 @@
-/// The files of `Templates` and `Public`, docs/openapi.json and the files of the demo data, as they were when the program was built. A test compares the
-/// lists with the folders.
+/// The files of `Templates` and `Public`, docs/openapi.json and the files of the demo data, as they were when the program was built. Scripts/embed-files
+/// writes the lists.
 ///
 /// They are in C because literals in Swift took the compiler a minute, and these take it no time.
 #ifndef C_EMBEDDED_FILES_H

@@ -5,62 +5,55 @@ internal import HTTPTypes
 internal import Hummingbird
 
 extension Console {
-    /// The size limit of the sign-in form, in bytes.
-    private static let signInFormLimit = 16 << 10
     /// The size limit in bytes of the largest form, which uploads a file to import.
     package static let largestForm = 33 << 20
     /// The size in bytes of the largest file in such a form, as pages tell it. The rest is for the other fields.
     package static let largestFile = largestForm - (1 << 20)
+}
 
-    /// Adds the administrator's sign-in. It is open to all clients.
-    func addAdministratorSignIn(to router: Routes.Group) {
-        router.get(SignInPath.page) { request, _ -> Response in
-            let next = SignInPath.local(request.queryFields["next"])
-            guard access.mode == .required, access.consoleSession(of: request) == nil else {
-                return .redirect(to: next ?? "/")
-            }
-            let notice: AdministratorSignInView.Notice? = request.queryFields["signed-out"] == "1" ? .signedOut : nil
-            return try response(
-                AdministratorSignInView(next: next, hasPassword: accounts.hasAdministratorPassword, notice: notice))
+/// The administrator's sign-in and sign-out.
+package enum AdministratorSignIn {
+    package static func show(_ asked: ConsoleRequest) -> Answer {
+        let access = asked.console.access
+        let next = SignInPath.local(asked.query["next"])
+        guard access.mode == .required, access.consoleSession(of: asked.request) == nil else {
+            return .redirect(next ?? "/")
         }
-        router.post(SignInPath.page) { request, context -> Response in
-            let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.signInFormLimit))
-            let next = SignInPath.local(fields["next"])
-            guard access.mode == .required else { return .redirect(to: next ?? "/") }
-            switch try await accounts.checkAdministrator(password: fields["password"] ?? "", from: context.peer) {
-            case .accepted:
-                var answer = Response.redirect(to: next ?? "/")
-                answer.headers[.setCookie] = access.cookie(accounts.openConsoleSession(), for: request)
-                answer.headers[.cacheControl] = "no-store"
-                return answer
-            case .refused:
-                AccessControl.note(.wrongPassword, of: request, context)
-                return try response(AdministratorSignInView(next: next, hasPassword: true, notice: .wrongPassword))
-            case .tooMany(let seconds):
-                AccessControl.note(.tooManyPasswords, of: request, context)
-                var answer = try response(
-                    AdministratorSignInView(next: next, hasPassword: true, notice: .tooMany(seconds: seconds)))
-                answer.headers[.retryAfter] = String(seconds)
-                return answer
-            case .notSet:
-                return try response(AdministratorSignInView(next: next, hasPassword: false))
-            }
+        let notice: AdministratorSignInView.Notice? = asked.query["signed-out"] == "1" ? .signedOut : nil
+        return .page(
+            AdministratorSignInView(
+                next: next, hasPassword: asked.console.accounts.hasAdministratorPassword, notice: notice))
+    }
+
+    package static func submit(_ asked: ConsoleRequest) async throws -> Answer {
+        let (console, request, context) = (asked.console, asked.request, asked.context)
+        let fields = FormFields(encoded: try await asked.body())
+        let next = SignInPath.local(fields["next"])
+        guard console.access.mode == .required else { return .redirect(next ?? "/") }
+        switch try await console.accounts.checkAdministrator(password: fields["password"] ?? "", from: context.peer) {
+        case .accepted:
+            var answer = Response.redirect(to: next ?? "/")
+            answer.headers[.setCookie] = console.access.cookie(console.accounts.openConsoleSession(), for: request)
+            answer.headers[.cacheControl] = "no-store"
+            return .response(answer)
+        case .refused:
+            AccessControl.note(.wrongPassword, of: request, context)
+            return .page(AdministratorSignInView(next: next, hasPassword: true, notice: .wrongPassword))
+        case .tooMany(let seconds):
+            AccessControl.note(.tooManyPasswords, of: request, context)
+            return .page(
+                AdministratorSignInView(next: next, hasPassword: true, notice: .tooMany(seconds: seconds)))
+        case .notSet:
+            return .page(AdministratorSignInView(next: next, hasPassword: false))
         }
     }
 
-    /// Adds the sign-out. It is behind the gate.
-    func addSignOut(to router: Routes.Group) {
-        router.post(SignInPath.signOut) { request, _ -> Response in
-            guard access.mode == .required else { return .redirect(to: "/") }
-            if let session = SignedIn.session { accounts.endConsoleSession(token: session.token) }
-            var answer = Response.redirect(to: FormFields.url(SignInPath.page, [(name: "signed-out", value: "1")]))
-            answer.headers[.setCookie] = access.endedCookie(for: request)
-            return answer
-        }
-    }
-
-    private func response(_ page: AdministratorSignInView) throws -> Response {
-        try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
+    package static func signOut(_ asked: ConsoleRequest) -> Answer {
+        guard asked.console.access.mode == .required else { return .redirect("/") }
+        if let session = SignedIn.session { asked.console.accounts.endConsoleSession(token: session.token) }
+        var answer = Response.redirect(to: FormFields.url(SignInPath.page, [(name: "signed-out", value: "1")]))
+        answer.headers[.setCookie] = asked.console.access.endedCookie(for: asked.request)
+        return .response(answer)
     }
 }
 
@@ -95,11 +88,13 @@ struct AdministratorSignInView: Page {
     let hasPassword: Bool
     let notice: String?
     let isComplaint: Bool
+    let retryAfter: Int?
 
     init(next: String?, hasPassword: Bool, notice: Notice? = nil) {
         self.next = SignInPath.local(next)
         self.hasPassword = hasPassword
         self.notice = notice?.text
+        retryAfter = if case .tooMany(let seconds)? = notice { seconds } else { nil }
         switch notice {
         case .wrongPassword: (status, isComplaint) = (.forbidden, true)
         case .tooMany: (status, isComplaint) = (.tooManyRequests, true)
@@ -111,7 +106,7 @@ struct AdministratorSignInView: Page {
 // MARK: - Addresses
 
 /// The addresses of the administrator's sign-in, and the pages to which it may redirect.
-enum SignInPath {
+package enum SignInPath {
     static let page = "/admin/sign-in"
     static let signOut = "/admin/sign-out"
 
@@ -131,7 +126,7 @@ enum SignInPath {
     }
 
     /// The path of a page, from an absolute URL.
-    static func path(ofPage page: String?) -> String? {
+    package static func path(ofPage page: String?) -> String? {
         guard let page, let scheme = page.firstRange(of: "://") else { return nil }
         let rest = page[scheme.upperBound...]
         return rest.firstIndex(of: "/").map { String(rest[$0...]) }

@@ -41,7 +41,7 @@ struct ConsoleGate: Sendable {
         let page = SessionEndedView(
             signIn: SignInPath.address(
                 next: isLooking ? request.head.path : SignInPath.path(ofPage: request.headers[.referer])))
-        return try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
+        return try renderer.response(page)
     }
 }
 

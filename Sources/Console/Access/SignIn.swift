@@ -9,15 +9,59 @@ internal import Records
 ///
 /// There are no passwords. Where credentials are required, anyone can obtain a ticket without an
 /// API token. Such a ticket therefore permits only sign-ins of new users, never of existing ones.
-enum SignIn {
+package enum SignIn {
     enum Outcome: Sendable {
         /// - way: the return path of the token; `nil` if there is no token to return.
         case page(any Page, way: SignInReturn?)
         case redirect(String)
     }
 
+    package static func show(_ asked: ConsoleRequest) throws -> Answer {
+        let console = asked.console
+        return .response(
+            try response(
+                show(asked.query["ticket"] ?? "", by: console.access, console.renderer.staticFiles), console.renderer))
+    }
+
+    package static func submit(_ asked: ConsoleRequest) async throws -> Answer {
+        let (access, renderer, peer) = (asked.console.access, asked.console.renderer, asked.context.peer)
+        do {
+            // In required mode, unknown clients can reach this page. So sign-in attempts are rate-limited.
+            if access.mode == .required { try asked.console.accounts.admitSignIn(from: peer) }
+            let fields = FormFields(encoded: try await asked.body())
+            let outcome = try await answer(fields, from: peer, by: access, renderer.staticFiles)
+            return .response(try response(outcome, renderer))
+        } catch let error as RecordError where error.code == .throttled {
+            var response = try response(
+                .page(SignInEndView.tooMany(error.reason, renderer.staticFiles), way: nil), renderer)
+            if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
+            return .response(response)
+        }
+    }
+
+    /// A response that lets the browser return to the app: the policies permit a form that targets the app, and access
+    /// to the opener window.
+    private static func response(_ outcome: Outcome, _ renderer: PageRenderer) throws -> Response {
+        var response: Response
+        switch outcome {
+        case .page(let page, let way):
+            response = try renderer.response(page)
+            // The form-action policy also applies to the redirect target of a form.
+            if let target = way?.formTarget {
+                response.headers[.contentSecurityPolicy] = SecurityHeaders.contentSecurityPolicy.replacing(
+                    "form-action 'self'", with: "form-action 'self' \(target)")
+            }
+        case .redirect(let location):
+            response = .redirect(to: location)
+        }
+        // Otherwise the browser severs the connection between this window and its opener.
+        response.headers[.crossOriginOpenerPolicy] = "unsafe-none"
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }
+
     /// The first page, with the choice of users.
-    static func show(_ ticket: String, by access: AccessControl, _ files: StaticFiles) throws -> Outcome {
+    private static func show(_ ticket: String, by access: AccessControl, _ files: StaticFiles) throws -> Outcome {
         guard let (request, way) = try request(of: ticket, in: access.accounts) else {
             return .page(SignInEndView.expired(files), way: nil)
         }
@@ -307,56 +351,5 @@ struct SignInEndView: Page {
             title: "Sign-in cancelled", status: .ok, script: files.url("signin.js"), heading: "Sign-in cancelled",
             lines: ["Nobody is signed in. You can close this window."], again: again, origin: origin,
             message: "The sign-in was cancelled")
-    }
-}
-
-// MARK: - Routes
-
-extension Console {
-    /// The size limit of the sign-in form, in bytes.
-    private static let signInLimit = 16 << 10
-    private static let signInPath = "/sign-in"
-
-    /// Adds the page where the user of an app signs in: an answer with status 421
-    /// refers to it. It is open to all clients, and is not part of the console.
-    func addSignInPages(to router: Routes.Group) {
-        router.get(Self.signInPath) { request, _ in
-            try signInResponse(SignIn.show(request.queryFields["ticket"] ?? "", by: access, renderer.staticFiles))
-        }
-        router.post(Self.signInPath) { request, context in
-            do {
-                // In required mode, unknown clients can reach this page. So sign-in attempts are rate-limited.
-                if access.mode == .required { try accounts.admitSignIn(from: context.peer) }
-                let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.signInLimit))
-                return try signInResponse(
-                    try await SignIn.answer(fields, from: context.peer, by: access, renderer.staticFiles))
-            } catch let error as RecordError where error.code == .throttled {
-                var response = try signInResponse(
-                    .page(SignInEndView.tooMany(error.reason, renderer.staticFiles), way: nil))
-                if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
-                return response
-            }
-        }
-    }
-
-    /// A response that lets the browser return to the app: the policies permit a form that targets the app, and access
-    /// to the opener window.
-    private func signInResponse(_ outcome: SignIn.Outcome) throws -> Response {
-        var response: Response
-        switch outcome {
-        case .page(let page, let way):
-            response = try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
-            // The form-action policy also applies to the redirect target of a form.
-            if let target = way?.formTarget {
-                response.headers[.contentSecurityPolicy] = SecurityHeaders.contentSecurityPolicy.replacing(
-                    "form-action 'self'", with: "form-action 'self' \(target)")
-            }
-        case .redirect(let location):
-            response = .redirect(to: location)
-        }
-        // Otherwise the browser severs the connection between this window and its opener.
-        response.headers[.crossOriginOpenerPolicy] = "unsafe-none"
-        response.headers[.cacheControl] = "no-store"
-        return response
     }
 }

@@ -377,13 +377,13 @@ struct UndoWork: Sendable {
 
 /// The form of the button Undo.
 package enum UndoAction {
-    static let path = "undo"
+    package static let path = "undo"
     static let changeField = "change"
     /// Undoing so few records ends before the next page.
     private static let shortLimit = 200
 
     /// Undoes a change. If records could not be undone, or there are many, the next page is that of the job.
-    static func submit(_ visit: Visit, runs: BackgroundRuns) async throws -> String {
+    package static func submit(_ visit: Visit) async throws -> String {
         guard let change = visit.changes.change(visit.fields[changeField] ?? "", at: visit.place) else {
             throw RecordError(
                 .notFound,
@@ -396,7 +396,7 @@ package enum UndoAction {
             total: recordIDs.count, place: visit.place, back: Frame.Link(text: "Back", href: back),
             change: visit.kept())
         let work = UndoWork(change, in: visit.database, at: visit.place)
-        try runs.start(run) { try await work.run($0) }
+        try visit.console.runs.start(run) { try await work.run($0) }
         if recordIDs.count <= shortLimit {
             await run.end()
             let state = run.now

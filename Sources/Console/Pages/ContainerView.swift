@@ -1,5 +1,7 @@
 internal import Accounts
 internal import AssetStore
+internal import HTTPServing
+internal import Hummingbird
 internal import RecordStore
 internal import Records
 
@@ -24,12 +26,27 @@ package struct ContainerView: Page {
     let complaint: PageError?
     let milliseconds: String
 
-    package static func load(_ fields: FormFields, console: Console) async throws -> ContainerView {
-        try await page(try await container(fields, console), console: console)
+    package static func show(_ asked: ConsoleRequest) async throws -> Answer {
+        .page(try await page(try await container(asked.query, asked.console), console: asked.console))
+    }
+
+    /// An address that ends before a page leads to Sync, the home of a container.
+    package static func leadToSync(_ asked: ConsoleRequest) throws -> Answer {
+        let parts = asked.context.parts.map(String.init)
+        guard let container = ContainerID(parts[1]),
+            let environment = parts.count > 2 ? Records.Environment(rawValue: parts[2]) : .development,
+            let scope = parts.count > 3 ? DatabaseScope(rawValue: parts[3]) : .private
+        else { throw HTTPError(.notFound) }
+        let address = DatabaseAddress(container: container, environment: environment, scope: scope)
+        let place = Place(
+            address: address.reached(by: asked.console.accounts.connections(of: container)),
+            user: asked.query.text("user"), zone: .unspecified)
+        return .redirect(place.link(Tab.sync.rawValue))
     }
 
     /// Renames the container.
-    package static func rename(_ fields: FormFields, console: Console) async throws -> Answer {
+    package static func rename(_ asked: ConsoleRequest) async throws -> Answer {
+        let (console, fields) = (asked.console, try await asked.form())
         let container = try await container(fields, console)
         let typed = fields["newName"]?.trimmingSpaces ?? ""
         do {
@@ -59,7 +76,8 @@ package struct ContainerView: Page {
     }
 
     /// Deletes the container, if the confirmation input matches its name.
-    package static func delete(_ fields: FormFields, console: Console) async throws -> Answer {
+    package static func delete(_ asked: ConsoleRequest) async throws -> Answer {
+        let (console, fields) = (asked.console, try await asked.form())
         let container = try await container(fields, console)
         do {
             guard Name(fields["typed"]?.trimmingSpaces ?? "") == Name(container.description) else {
@@ -103,7 +121,7 @@ package struct ContainerView: Page {
         let stopwatch = Stopwatch()
         let developer = try People(console.accounts, actingAs: nil).actor
         let caller = Caller(userRecordName: developer.userRecordName)
-        var environments = Environment.allCases
+        var environments = Records.Environment.allCases
         if console.engine.can(.listEnvironments) {
             environments = try await console.engine.require(.listEnvironments).environments(of: container)
         }

@@ -12,17 +12,13 @@ struct ErrorPages: Sendable {
         do {
             return try await next()
         } catch let error as MissingPage {
-            return try response(ErrorView(missing: error.reason))
+            return try renderer.response(ErrorView(missing: error.reason))
         } catch let error as RecordError {
-            return try response(ErrorView(error))
+            return try renderer.response(ErrorView(error))
         } catch let error as HTTPError where error.status == .notFound {
-            return try response(
+            return try renderer.response(
                 ErrorView(missing: "There is no page at this address. It may be mistyped, or the link may be old."))
         }
-    }
-
-    private func response(_ page: ErrorView) throws -> Response {
-        try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
     }
 }
 

@@ -4,11 +4,11 @@ internal import Records
 internal import RequestLog
 
 /// Everything that a text may mean, by kind. Without a text, the pages and actions of the place.
-struct FindView: Page {
-    static let template = "find"
-    static let tab = Tab.home
+package struct FindView: Page {
+    package static let template = "find"
+    package static let tab = Tab.home
 
-    let title = "Find"
+    package let title = "Find"
     let text: String
     let hasText: Bool
     let groups: [SearchGroup]
@@ -19,9 +19,14 @@ struct FindView: Page {
     let back: String
     let milliseconds: String
 
+    /// Lists what the text may mean while somebody types it. iCloud is not asked for that.
+    package static func load(_ visit: Visit) async throws -> FindView {
+        try await load(visit, isExplained: false)
+    }
+
     /// Lists what the text of the request may mean in a place.
     /// - Parameter isExplained: true if the text was looked for as a token of all containers, and is none.
-    static func load(_ visit: Visit, isExplained: Bool = false) async throws -> FindView {
+    fileprivate static func load(_ visit: Visit, isExplained: Bool) async throws -> FindView {
         let text = (visit.fields["q"] ?? "").trimmingSpaces
         let words = SearchWords(text)
         let records = try await RecordMatches(words, visit)
@@ -58,7 +63,11 @@ struct FindView: Page {
     }
 
     /// Lists the containers with a text in their names.
-    static func load(_ fields: FormFields, console: Console) async throws -> FindView {
+    package static func list(_ asked: ConsoleRequest) async throws -> Answer {
+        .page(try await load(asked.query, console: asked.console))
+    }
+
+    fileprivate static func load(_ fields: FormFields, console: Console) async throws -> FindView {
         let stopwatch = Stopwatch()
         let containers = try await stopwatch.measure { try await console.containers() }
         let text = (fields["q"] ?? "").trimmingSpaces
@@ -317,9 +326,9 @@ extension Found {
 // MARK: - Answers with one result
 
 /// The search box: redirects to the one thing that a text names exactly, or lists everything that it may mean.
-enum Finder {
+package enum Finder {
     /// Searches one place first, then the container names.
-    static func answer(_ visit: Visit) async throws -> Answer {
+    package static func answer(_ visit: Visit) async throws -> Answer {
         let text = (visit.fields["q"] ?? "").trimmingSpaces
         let value = try await PastedValue.read(text)
         // No store is asked for a credential: one in iCloud would get it as a record name. A record's name may have 64
@@ -336,7 +345,8 @@ enum Finder {
     }
 
     /// Searches all containers as the developer.
-    static func answer(_ fields: FormFields, console: Console) async throws -> Answer {
+    package static func answer(everywhere asked: ConsoleRequest) async throws -> Answer {
+        let (console, fields) = (asked.console, asked.query)
         let text = (fields["q"] ?? "").trimmingSpaces
         let containers = try await console.containers()
         if let container = container(named: text, in: containers) {

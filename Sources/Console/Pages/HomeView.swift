@@ -1,13 +1,14 @@
 internal import Accounts
-internal import HTTPTypes
+internal import HTTPServing
+package import HTTPTypes
 internal import RecordStore
 internal import Records
 
 /// The start page: the server, its containers, the latest requests, and a first request. An empty server offers three
 /// ways to fill it.
-struct HomeView: Page {
-    static let template = "home"
-    static let tab = Tab.home
+package struct HomeView: Page {
+    package static let template = "home"
+    package static let tab = Tab.home
 
     struct Row: ViewModel {
         let name: String
@@ -35,7 +36,7 @@ struct HomeView: Page {
         let whole: String?
     }
 
-    let title = "A local CloudKit server"
+    package let title = "A local CloudKit server"
     /// The server's address, as the browser used it.
     let server: String
     /// True if this console can load the demo data.
@@ -66,12 +67,23 @@ struct HomeView: Page {
     /// The pages on which a new container may begin.
     private static let firstPages: [Tab] = [.query, .schema, .importing]
 
-    var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
+    package var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
 
-    /// - Parameter server: the server's address.
-    static func load(_ fields: FormFields, server: String, console: Console, refused: RefusedForm? = nil) async throws
-        -> HomeView
-    {
+    package static func show(_ asked: ConsoleRequest) async throws -> Answer {
+        .page(try await load(asked.query, asked))
+    }
+
+    /// Fills an empty server.
+    package static func loadDemo(_ asked: ConsoleRequest) async throws -> Answer {
+        _ = try await asked.form()
+        try await asked.console.required(asked.console.loadDemo)()
+        return .redirect("/")
+    }
+
+    private static func load(
+        _ fields: FormFields, _ asked: ConsoleRequest, refused: RefusedForm? = nil
+    ) async throws -> HomeView {
+        let (console, server) = (asked.console, asked.request.ownOrigin)
         let stopwatch = Stopwatch()
         let engine = console.engine
         let all =
@@ -146,14 +158,25 @@ struct HomeView: Page {
         return containers.map { ContainerSummary(container: $0) }
     }
 
-    /// Creates a container and returns the page to begin with.
-    static func create(_ fields: FormFields, engine: any RecordEngine, accounts: Accounts) async throws -> String {
+    /// Creates a container, and leads to the page to begin with.
+    package static func create(_ asked: ConsoleRequest) async throws -> Answer {
+        let fields = try await asked.form()
+        do {
+            return .redirect(try await create(fields, asked.console))
+        } catch let error as RecordError where error.code == .badRequest {
+            let refused = RefusedForm(error, typed: fields["container"] ?? "")
+            return .page(try await load(FormFields(), asked, refused: refused))
+        }
+    }
+
+    private static func create(_ fields: FormFields, _ console: Console) async throws -> String {
         let container = try container(named: fields["container"]?.trimmingSpaces ?? "")
         let home = place(container, .development, .private)
-        let developer = try People(accounts, actingAs: nil).actor
+        let developer = try People(console.accounts, actingAs: nil).actor
         // A read does not create a container, but an empty save does.
-        _ = try await engine.database(home.address, as: Caller(userRecordName: developer.userRecordName)).modify(
-            ModifyRequest([]))
+        _ = try await console.engine.database(home.address, as: Caller(userRecordName: developer.userRecordName))
+            .modify(
+                ModifyRequest([]))
         let begin = firstPages.first { Name($0.rawValue) == Name(fields["then"] ?? "") } ?? .query
         return home.link(begin.rawValue)
     }

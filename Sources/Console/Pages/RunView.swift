@@ -51,8 +51,8 @@ package struct RunView: Page {
     let undoButton: String
     let milliseconds: String
 
-    package static func load(_ visit: Visit, runs: BackgroundRuns) throws -> RunView {
-        let run = try runs.run(visit.fields["id"] ?? "", at: visit.place)
+    package static func load(_ visit: Visit) throws -> RunView {
+        let run = try visit.console.runs.run(visit.fields["id"] ?? "", at: visit.place)
         let state = run.now
         return RunView(run, state, visit)
     }
@@ -116,8 +116,8 @@ package struct RunView: Page {
     }
 
     /// Cancels a job. Completed work stays.
-    package static func cancel(_ visit: Visit, runs: BackgroundRuns) throws -> String {
-        let run = try runs.run(visit.fields["id"] ?? "", at: visit.place)
+    package static func cancel(_ visit: Visit) throws -> String {
+        let run = try visit.console.runs.run(visit.fields["id"] ?? "", at: visit.place)
         run.cancel()
         return visit.place.link("run", [("id", run.id)])
     }

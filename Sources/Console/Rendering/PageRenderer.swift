@@ -42,6 +42,11 @@ package struct PageRenderer: Sendable {
         return response
     }
 
+    /// A page outside of any place.
+    package func response(_ page: some Page, notice: NoticeView? = nil) throws -> Response {
+        try response(page, in: Frame(title: page.title, staticFiles: staticFiles, notice: notice))
+    }
+
     private static func library(in folder: String) throws -> MustacheLibrary {
         var files: [String: [UInt8]] = [:]
         for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasSuffix(fileSuffix) {
@@ -121,6 +126,8 @@ extension Page {
 package enum Answer: Sendable {
     case page(any Page)
     case redirect(String)
+    /// A file, or a page with headers of its own.
+    case response(Response)
 }
 
 // MARK: - View models

@@ -1,5 +1,6 @@
 internal import CEmbeddedFiles
 internal import Foundation
+internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
@@ -27,6 +28,16 @@ package struct StaticFiles: Sendable {
     func urls() -> (String) -> String {
         let version = version
         return { "/static/\(version)/\($0)" }
+    }
+
+    /// The file at an address, which may name a version before it.
+    package static func show(_ asked: ConsoleRequest) throws -> Answer {
+        let parts = asked.context.parts.dropFirst().map(String.init)
+        let version = parts.count > 1 ? parts.first : nil
+        guard let name = parts.last,
+            let response = asked.console.renderer.staticFiles.response(name, version: version, to: asked.request)
+        else { throw HTTPError(.notFound) }
+        return .response(response)
     }
 
     /// - Parameter version: the one in the address; `nil` for an address without one.

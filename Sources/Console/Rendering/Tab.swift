@@ -27,134 +27,93 @@ package enum Tab: String, Sendable, CaseIterable {
         case server = "Server"
     }
 
-    /// The heading that the page is under; `nil` for ``home`` and for the pages that read records.
-    var group: Group? {
-        switch self {
-        case .zones, .sharing, .types, .indexes, .roles, .deploy, .history, .schema, .reset, .objects, .keyvalues,
-            .importing, .snapshots, .mirror, .unsent:
-            .data
-        case .sync, .clients, .notifications, .subscriptions, .token, .errors, .signature: .clients
-        case .requests, .telemetry, .rehearsals, .check, .advice, .keys, .users: .server
-        case .query, .fetch, .changes, .home: nil
+    /// What the sidebar, the tabs, the search box and the keyboard need to know of a page.
+    private struct Row {
+        let title: String
+        let group: Group?
+        let entry: Tab?
+        let key: String?
+        let isOffered: (Visit) -> Bool
+
+        /// - Parameters:
+        ///   - group: the heading that the page is under.
+        ///   - entry: the page whose entry it is a tab of, under the same heading.
+        init(
+            _ title: String, _ group: Group? = nil, tabOf entry: Tab? = nil, key: String? = nil,
+            if isOffered: @escaping (Visit) -> Bool = { _ in true }
+        ) {
+            (self.title, self.group, self.entry) = (title, group ?? entry?.group, entry)
+            (self.key, self.isOffered) = (key, isOffered)
         }
     }
 
-    /// The page whose entry in the sidebar this page is a tab of: itself, if the sidebar names it.
-    var entry: Tab {
+    private var row: Row {
         switch self {
-        case .sharing: .zones
-        case .indexes, .roles, .deploy, .history, .schema, .reset: .types
-        case .clients: .sync
-        case .subscriptions: .notifications
-        case .errors, .signature: .token
-        case .telemetry: .requests
-        case .advice: .check
-        case .users: .keys
-        case .query, .fetch, .changes, .zones, .types, .objects, .keyvalues, .importing, .snapshots, .mirror, .unsent,
-            .sync, .notifications, .token, .requests, .rehearsals, .check, .keys, .home:
-            self
+        case .query: Row("Query", key: "q")
+        case .fetch: Row("Fetch", key: "f")
+        case .changes: Row("Changes", key: "c")
+        case .zones: Row("Zones", .data, key: "z")
+        case .sharing: Row("Sharing", tabOf: .zones) { $0.place.hasFeed && $0.database.can(.listShares) }
+        case .types: Row("Record types", .data, key: "t", if: \.showsSchema)
+        case .indexes: Row("Indexes", tabOf: .types, key: "i", if: \.showsSchema)
+        case .roles: Row("Security roles", tabOf: .types, key: "s", if: \.showsSchema)
+        case .deploy: Row("Deploy", tabOf: .types, key: "d", if: \.showsSchema)
+        case .history: Row("History", tabOf: .types, key: "h", if: \.showsSchema)
+        case .schema: Row("Schema file", tabOf: .types, if: \.showsSchema)
+        case .reset: Row("Reset", tabOf: .types) { $0.canEditSchema && $0.showsSchema }
+        case .objects: Row("Objects", .data, key: "o", if: \.hasObjects)
+        case .keyvalues: Row("Key-value store", .data, key: "y") { $0.database.can(.keepKeyValues) }
+        case .importing: Row("Import", .data)
+        case .snapshots:
+            Row("Snapshots", .data) {
+                $0.assets.keepsFiles(of: $0.place.address.container) && $0.database.can(.listRecords)
+            }
+        case .mirror: Row("Mirror", .data) { $0.connection != nil }
+        case .unsent: Row("Not sent", .data) { $0.origin != nil }
+        case .sync: Row("Sync", .clients, key: "w")
+        case .clients: Row("Clients", tabOf: .sync, key: "l")
+        case .notifications: Row("Notifications", .clients, key: "n") { $0.database.can(.fireSubscriptions) }
+        case .subscriptions:
+            Row("Subscriptions", tabOf: .notifications, key: "b") { $0.database.can(.keepSubscriptions) }
+        case .token: Row("Decode", .clients, key: "k") { $0.database.can(.explainTokens) }
+        case .errors: Row("Errors", tabOf: .token, key: "e")
+        case .signature: Row("Signatures", tabOf: .token)
+        case .requests: Row("Requests", .server, key: "r")
+        case .telemetry: Row("Telemetry", tabOf: .requests, key: "m")
+        case .rehearsals: Row("Rehearsals", .server, key: "x")
+        case .check: Row("Check", .server, key: "v") { $0.database.can(.listRecords) }
+        case .advice: Row("Query advice", tabOf: .check, key: "a") { $0.database.can(.keepQueryStatistics) }
+        case .keys: Row("Keys", .server, key: "p")
+        case .users: Row("Users", tabOf: .keys, key: "u")
+        case .home: Row("") { _ in false }
         }
     }
 
     /// The name of the page: its tab, its heading, and the title of the browser's tab.
-    package var title: String {
-        switch self {
-        case .query: "Query"
-        case .fetch: "Fetch"
-        case .changes: "Changes"
-        case .objects: "Objects"
-        case .keyvalues: "Key-value store"
-        case .importing: "Import"
-        case .snapshots: "Snapshots"
-        case .mirror: "Mirror"
-        case .unsent: "Not sent"
-        case .zones: "Zones"
-        case .sharing: "Sharing"
-        case .types: "Record types"
-        case .indexes: "Indexes"
-        case .roles: "Security roles"
-        case .deploy: "Deploy"
-        case .history: "History"
-        case .schema: "Schema file"
-        case .reset: "Reset"
-        case .requests: "Requests"
-        case .telemetry: "Telemetry"
-        case .sync: "Sync"
-        case .clients: "Clients"
-        case .subscriptions: "Subscriptions"
-        case .notifications: "Notifications"
-        case .token: "Decode"
-        case .errors: "Errors"
-        case .signature: "Signatures"
-        case .check: "Check"
-        case .advice: "Query advice"
-        case .rehearsals: "Rehearsals"
-        case .keys: "Keys"
-        case .users: "Users"
-        case .home: ""
-        }
-    }
+    package var title: String { row.title }
+
+    /// The heading that the page is under; `nil` for ``home`` and for the pages that read records.
+    var group: Group? { row.group }
+
+    /// The page whose entry in the sidebar this page is a tab of: itself, if the sidebar names it.
+    var entry: Tab { row.entry ?? self }
+
+    /// The letter of the keyboard shortcut, after the key `g`.
+    var key: String? { row.key }
+
+    fileprivate func isOffered(at visit: Visit) -> Bool { row.isOffered(visit) }
 
     /// True for CloudKit's own tabs, the three ways to read records. They are one click away on every page.
     var readsRecords: Bool { self == .query || self == .fetch || self == .changes }
-
-    /// The letter of the keyboard shortcut, after the key `g`.
-    var key: String? {
-        switch self {
-        case .query: "q"
-        case .fetch: "f"
-        case .changes: "c"
-        case .zones: "z"
-        case .types: "t"
-        case .indexes: "i"
-        case .roles: "s"
-        case .deploy: "d"
-        case .history: "h"
-        case .requests: "r"
-        case .sync: "w"
-        case .clients: "l"
-        case .subscriptions: "b"
-        case .keyvalues: "y"
-        case .notifications: "n"
-        case .advice: "a"
-        case .token: "k"
-        case .errors: "e"
-        case .check: "v"
-        case .users: "u"
-        case .keys: "p"
-        case .objects: "o"
-        case .telemetry: "m"
-        case .rehearsals: "x"
-        case .sharing, .schema, .reset, .signature, .importing, .snapshots, .mirror, .unsent, .home: nil
-        }
-    }
 }
 
 // MARK: - Tabs of a place
 
 extension Visit {
     /// True if the place has the page.
-    package func offers(_ tab: Tab) -> Bool {
-        switch tab {
-        case .objects: return hasObjects
-        case .keyvalues: return database.can(.keepKeyValues)
-        case .snapshots: return assets.keepsFiles(of: place.address.container) && database.can(.listRecords)
-        case .mirror: return connection != nil
-        case .unsent: return origin != nil
-        case .sharing: return place.hasFeed && database.can(.listShares)
-        case .types, .indexes, .roles, .deploy, .history, .schema: return schema != nil && database.can(.showSchema)
-        case .reset: return canEditSchema && offers(.types)
-        case .subscriptions: return database.can(.keepSubscriptions)
-        case .notifications: return database.can(.fireSubscriptions)
-        case .token: return database.can(.explainTokens)
-        case .check: return database.can(.listRecords)
-        case .advice: return database.can(.keepQueryStatistics)
-        case .home: return false
-        case .query, .fetch, .changes, .importing, .zones, .requests, .telemetry, .sync, .clients, .errors, .signature,
-            .rehearsals, .keys, .users:
-            return true
-        }
-    }
+    package func offers(_ tab: Tab) -> Bool { tab.isOffered(at: self) }
+
+    fileprivate var showsSchema: Bool { schema != nil && database.can(.showSchema) }
 }
 
 // MARK: - The same tab elsewhere

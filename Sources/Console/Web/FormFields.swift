@@ -96,6 +96,8 @@ package struct FormLimit: Sendable {
     /// The largest body of the form, as it is sent.
     package let bytes: Int
 
+    /// A name and a password, of somebody whom the server does not know yet.
+    package static let signIn = FormLimit(bytes: 16 << 10)
     /// A few names, such as those of a user and a container.
     package static let names = FormLimit(bytes: 64 << 10)
     /// Ticks, choices and short texts. Of records, names alone: 200 with zones, each of the greatest length.
@@ -113,9 +115,7 @@ package struct FormLimit: Sendable {
 
 extension Request {
     /// The fields of the submitted form, URL-encoded or multipart.
-    /// - Throws: the errors of `bodyBytes`, and `RecordError` TRY_AGAIN_LATER for a large form if the server is
-    ///   overloaded.
-    package func form(_ limit: FormLimit) async throws -> FormFields {
+    func form(_ limit: FormLimit) async throws -> FormFields {
         let bytes = try await bodyBytes(limit: limit.bytes)
         let contentType = headers[.contentType]
         return try await WorkPool.prompt.run(on: bytes.count) { FormFields(bytes, contentType: contentType) }

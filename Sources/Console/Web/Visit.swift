@@ -2,7 +2,7 @@ package import Accounts
 package import AssetStore
 package import HTTPServing
 internal import HTTPTypes
-package import Hummingbird
+internal import Hummingbird
 package import RecordStore
 package import Records
 package import RemoteRecordStore
@@ -11,6 +11,7 @@ internal import Synchronization
 
 /// One request for a page of a place: its fields, and the data of the place that most pages need.
 package struct Visit: Sendable {
+    package let console: Console
     package internal(set) var place: Place
     package internal(set) var fields: FormFields
     package internal(set) var database: any RecordDatabase
@@ -25,14 +26,9 @@ package struct Visit: Sendable {
     let target: String
     /// The origin that the request was sent to, such as `http://localhost:8080`.
     package let server: String
-    package let accounts: Accounts
-    package let assets: AssetStores
-    /// The log of web service requests.
-    package let log: RequestLog
     package let stopwatch: Stopwatch
     /// What this visit changes in its database, if it is one of a form.
     let change: UndoableChange
-    package let changes: UndoableChanges
     package internal(set) var people: People
     package let containers: [ContainerID]
     /// The zones of the database, the default zone first. Empty for a container in iCloud on pages that do not show
@@ -42,6 +38,12 @@ package struct Visit: Sendable {
     package internal(set) var refusal: RecordError?
     /// `nil` if the engine has no readable schema.
     package internal(set) var schema: Schema?
+
+    package var accounts: Accounts { console.accounts }
+    package var assets: AssetStores { console.assets }
+    /// The log of web service requests.
+    package var log: RequestLog { console.log }
+    package var changes: UndoableChanges { console.changes }
 
     /// The types that can be queried, by name.
     package var types: [RecordType] {
@@ -105,15 +107,13 @@ package struct Visit: Sendable {
 
 extension Visit {
     /// Reads the place from the path and the query string of a request, and loads its data.
-    /// - Parameter readsZones: true if the page shows the zones. iCloud is not asked for them otherwise.
     /// - Throws: ``MissingPage`` if the place or the user does not exist. Creates neither.
     package init(
-        _ request: Request, _ context: ServingRequestContext, fields: FormFields, console: Console,
-        readsZones: Bool = false,
+        _ asked: ConsoleRequest, fields: FormFields, _ traits: Set<ConsoleRoute.Trait> = [],
         stopwatch: Stopwatch = Stopwatch()
     ) async throws {
-        let parts = context.parts
-        let query = request.queryFields
+        let (request, query) = (asked.request, asked.query)
+        let parts = asked.context.parts
         guard parts.count > 3, let container = ContainerID(String(parts[1])),
             let environment = Records.Environment(rawValue: String(parts[2])),
             let scope = DatabaseScope(rawValue: String(parts[3]))
@@ -127,7 +127,8 @@ extension Visit {
             user: query.text("user"),
             zone: Place.zone(query["zone"], owner: query["owner"], in: scope))
         try await self.init(
-            place, fields: fields.without(ConfirmationView.leaveField), console: console, readsZones: readsZones,
+            place, fields: fields.without(ConfirmationView.leaveField), console: asked.console,
+            readsZones: traits.contains(.showsZones),
             target: request.head.path ?? place.path,
             server: request.ownOrigin, isChanging: request.method == .post,
             confirmed: request.method == .post ? fields[ConfirmationView.leaveField] : nil,
@@ -135,6 +136,7 @@ extension Visit {
     }
 
     /// - Parameters:
+    ///   - readsZones: true if the page shows the zones. iCloud is not asked for them otherwise.
     ///   - listed: the containers of the engine, if the page has read them.
     ///   - isChanging: true to note what is changed in the database.
     ///   - confirmed: the connection whose container somebody agreed to change.
@@ -175,14 +177,13 @@ extension Visit {
         }
         let change = UndoableChange(at: place)
         self.init(
-            place: place, fields: fields,
+            console: console, place: place, fields: fields,
             database: isChanging && opened.database.can(.keepJournal)
                 ? NotingDatabase(base: opened.database, change: change) : opened.database,
             engine: engine, connections: connections,
             connection: connection, origin: origin,
-            target: target, server: server, accounts: console.accounts, assets: console.assets, log: console.log,
-            stopwatch: stopwatch, change: change, changes: console.changes, people: people, containers: containers,
-            zones: zones, refusal: refusal, schema: schema)
+            target: target, server: server, stopwatch: stopwatch, change: change, people: people,
+            containers: containers, zones: zones, refusal: refusal, schema: schema)
     }
 }
 

@@ -1,12 +1,12 @@
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 internal import RemoteRecordStore
 
 /// The page that changes all records that match a query: the form, a dry run, and the button that starts the job.
-struct BulkView: Page {
-    static let template = "bulk"
-    static let tab = Tab.query
+package struct BulkView: Page {
+    package static let template = "bulk"
+    package static let tab = Tab.query
 
     struct Row: ViewModel {
         let recordName: String
@@ -43,7 +43,7 @@ struct BulkView: Page {
         let isEncrypted: Bool
     }
 
-    let title = "Change all matches"
+    package let title = "Change all matches"
     /// `Change all 2,098 Message records`, if their number is known without a dry run.
     let heading: String
     /// The query in words.
@@ -67,14 +67,14 @@ struct BulkView: Page {
 
     // MARK: Pages
 
-    static func load(_ visit: Visit) async throws -> BulkView {
+    package static func load(_ visit: Visit) async throws -> BulkView {
         let form = try BulkForm(visit)
         let isAsked = visit.fields["dry"] != nil && visit.fields["do"] == nil
         return try await page(form, isAsked: isAsked, remark: nil, visit)
     }
 
     /// Starts the job of the dry run. If the records have changed since, shows a new dry run.
-    static func run(_ visit: Visit, runs: BackgroundRuns) async throws -> Answer {
+    package static func run(_ visit: Visit) async throws -> Answer {
         let form = try BulkForm(visit)
         let type = try Self.type(form, visit)
         let plan = CheckedQuery(form.query, of: type)
@@ -107,7 +107,7 @@ struct BulkView: Page {
             place: visit.place,
             back: Frame.Link(text: "Back to the query", href: visit.place.link("query", form.query.parameters)),
             change: await visit.keepsVersions() ? visit.kept() : nil)
-        try runs.start(run) { try await work.run($0) }
+        try visit.console.runs.start(run) { try await work.run($0) }
         return .redirect(visit.place.link("run", [("id", run.id)]))
     }
 

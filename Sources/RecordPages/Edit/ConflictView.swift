@@ -1,11 +1,11 @@
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// An edit conflict: the user's values, the original values and the current values, with a choice for each field.
-struct ConflictView: Page {
-    static let template = "record_conflict"
-    static let tab = Tab.fetch
+package struct ConflictView: Page {
+    package static let template = "record_conflict"
+    package static let tab = Tab.fetch
     /// Represents the parent of the record among the fields.
     static let parent: Name = "___parent"
 
@@ -32,7 +32,7 @@ struct ConflictView: Page {
         let canChoose: Bool
     }
 
-    let title: String
+    package let title: String
     /// True for a change in a mirror, which iCloud does not have.
     let isUnsent: Bool
     let recordName: String

@@ -1,4 +1,4 @@
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
@@ -46,9 +46,9 @@ extension Visit {
 // MARK: - Form
 
 /// The form that creates or changes a record.
-struct EditView: Page {
-    static let template = "record_edit"
-    static let tab = Tab.fetch
+package struct EditView: Page {
+    package static let template = "record_edit"
+    package static let tab = Tab.fetch
 
     struct Row: ViewModel {
         let number: String
@@ -107,7 +107,7 @@ struct EditView: Page {
         let problem: String?
     }
 
-    let title: String
+    package let title: String
     /// The heading of a new record.
     let heading: String?
     /// The existing record.
@@ -254,9 +254,9 @@ extension EditView.Files {
 // MARK: - Actions
 
 /// Creates, changes and copies records.
-enum EditActions {
+package enum EditActions {
     /// The form of a new record. Asks for the type and the zone first if the address does not name them.
-    static func new(_ visit: Visit) async throws -> any Page {
+    package static func new(_ visit: Visit) async throws -> any Page {
         let typed =
             visit.fields.text("newType").map { Name($0.trimmingSpaces) } ?? visit.fields.text("type").map { Name($0) }
         guard let typeName = typed, let zoneID = visit.place.zoneID else { return EditStart(visit) }
@@ -267,7 +267,7 @@ enum EditActions {
     }
 
     /// The form of an existing record, or the redirect to the place of a field in it.
-    static func edit(_ visit: Visit) async throws -> Answer {
+    package static func edit(_ visit: Visit) async throws -> Answer {
         let (record, there) = try await target(visit)
         let form = try form(of: record, visit: there)
         if let field = visit.fields.text("field"), let index = form.fields.firstIndex(where: { $0.name == Name(field) })
@@ -279,7 +279,7 @@ enum EditActions {
     }
 
     /// The form of a new record with the values of an existing one.
-    static func duplicate(_ visit: Visit) async throws -> EditView {
+    package static func duplicate(_ visit: Visit) async throws -> EditView {
         let (record, there) = try await target(visit)
         let hasFiles = record.fields.mayHoldAssets
         let remark =
@@ -288,7 +288,7 @@ enum EditActions {
     }
 
     /// Handles the submitted form: applies the change of a button, saves the record, or shows the errors.
-    static func submit(_ visit: Visit) async throws -> Answer {
+    package static func submit(_ visit: Visit) async throws -> Answer {
         guard let zoneID = visit.place.zoneID else { throw RecordError(.badRequest, "The address needs a zone") }
         let visit = visit.inZone(zoneID)
         var form = try RecordForm(visit.fields, visit: visit)
@@ -316,7 +316,7 @@ enum EditActions {
     }
 
     /// Handles the choices of an edit conflict: saves them, or shows the form with them.
-    static func resolve(_ visit: Visit) async throws -> Answer {
+    package static func resolve(_ visit: Visit) async throws -> Answer {
         guard let zoneID = visit.place.zoneID else { throw RecordError(.badRequest, "The address needs a zone") }
         let visit = visit.inZone(zoneID)
         let chosen = try ConflictForm(visit.fields, visit: visit)

@@ -1,15 +1,15 @@
 internal import Accounts
 internal import AssetStore
-internal import Console
+package import Console
 internal import DataTransfer
 internal import HTTPServing
 internal import RecordStore
 internal import Records
 
 /// Copies records to another place: the form, its preview, and the copy itself.
-struct RecordCopyView: Page {
-    static let template = "record_copy"
-    static let tab = Tab.fetch
+package struct RecordCopyView: Page {
+    package static let template = "record_copy"
+    package static let tab = Tab.fetch
     /// The field with the rule for existing records of the same names.
     static let existingField = "existing"
     /// The field with the fingerprint of the preview on the page.
@@ -29,7 +29,7 @@ struct RecordCopyView: Page {
         let back: String
     }
 
-    let title: String
+    package let title: String
     let source: String
     /// The records, as hidden fields of the form.
     let picked: [Frame.Hidden]
@@ -45,13 +45,13 @@ struct RecordCopyView: Page {
 
 extension RecordCopyView {
     /// The form, with the preview if the address requests it.
-    static func load(_ visit: Visit) async throws -> RecordCopyView {
+    package static func load(_ visit: Visit) async throws -> RecordCopyView {
         let source = try await source(visit)
         return visit.fields["do"] == "preview" ? try await preview(source) : page(source)
     }
 
     /// Handles the submitted form: shows the preview, or copies the records if the preview is still accurate.
-    static func submit(_ visit: Visit) async throws -> Answer {
+    package static func submit(_ visit: Visit) async throws -> Answer {
         let source = try await source(visit)
         switch visit.fields["do"] {
         case "choose": return .page(page(source))

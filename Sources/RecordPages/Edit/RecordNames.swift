@@ -1,9 +1,11 @@
-internal import Console
+package import Console
+internal import HTTPServing
+package import Hummingbird
 internal import RecordStore
 internal import Records
 
 /// Finds records by their name or title, for references and for comparisons.
-enum RecordNames {
+package enum RecordNames {
     struct Found: Sendable {
         let recordName: Name
         let recordType: Name
@@ -106,7 +108,11 @@ enum RecordNames {
 
     /// The result as JSON for the suggestion script: `{"names":[{"recordName":…,"recordType":…,"title":…}]}`. Without a
     /// zone, all zones are searched.
-    static func json(_ visit: Visit) async throws -> [UInt8] {
+    package static func response(_ visit: Visit) async throws -> Response {
+        .content(try await json(visit), type: "application/json")
+    }
+
+    private static func json(_ visit: Visit) async throws -> [UInt8] {
         let zoneIDs = visit.place.zoneID.map { [$0] } ?? visit.zones.map(\.zoneID)
         let found = try await matching(visit.fields["q"] ?? "", in: zoneIDs, visit: visit)
         var writer = JSONWriter()

@@ -1,6 +1,6 @@
 internal import Accounts
 internal import AssetStore
-internal import Console
+package import Console
 internal import DataTransfer
 internal import Foundation
 internal import HTTPServing
@@ -8,11 +8,11 @@ internal import RecordStore
 internal import Records
 
 /// The form for the target of a zone copy.
-struct ZoneCopyView: Page {
-    static let template = "zone_copy"
-    static let tab = Tab.zones
+package struct ZoneCopyView: Page {
+    package static let template = "zone_copy"
+    package static let tab = Tab.zones
 
-    let title: String
+    package let title: String
     let name: String
     let records: String?
     let there: OtherDatabaseInputs
@@ -21,12 +21,17 @@ struct ZoneCopyView: Page {
     let cancel: String
     let milliseconds: String
 
-    static func load(_ visit: Visit) async throws -> ZoneCopyView {
+    package static func load(_ visit: Visit) async throws -> ZoneCopyView {
         try await page(try source(visit), visit, complaint: nil)
     }
 
+    /// Removes files of servers that were killed.
+    package static func sweepLeftovers() {
+        ZoneCopy.scratchFolder().later { $0.sweep() }
+    }
+
     /// Starts the copy.
-    static func copy(_ visit: Visit, runs: BackgroundRuns) async throws -> Answer {
+    package static func copy(_ visit: Visit) async throws -> Answer {
         let zoneID = try source(visit)
         do {
             let (other, target) = try await target(visit)
@@ -41,7 +46,7 @@ struct ZoneCopyView: Page {
                 heading: "Copy \(visit.zoneName(zoneID)) to \(other.words)", verb: "copied", total: total,
                 place: visit.place,
                 back: Frame.Link(text: "The copy", href: other.place.link("changes")))
-            try runs.start(run) { try await copy.run($0) }
+            try visit.console.runs.start(run) { try await copy.run($0) }
             return .redirect(visit.place.link("run", [("id", run.id)]))
         } catch let error as RecordError {
             return .page(try await page(zoneID, visit, complaint: error))

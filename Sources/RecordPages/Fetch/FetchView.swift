@@ -1,13 +1,13 @@
 internal import AssetStore
-internal import Console
+package import Console
 internal import HTTPServing
 internal import RecordStore
 internal import Records
 
 /// The tab Fetch: records of any type by name, from one zone or from all.
-struct FetchView: Page {
-    static let template = "fetch"
-    static let tab = Tab.fetch
+package struct FetchView: Page {
+    package static let template = "fetch"
+    package static let tab = Tab.fetch
 
     /// The maximum number of records per request, as in the web services.
     static let nameLimit = 200
@@ -67,7 +67,7 @@ struct FetchView: Page {
         let otherShape: Frame.Link?
     }
 
-    let title: String
+    package let title: String
     let heading = Self.tab.title
     /// What is asked; `nil` if there is no zone to fetch from.
     let folded: FoldedForm?
@@ -102,7 +102,7 @@ struct FetchView: Page {
 
 extension FetchView {
     /// - Throws: `RecordError` TRY_AGAIN_LATER when there is no room for the records.
-    static func load(_ visit: Visit) async throws -> FetchView {
+    package static func load(_ visit: Visit) async throws -> FetchView {
         try await RequestMemory.makeAnswer { try await page(visit) }
     }
 

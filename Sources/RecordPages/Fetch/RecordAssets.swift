@@ -1,9 +1,9 @@
 internal import Accounts
 internal import AssetStore
-internal import Console
+package import Console
 internal import HTTPServing
 internal import HTTPTypes
-internal import Hummingbird
+package import Hummingbird
 internal import NIOCore
 internal import RecordStore
 internal import Records
@@ -255,7 +255,7 @@ extension AssetFileView.Use {
 // MARK: - Files in iCloud
 
 /// A file of a record in iCloud. The console passes it on, because CloudKit's own addresses expire within the hour.
-enum ConnectedFile {
+package enum ConnectedFile {
     /// The address of a file.
     /// - Parameter index: the place in a list of assets.
     static func address(_ field: Name, at index: Int, of recordID: RecordID, _ place: Place) -> String {
@@ -274,7 +274,11 @@ enum ConnectedFile {
     }
 
     /// - Throws: `RecordError` NOT_FOUND if the record has no such file.
-    static func response(_ visit: Visit) async throws -> Response {
+    package static func response(_ visit: Visit) async throws -> Response {
+        try await Response.orRefusal { try await file(visit) }
+    }
+
+    private static func file(_ visit: Visit) async throws -> Response {
         guard let database = try visit.cloudKit() else {
             throw RecordError(.notFound, "The files of this container have addresses of their own")
         }

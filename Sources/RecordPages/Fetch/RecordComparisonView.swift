@@ -1,14 +1,14 @@
 internal import Accounts
 internal import AssetStore
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// Two records side by side, field by field. The second may be in another zone, environment or database, or belong to
 /// another user.
-struct RecordComparisonView: Page {
-    static let template = "record_compare"
-    static let tab = Tab.fetch
+package struct RecordComparisonView: Page {
+    package static let template = "record_compare"
+    package static let tab = Tab.fetch
     /// The parameter with the name of the second record.
     static let otherField = "other"
 
@@ -40,7 +40,7 @@ struct RecordComparisonView: Page {
         let records: [Found]
     }
 
-    let title: String
+    package let title: String
     let action: String
     let hidden: [Frame.Hidden]
     let there: OtherDatabaseInputs
@@ -62,7 +62,7 @@ struct RecordComparisonView: Page {
 }
 
 extension RecordComparisonView {
-    static func load(_ visit: Visit) async throws -> RecordComparisonView {
+    package static func load(_ visit: Visit) async throws -> RecordComparisonView {
         guard let name = visit.fields.text("name").map({ Name($0) }),
             let zoneID = visit.place.zoneID ?? visit.usualZoneID
         else {

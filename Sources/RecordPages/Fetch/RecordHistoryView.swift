@@ -1,17 +1,17 @@
 internal import AssetStore
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// The page with the complete history of a record.
-struct RecordHistoryView: Page {
-    static let template = "record_history"
-    static let tab = Tab.fetch
+package struct RecordHistoryView: Page {
+    package static let template = "record_history"
+    package static let tab = Tab.fetch
 
     /// The number of changes on a page.
     private static let limit = 25
 
-    let title: String
+    package let title: String
     let zone: String
     /// With the title that it has now; without one after its deletion.
     let record: RecordLink
@@ -20,7 +20,7 @@ struct RecordHistoryView: Page {
     let isLatest: Bool
     let milliseconds: String
 
-    static func load(_ visit: Visit) async throws -> RecordHistoryView {
+    package static func load(_ visit: Visit) async throws -> RecordHistoryView {
         let (name, zoneID) = try RecordRestoring.target(visit)
         let before = try visit.fields.text("before").map { text in
             guard let position = Int64(text) else {
@@ -257,11 +257,11 @@ struct FieldDifference: ViewModel {
 // MARK: - Restoring
 
 /// The confirmation page for a restore, with the changes that it makes.
-struct RestoreView: Page {
-    static let template = "record_restore"
-    static let tab = Tab.fetch
+package struct RestoreView: Page {
+    package static let template = "record_restore"
+    package static let tab = Tab.fetch
 
-    let title: String
+    package let title: String
     let recordName: String
     let type: String
     let zone: String
@@ -275,7 +275,7 @@ struct RestoreView: Page {
     let cancel: String
     let milliseconds: String
 
-    static func load(_ visit: Visit) async throws -> RestoreView {
+    package static func load(_ visit: Visit) async throws -> RestoreView {
         let (name, zoneID) = try RecordRestoring.target(visit)
         let position = try RecordRestoring.position(visit)
         let recordID = RecordID(recordName: name, zoneID: zoneID)
@@ -318,9 +318,9 @@ struct RestoreView: Page {
 }
 
 /// Restores earlier versions of records.
-enum RecordRestoring {
+package enum RecordRestoring {
     /// Saves the earlier version, provided that the record has not changed since the confirmation page.
-    static func restore(_ visit: Visit) async throws -> String {
+    package static func restore(_ visit: Visit) async throws -> String {
         let (name, zoneID) = try target(visit)
         let reversion = RecordReversion(
             RecordID(recordName: name, zoneID: zoneID), to: try position(visit),

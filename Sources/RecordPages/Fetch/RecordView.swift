@@ -1,16 +1,12 @@
 internal import AssetStore
-internal import Console
+package import Console
 internal import RecordStore
-internal import Records
+package import Records
 
 /// The page of a record: its data, and its references from other records.
-struct RecordView: Page {
-    /// The panel of the clients that received a record and those that did not; `nil` if the engine can't tell. There
-    /// may be one for a record that the acting user does not see.
-    typealias Deliveries = @Sendable (RecordID, StoredRecord?, Visit) async throws -> (any ViewModel)?
-
-    static let template = "record"
-    static let tab = Tab.fetch
+package struct RecordView: Page {
+    package static let template = "record"
+    package static let tab = Tab.fetch
 
     struct FieldRow: ViewModel {
         let name: String
@@ -79,7 +75,7 @@ struct RecordView: Page {
         let returning: String
     }
 
-    let title: String
+    package let title: String
     let recordName: String
     let zone: String
     let body: Body?
@@ -102,23 +98,48 @@ struct RecordView: Page {
     let milliseconds: String
 }
 
-extension RecordView {
-    /// - Parameter deliveries: finds the clients that received a record.
-    static func load(_ visit: Visit, deliveries: Deliveries) async throws -> RecordView {
+/// The record that an address names.
+package struct AskedRecord: Sendable {
+    package let recordID: RecordID
+    /// `nil` if the acting user does not see one.
+    package let record: StoredRecord?
+    /// The visit in the zone of the record.
+    package let visit: Visit
+    /// The visit as it was asked for.
+    fileprivate let original: Visit
+    /// The reason why there is no record.
+    fileprivate let complaint: PageError?
+
+    package init(_ visit: Visit) async throws {
         guard let name = visit.fields.text("name").map({ Name($0) }) else {
             throw RecordError(.badRequest, "The address of a record needs its name: record?zone=…&name=…")
         }
         guard let zoneID = visit.place.zoneID ?? visit.usualZoneID else { throw RecordError.zoneNotFound }
-        let there = visit.inZone(zoneID)
-        var body: Body?
-        var complaint: PageError?
+        recordID = RecordID(recordName: name, zoneID: zoneID)
+        original = visit
+        self.visit = visit.inZone(zoneID)
         do {
-            let record = try await record(name, in: zoneID, visit: there)
-            body = try await Body(record, visit: there, deliveries: deliveries)
+            (record, complaint) = (try await RecordView.record(name, in: zoneID, visit: self.visit), nil)
+        } catch let error as RecordError where error.code == .notFound || error.code == .zoneNotFound {
+            (record, complaint) = (nil, PageError(error))
+        }
+    }
+}
+
+extension RecordView {
+    /// - Parameter clients: the panel of the clients that received the record and those that did not; `nil` if the
+    ///   engine can't tell. There may be one for a record that the acting user does not see.
+    package static func load(_ asked: AskedRecord, clients: (any ViewModel)?) async throws -> RecordView {
+        let (visit, there, name, zoneID) = (
+            asked.original, asked.visit, asked.recordID.recordName, asked.recordID.zoneID
+        )
+        var complaint = asked.complaint
+        var body: Body?
+        do {
+            if let record = asked.record { body = try await Body(record, visit: there, clients: clients) }
         } catch let error as RecordError where error.code == .notFound || error.code == .zoneNotFound {
             complaint = PageError(error)
         }
-        let unseen = body == nil ? try await deliveries(RecordID(recordName: name, zoneID: zoneID), nil, there) : nil
         let history = try await past(name, in: zoneID, there)
         let last = body == nil ? history?.rows.first { $0.restore != nil } : nil
         let deletion = body == nil ? try await Deletion(history, last: last, of: name, in: zoneID, there) : nil
@@ -131,7 +152,7 @@ extension RecordView {
                 ? try await RecordTrace.all(of: [name], notIn: zoneID, visit)[name] ?? [] : [],
             changes: visit.hasFeed(zoneID) ? there.place.link("changes") : nil,
             elsewhere: visit.place.with { $0.zone = .all }.link("find", [("q", name.string)]), history: history,
-            lastVersion: last?.restore, unseen: unseen,
+            lastVersion: last?.restore, unseen: body == nil ? clients : nil,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
@@ -193,7 +214,7 @@ extension RecordView.Deletion {
 }
 
 extension RecordView.Body {
-    fileprivate init(_ record: StoredRecord, visit: Visit, deliveries: RecordView.Deliveries) async throws {
+    fileprivate init(_ record: StoredRecord, visit: Visit, clients: (any ViewModel)?) async throws {
         let zoneID = record.recordID.zoneID
         let place = visit.place
         let links = try await visit.links(toAssetsOf: [record])
@@ -235,7 +256,7 @@ extension RecordView.Body {
         self.referrers = referrers.map { ReferrerPanel($0, to: record.recordID, titles, visit) }
         graph = try await ReferenceGraph(record, values, referrers: referrers ?? [], titles, visit)
         hasReferences = self.referrers != nil || graph != nil
-        self.deliveries = try await deliveries(record.recordID, record, visit)
+        deliveries = clients
         json = try RecordJSON.text(of: record, links: links)
         codes = try CodePanel.panels(of: record, visit: visit)
         edit = isEditable ? place.link("record/edit", named) : nil
@@ -390,8 +411,8 @@ extension ReferrerPanel.Way {
 // MARK: - Deletion
 
 /// The actions on a record.
-enum RecordActions {
-    static func confirmDeletion(_ visit: Visit) async throws -> ConfirmationView {
+package enum RecordActions {
+    package static func confirmDeletion(_ visit: Visit) async throws -> ConfirmationView {
         let (name, zoneID) = try target(visit)
         let record = try await RecordView.record(name, in: zoneID, visit: visit)
         let named = try visit.titles.words(for: record)
@@ -432,7 +453,7 @@ enum RecordActions {
     }
 
     /// Deletes the record, provided that it has not changed since the confirmation page.
-    static func delete(_ visit: Visit) async throws -> String {
+    package static func delete(_ visit: Visit) async throws -> String {
         let (name, zoneID) = try target(visit)
         let tag = visit.fields.text("tag")
         let operation = RecordOperation(

@@ -1,13 +1,15 @@
-internal import Console
+package import Console
 internal import DataTransfer
 internal import HTTPServing
+internal import HTTPTypes
+internal import HummingbirdCore
 internal import RecordStore
 internal import Records
 
 /// The import page: the file, a preview of the result, and the button that starts the import.
-struct ImportingView: Page {
-    static let template = "importing"
-    static let tab = Tab.importing
+package struct ImportingView: Page {
+    package static let template = "importing"
+    package static let tab = Tab.importing
 
     /// The number of rows in the preview.
     static let sampleLimit = 10
@@ -76,7 +78,7 @@ struct ImportingView: Page {
         let isPossible: Bool
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let container: String
     let typeName: String
     let types: [Choice]
@@ -90,6 +92,10 @@ struct ImportingView: Page {
     let run: String
     let command: String
     let milliseconds: String
+
+    package static func load(_ visit: Visit) -> ImportingView {
+        ImportingView(ImportForm(visit.fields, visit: visit), visit: visit)
+    }
 
     init(
         _ form: ImportForm, _ upload: ImportUploads.Upload? = nil, _ preview: ImportPreview? = nil,
@@ -308,13 +314,66 @@ struct ImportForm: Sendable {
 // MARK: - Actions
 
 /// Receives files, previews them, and imports them in the background.
-enum ImportActions {
+package struct ImportActions: Sendable {
+    private let uploads = ImportUploads()
+
+    package init() { uploads.sweepLeftovers() }
+
+    package func preview(_ asked: ConsoleRequest) async throws -> Answer {
+        try await answer(asked) { try await preview($0, sent: $1, remark: nil) }
+    }
+
+    package func run(_ asked: ConsoleRequest) async throws -> Answer {
+        try await answer(asked) { try await run($0, sent: $1) }
+    }
+
+    /// Receives a form that may bring rows to import, and takes long. What it brought is on the disk meanwhile, and
+    /// nothing of it in memory.
+    private func answer(
+        _ asked: ConsoleRequest,
+        _ action: @escaping @Sendable (Visit, Result<ImportUploads.Upload, RecordError>?) async throws -> Answer
+    ) async throws -> Answer {
+        let (visit, sent) = try await keepRows(of: asked)
+        RequestMemory.current?.dropBody()
+        return .response(try await asked.response(to: visit, [.takesLong]) { try await action($0, sent) })
+    }
+
+    /// Keeps the rows of a form, which are in a file or in its text; `nil` if it has none. The visit has the other
+    /// fields.
+    private func keepRows(
+        of asked: ConsoleRequest
+    ) async throws -> (Visit, Result<ImportUploads.Upload, RecordError>?) {
+        let bytes = try await asked.body()
+        let contentType = asked.request.headers[.contentType]
+        let (fields, file) = try await WorkPool.prompt.run(on: bytes.count) { Self.form(bytes, contentType) }
+        let others = FormFields(fields.pairs.filter { $0.name != "text" })
+        // Before anything is kept: a place that does not exist may not push out other uploads.
+        let visit = try await Visit(asked, fields: others)
+        guard let rows = file ?? fields.text("text").map({ (Array($0.utf8), "") }) else { return (visit, nil) }
+        do {
+            let format = fields["format"].flatMap { FileFormat(rawValue: $0) }
+            return (visit, .success(try await uploads.keep(rows.bytes, fileName: rows.name, format: format)))
+        } catch let error as RecordError {
+            return (visit, .failure(error))
+        }
+    }
+
+    /// The fields of a URL-encoded or multipart form, and its file. The file is `nil` if the user chose none.
+    private static func form(_ bytes: [UInt8], _ contentType: String?) -> (FormFields, (bytes: [UInt8], name: String)?)
+    {
+        guard let form = MultipartForm(bytes, contentType: contentType) else {
+            return (FormFields(encoded: bytes), nil)
+        }
+        let file = form.parts.first { $0.fileName.map { !$0.isEmpty } ?? false }
+        return (form.fields, file.map { ($0.bytes, $0.fileName ?? "") })
+    }
+
     /// Previews the import of the sent rows or of an earlier upload.
     /// - Parameters:
     ///   - sent: the rows in the form, or the reason why they could not be kept; `nil` if the form has none.
     ///   - remark: the reason for the preview if the user did not request it.
-    static func preview(
-        _ visit: Visit, sent: Result<ImportUploads.Upload, RecordError>?, uploads: ImportUploads, remark: String? = nil
+    private func preview(
+        _ visit: Visit, sent: Result<ImportUploads.Upload, RecordError>?, remark: String?
     ) async throws -> Answer {
         let visit = visit.inChosenZone
         let form = ImportForm(visit.fields, visit: visit)
@@ -330,7 +389,7 @@ enum ImportActions {
             }
             if visit.chosenZoneID == nil { throw RecordError(.badRequest, "Choose the zone for the records") }
             if form.typeName.isEmpty { throw RecordError(.badRequest, "Enter a record type for the rows") }
-            let (ticked, preview) = try preview(form, upload, visit)
+            let (ticked, preview) = try Self.preview(form, upload, visit)
             return .page(ImportingView(ticked, upload, preview, remark: remark, visit: visit))
         } catch let error as RecordError {
             return .page(ImportingView(form, upload, complaint: error, visit: visit))
@@ -338,9 +397,7 @@ enum ImportActions {
     }
 
     /// Starts the import of the preview. If the result would differ now, shows a new preview.
-    static func run(
-        _ visit: Visit, sent: Result<ImportUploads.Upload, RecordError>?, uploads: ImportUploads, runs: BackgroundRuns
-    ) async throws -> Answer {
+    private func run(_ visit: Visit, sent: Result<ImportUploads.Upload, RecordError>?) async throws -> Answer {
         let visit = visit.inChosenZone
         let form = ImportForm(visit.fields, visit: visit)
         let id = visit.fields["upload"] ?? ""
@@ -349,7 +406,7 @@ enum ImportActions {
         }
         let upload = sent == nil ? try uploads.upload(id, as: form.format) : nil
         // A form that can't be previewed has no mark.
-        let previewed = upload.flatMap { try? preview(form, $0, visit) }
+        let previewed = upload.flatMap { try? Self.preview(form, $0, visit) }
         guard let upload, let (form, preview) = previewed,
             Name(form.mark(upload, nameField: form.nameField ?? "", at: visit.place))
                 == Name(visit.fields["previewed"] ?? "")
@@ -359,7 +416,7 @@ enum ImportActions {
                 return .redirect(visit.place.link("run", [("id", begun)]))
             }
             let remark = "Nothing was imported: the preview is out of date. This is the new preview."
-            return try await preview(visit, sent: sent, uploads: uploads, remark: remark)
+            return try await preview(visit, sent: sent, remark: remark)
         }
         if preview.problemCount > 0, !form.skipsBadRows {
             let error = RecordError(
@@ -370,7 +427,7 @@ enum ImportActions {
         }
         guard let zoneID = visit.chosenZoneID else { throw RecordError(.badRequest, "Choose the zone for the records") }
         let options = form.options(zoneID, format: upload.format, columns: preview.columns)
-        let importer = try reading { try Importer([upload.url], options: options, into: visit.database) }
+        let importer = try Self.reading { try Importer([upload.url], options: options, into: visit.database) }
         let records = [("type", form.typeName)]
         // The query also shows the records of the type that were there before.
         let shown =
@@ -394,9 +451,9 @@ enum ImportActions {
             return .redirect(visit.place.link("run", [("id", begun)]))
         }
         do {
-            try runs.start(run) { run in
+            try visit.console.runs.start(run) { [uploads] run in
                 defer { uploads.discard(upload) }
-                try await work(importer, upload, run)
+                try await Self.work(importer, upload, run)
             }
         } catch {
             uploads.putBack(upload)

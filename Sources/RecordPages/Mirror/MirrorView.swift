@@ -1,6 +1,6 @@
 internal import Accounts
 internal import CloudKitClient
-internal import Console
+package import Console
 internal import DataTransfer
 internal import RecordStore
 internal import Records
@@ -60,7 +60,7 @@ struct MirrorView: Page {
     let evidence: String?
     let milliseconds: String
 
-    static func load(_ visit: Visit, jobs: MirrorJobs, complaint: RecordError? = nil) async throws -> MirrorView {
+    static func load(_ visit: Visit, jobs: MirrorJobs, complaint: RecordError?) async throws -> MirrorView {
         let connection = try MirrorActions.connection(visit)
         guard let copy = connection.container.mirror else {
             throw RecordError(
@@ -178,15 +178,23 @@ extension MirrorOptions.Files {
 
 // MARK: - Actions
 
-/// Starts and stops the pulls of a mirror.
-enum MirrorActions {
+/// Starts and stops the pulls of mirrors, and sends what changed in them.
+package struct MirrorActions: Sendable {
     /// The pause between two pulls that follow each other.
     private static let pause: Duration = .seconds(30)
 
-    static func start(_ visit: Visit, runs: BackgroundRuns, jobs: MirrorJobs) async throws -> Answer {
-        let connection = try connection(visit)
+    private let jobs: MirrorJobs
+
+    package init(_ console: Console) { jobs = MirrorJobs(console.accounts) }
+
+    package func show(_ visit: Visit) async throws -> Answer {
+        .page(try await MirrorView.load(visit, jobs: jobs, complaint: nil))
+    }
+
+    package func start(_ visit: Visit) async throws -> Answer {
+        let connection = try Self.connection(visit)
         do {
-            let schema = try schema(visit.fields)
+            let schema = try Self.schema(visit.fields)
             if let schema { try visit.connections?.engine(of: connection)?.learnIndexes(from: schema) }
             let mirror = try await visit.mirror(of: connection) { options in
                 options.files = visit.fields["files"].flatMap { MirrorOptions.Files(rawValue: $0) } ?? .onDemand
@@ -202,7 +210,9 @@ enum MirrorActions {
             let job = MirrorJobs.Job(run, follows: follows)
             try jobs.begin(job, of: connection)
             do {
-                try runs.start(run) { _ in try await pull(mirror, job) { try await jobs.turn(at: connection, $0) } }
+                try visit.console.runs.start(run) { [jobs] _ in
+                    try await Self.pull(mirror, job) { try await jobs.turn(at: connection, $0) }
+                }
             } catch {
                 jobs.remove(job, of: connection)
                 throw error
@@ -213,13 +223,13 @@ enum MirrorActions {
         return .redirect(visit.place.link(Tab.mirror.rawValue))
     }
 
-    static func stop(_ visit: Visit, jobs: MirrorJobs) throws -> String {
-        jobs.job(of: try connection(visit))?.run.cancel()
+    package func stop(_ visit: Visit) throws -> String {
+        jobs.job(of: try Self.connection(visit))?.run.cancel()
         return visit.place.link(Tab.mirror.rawValue)
     }
 
     /// Fetches the files of a record that the mirror lacks.
-    static func fetchFiles(_ visit: Visit, jobs: MirrorJobs) async throws -> String {
+    package func fetchFiles(_ visit: Visit) async throws -> String {
         let connection = try visit.mirroredConnection()
         guard let name = visit.fields.text("name").map({ Name($0) }), let zoneID = visit.place.zoneID else {
             throw RecordError(.badRequest, "The form needs the record's name and its zone")
@@ -237,6 +247,9 @@ enum MirrorActions {
         }
         return visit.place.link(toRecord: name, in: zoneID)
     }
+
+    /// Sends all changes that are in no conflict, in the background.
+    package func send(_ visit: Visit) async throws -> String { try await UnsentActions.send(visit, jobs: jobs) }
 
     /// - Throws: `RecordError` NOT_FOUND for a container of this machine.
     static func connection(_ visit: Visit) throws -> ContainerConnection {

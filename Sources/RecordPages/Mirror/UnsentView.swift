@@ -1,6 +1,6 @@
 internal import Accounts
 internal import CloudKitClient
-internal import Console
+package import Console
 internal import DataTransfer
 internal import RecordStore
 internal import Records
@@ -8,9 +8,9 @@ internal import RemoteRecordStore
 
 /// The page Not sent of a mirror: the changes that iCloud does not have, in the order of sending, and those in
 /// conflict.
-struct UnsentView: Page {
-    static let template = "unsent"
-    static let tab = Tab.unsent
+package struct UnsentView: Page {
+    package static let template = "unsent"
+    package static let tab = Tab.unsent
 
     struct Row: ViewModel {
         let act: String
@@ -44,7 +44,7 @@ struct UnsentView: Page {
         let reason: String
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     /// The container in iCloud, with its environment.
     let origin: String
     let isReadOnly: Bool
@@ -61,7 +61,7 @@ struct UnsentView: Page {
     private static let limit = 200
 
     /// Asks nobody: what would be sent is known here.
-    static func load(_ visit: Visit) async throws -> UnsentView {
+    package static func load(_ visit: Visit) async throws -> UnsentView {
         let connection = try visit.mirroredConnection()
         let mirror = try await visit.mirror(of: connection)
         let planned = try await visit.measure { try await mirror.push(isDryRun: true) }
@@ -124,9 +124,9 @@ extension UnsentView.ConflictRow {
 // MARK: - Actions
 
 /// Sends the changes of a mirror, and ends its conflicts.
-enum UnsentActions {
+package enum UnsentActions {
     /// Sends all changes that are in no conflict, in the background.
-    static func send(_ visit: Visit, runs: BackgroundRuns, jobs: MirrorJobs) async throws -> String {
+    static func send(_ visit: Visit, jobs: MirrorJobs) async throws -> String {
         let connection = try visit.mirroredConnection()
         try visit.connections?.checkWritable(connection)
         let mirror = try await visit.mirror(of: connection)
@@ -136,7 +136,7 @@ enum UnsentActions {
         let run = BackgroundRun(
             heading: "Send \(Digits.count(total, "change")) to \(connection.place)", verb: "sent", total: total,
             place: place, back: back)
-        try runs.start(run) { run in
+        try visit.console.runs.start(run) { run in
             let report: PushReport
             do {
                 report = try await jobs.turn(at: connection) { try await mirror.push() }
@@ -159,7 +159,7 @@ enum UnsentActions {
     }
 
     /// Ends a conflict with one of the two versions.
-    static func settle(_ visit: Visit) async throws -> String {
+    package static func settle(_ visit: Visit) async throws -> String {
         _ = try visit.mirroredConnection()
         guard let name = visit.fields.text("name"), let zoneID = visit.place.zoneID,
             let version = visit.fields["version"].flatMap({ ConflictSettlement(rawValue: $0) })
@@ -173,13 +173,13 @@ enum UnsentActions {
     }
 
     /// The three versions of a record in conflict.
-    static func conflict(_ visit: Visit) async throws -> ConflictView {
+    package static func conflict(_ visit: Visit) async throws -> ConflictView {
         let (edit, mine, theirs) = try await edit(visit)
         return try ConflictView(mine: mine, base: edit.base, theirs: theirs, visit: visit)
     }
 
     /// Ends a conflict with the chosen values, as a change of the version in iCloud.
-    static func resolve(_ visit: Visit) async throws -> Answer {
+    package static func resolve(_ visit: Visit) async throws -> Answer {
         let (edit, mine, theirs) = try await edit(visit)
         let seen = ConflictVersions(mine: visit.fields.text("mineTag"), theirs: visit.fields.text("tag"))
         // Another version came meanwhile, from iCloud or by a change here.

@@ -1,13 +1,13 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import Foundation
 internal import RecordStore
 internal import Records
 
 /// The page Key-value store: the keys of a user, the room that they take, and a form that sets one.
-struct KeyValuesView: Page {
-    static let template = "keyvalues"
-    static let tab = Tab.keyvalues
+package struct KeyValuesView: Page {
+    package static let template = "keyvalues"
+    package static let tab = Tab.keyvalues
     /// The maximum number of keys on a page.
     private static let limit = 200
 
@@ -31,7 +31,7 @@ struct KeyValuesView: Page {
         let text: String
     }
 
-    let title: String
+    package let title: String
     let complaint: PageError?
     let owner: String
     let gauges: [Gauge]
@@ -50,10 +50,10 @@ struct KeyValuesView: Page {
 }
 
 extension KeyValuesView {
-    static func load(_ visit: Visit) async throws -> KeyValuesView { try await page(nil, visit) }
+    package static func load(_ visit: Visit) async throws -> KeyValuesView { try await page(nil, visit) }
 
     /// Sets a key, or shows the form again with what is wrong.
-    static func submit(_ visit: Visit) async throws -> Answer {
+    package static func submit(_ visit: Visit) async throws -> Answer {
         let form = KeyValueForm(visit.fields)
         do {
             try await modify(form.operation(), visit)
@@ -63,7 +63,7 @@ extension KeyValuesView {
         }
     }
 
-    static func confirmRemoval(_ visit: Visit) throws -> ConfirmationView {
+    package static func confirmRemoval(_ visit: Visit) throws -> ConfirmationView {
         let key = visit.fields["key"] ?? ""
         return ConfirmationView(
             on: .keyvalues, title: "Delete the key \(key)?",
@@ -73,7 +73,7 @@ extension KeyValuesView {
             cancel: visit.place.link(Tab.keyvalues.rawValue))
     }
 
-    static func remove(_ visit: Visit) async throws -> String {
+    package static func remove(_ visit: Visit) async throws -> String {
         try await modify(.remove(Name(KeyValueForm.key(visit.fields))), visit)
         return visit.place.link(Tab.keyvalues.rawValue, [Notice.keyValueRemoved.parameter])
     }

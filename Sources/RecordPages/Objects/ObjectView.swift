@@ -1,12 +1,12 @@
 internal import AssetStore
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// The page of one object of Core Data: its attributes, and its relationships both ways.
-struct ObjectView: Page {
-    static let template = "object"
-    static let tab = Tab.objects
+package struct ObjectView: Page {
+    package static let template = "object"
+    package static let tab = Tab.objects
     /// The parameter that asks iCloud for what other records tell.
     private static let followField = "follow"
 
@@ -16,7 +16,7 @@ struct ObjectView: Page {
         let value: ValueView
     }
 
-    let title: String
+    package let title: String
     let label: String
     let entity: String
     let entityHref: String
@@ -38,7 +38,7 @@ struct ObjectView: Page {
     let milliseconds: String
 
     /// - Returns: the page of the record for one that is not there, or is no object.
-    static func answer(_ asked: Visit) async throws -> Answer {
+    package static func answer(_ asked: Visit) async throws -> Answer {
         guard let name = asked.fields.text("name").map({ Name($0) }) else {
             throw RecordError(.badRequest, "The address of an object needs its record name: object?zone=…&name=…")
         }

@@ -1,12 +1,12 @@
 internal import AssetStore
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// The page Objects: the entities of Core Data that a database has.
-struct ObjectsView: Page {
-    static let template = "objects"
-    static let tab = Tab.objects
+package struct ObjectsView: Page {
+    package static let template = "objects"
+    package static let tab = Tab.objects
 
     struct Row: ViewModel {
         let name: String
@@ -34,7 +34,7 @@ struct ObjectsView: Page {
         let secondName: String
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let zone: String
     let rows: [Row]
     let pairs: [Pair]
@@ -48,7 +48,7 @@ struct ObjectsView: Page {
     let count: String
     let milliseconds: String
 
-    static func load(_ asked: Visit) async throws -> ObjectsView {
+    package static func load(_ asked: Visit) async throws -> ObjectsView {
         let visit = try await asked.findingEntityTypes()
         let entities = try await ObjectModel.entities(visit, isWhole: true)
         let manyToMany = try await ObjectModel.manyToMany(visit)
@@ -93,11 +93,11 @@ extension ObjectsView.Row {
 
 /// The objects of one entity in a table, page by page. Its address is that of a query, so that it has the query's
 /// filters, sorts and index rules.
-struct EntityView: Page {
-    static let template = "objects_entity"
-    static let tab = Tab.objects
+package struct EntityView: Page {
+    package static let template = "objects_entity"
+    package static let tab = Tab.objects
 
-    let title: String
+    package let title: String
     let entity: String
     /// The condition of a relationship, such as `whose journal is J1`.
     let condition: String?
@@ -117,7 +117,7 @@ struct EntityView: Page {
     let next: String?
     let milliseconds: String
 
-    static func load(_ visit: Visit) async throws -> EntityView {
+    package static func load(_ visit: Visit) async throws -> EntityView {
         let form = QueryForm(visit.fields)
         guard let typeName = form.type, MirroredNaming.isEntityType(typeName) else {
             throw RecordError(

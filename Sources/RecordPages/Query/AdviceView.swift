@@ -1,11 +1,11 @@
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// The page Query advice: unused indexes, and queries that need a missing index.
-struct AdviceView: Page {
-    static let template = "advice"
-    static let tab = Tab.advice
+package struct AdviceView: Page {
+    package static let template = "advice"
+    package static let tab = Tab.advice
 
     struct RefusalRow: ViewModel {
         let sentence: String
@@ -39,7 +39,7 @@ struct AdviceView: Page {
         let label: String
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let since: ValueView
     let refusals: [RefusalRow]
     let unused: [IndexRow]
@@ -57,7 +57,7 @@ struct AdviceView: Page {
 }
 
 extension AdviceView {
-    static func load(_ visit: Visit) async throws -> AdviceView {
+    package static func load(_ visit: Visit) async throws -> AdviceView {
         let statistics = try await visit.measure {
             try await visit.database.require(.keepQueryStatistics).queryStatistics()
         }

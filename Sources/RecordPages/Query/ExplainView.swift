@@ -1,13 +1,13 @@
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// The page Explain: how the engine executes a query, and what would make it cheaper.
-struct ExplainView: Page {
-    static let template = "explain"
-    static let tab = Tab.query
+package struct ExplainView: Page {
+    package static let template = "explain"
+    package static let tab = Tab.query
 
-    let title: String
+    package let title: String
     /// The form as one line; `nil` if the container has no types.
     let folded: FoldedForm?
     let editor: QueryEditor?
@@ -30,7 +30,7 @@ struct ExplainView: Page {
 
 extension ExplainView {
     /// The page, or the redirect of a form button.
-    static func answer(_ visit: Visit) async throws -> Answer {
+    package static func answer(_ visit: Visit) async throws -> Answer {
         let form = QueryForm(visit.fields)
         return if let changed = form.redirect(visit, to: "explain") { changed } else {
             .page(try await load(visit, form))

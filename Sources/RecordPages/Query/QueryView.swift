@@ -1,12 +1,12 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// The tab Query: the query form, and the answer or the reason why there is none.
-struct QueryView: Page {
-    static let template = "query"
-    static let tab = Tab.query
+package struct QueryView: Page {
+    package static let template = "query"
+    package static let tab = Tab.query
 
     /// The footer of the page.
     struct Footer: ViewModel {
@@ -27,7 +27,7 @@ struct QueryView: Page {
         let exports: ResultFiles?
     }
 
-    let title: String
+    package let title: String
     /// The record type; `Query` if the container has no types.
     let heading: String
     /// `3 of 10 fields returned`; `nil` if all are.
@@ -77,7 +77,7 @@ struct QueryView: Page {
 
 extension QueryView {
     /// The page, or the redirect of a form button.
-    static func answer(_ visit: Visit) async throws -> Answer {
+    package static func answer(_ visit: Visit) async throws -> Answer {
         let form = QueryForm(visit.fields)
         if let alike = try await form.alike(visit) { return alike }
         return if let changed = form.redirect(visit, to: "query") { changed } else {
@@ -435,8 +435,8 @@ struct SavedQueryPanel: ViewModel {
 }
 
 /// Saves queries under names, and removes them.
-enum SavedQueryActions {
-    static func save(_ visit: Visit) async throws -> String {
+package enum SavedQueryActions {
+    package static func save(_ visit: Visit) async throws -> String {
         let name = visit.fields["name"]?.trimmingSpaces ?? ""
         if name.isEmpty { throw RecordError(.badRequest, "Enter a name for the query") }
         // Parses and serializes the query, so that the file contains no other input.
@@ -450,7 +450,7 @@ enum SavedQueryActions {
         return back(visit, .querySaved)
     }
 
-    static func remove(_ visit: Visit) async throws -> String {
+    package static func remove(_ visit: Visit) async throws -> String {
         try await visit.accounts.removeSavedQuery(visit.fields["name"] ?? "", of: visit.place.address.container)
         return back(visit, .queryRemoved)
     }

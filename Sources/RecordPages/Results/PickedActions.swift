@@ -1,14 +1,17 @@
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// The actions on ticked records.
-enum PickedActions {
+package enum PickedActions {
     /// The number of names that a confirmation shows.
     private static let shownNames = 12
 
-    /// Handles the buttons that do not create a file.
-    static func answer(_ visit: Visit) async throws -> Answer {
+    /// Answers with a file or with a page, as the button says.
+    package static func answer(_ visit: Visit) async throws -> Answer {
+        if let format = visit.fields["do"].flatMap(ResultFormat.init(rawValue:)) {
+            return .response(try await format.picked(visit))
+        }
         let picked = try visit.pickedRecords()
         switch visit.fields["do"] {
         case "delete":
@@ -138,7 +141,7 @@ enum PickedActions {
     }
 
     /// Deletes the ticked records that have not changed since the page was shown. The result page lists the others.
-    static func delete(_ visit: Visit) async throws -> Answer {
+    package static func delete(_ visit: Visit) async throws -> Answer {
         let picked = try visit.pickedRecords()
         var refused: [PickedRefusal] = []
         var deleted = 0

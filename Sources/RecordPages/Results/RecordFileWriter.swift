@@ -215,8 +215,13 @@ extension Response {
             ], body: body)
     }
 
+    /// A file. Programs read it, so an error is answered in the format of the web services.
+    static func orRefusal(_ file: () async throws -> Response) async throws -> Response {
+        do { return try await file() } catch let error as RecordError { return .refusal(error) }
+    }
+
     /// An error in the format of the web services, in place of a file.
-    static func refusal(_ error: RecordError) -> Response {
+    private static func refusal(_ error: RecordError) -> Response {
         var response = json(
             RecordFileWriter.error(error, of: nil) + [UInt8(ascii: "\n")], status: error.code.httpStatus)
         if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }

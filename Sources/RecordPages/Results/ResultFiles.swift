@@ -1,8 +1,8 @@
 internal import AssetStore
-internal import Console
+package import Console
 internal import HTTPServing
 internal import HTTPTypes
-internal import Hummingbird
+package import Hummingbird
 internal import NIOCore
 internal import RecordStore
 internal import Records
@@ -37,7 +37,7 @@ struct ResultFiles: ViewModel {
 }
 
 /// The file format of exported records.
-enum ResultFormat: String, Sendable, CaseIterable {
+package enum ResultFormat: String, Sendable, CaseIterable {
     /// The format of web service answers.
     case json
     /// One record per line, in the format of the web services.
@@ -53,6 +53,28 @@ enum ResultFormat: String, Sendable, CaseIterable {
     }
 
     var label: String { rawValue.uppercased() }
+}
+
+extension ResultFormat {
+    /// The answer to the query of an address.
+    package func query(_ visit: Visit) async throws -> Response {
+        try await Response.orRefusal { try await QueryResults(visit, format: self, origin: visit.server).response() }
+    }
+
+    /// The records that an address names.
+    package func fetch(_ visit: Visit) async throws -> Response {
+        try await Response.orRefusal {
+            try await FetchResults(visit: visit, format: self, origin: visit.server).response()
+        }
+    }
+
+    /// The records that are ticked on a page.
+    func picked(_ visit: Visit) async throws -> Response {
+        try await Response.orRefusal {
+            let results = FetchResults(visit: visit, format: self, origin: visit.server)
+            return try await results.response(visit.pickedRecords().map(\.recordID), keys: nil)
+        }
+    }
 }
 
 // MARK: - Answers to queries

@@ -1,8 +1,9 @@
 internal import Accounts
 internal import AssetStore
-internal import Console
+package import Console
 internal import HTTPServing
 internal import HTTPTypes
+internal import Hummingbird
 internal import RecordStore
 internal import Records
 
@@ -198,11 +199,49 @@ extension InvitationView.Candidate {
 // MARK: - Invitation
 
 /// A share that a link leads to, with its place.
-struct Invitation: Sendable {
+package struct Invitation: Sendable {
     /// The public database, through which links are accepted.
     let address: DatabaseAddress
     let share: ZoneShare
     let root: StoredRecord?
+
+    package static func show(_ asked: ConsoleRequest) async throws -> Answer {
+        do {
+            let invitation = try await find(asked)
+            return .page(InvitationView(invitation, accepted: asked.query["as"], asked.console.accounts))
+        } catch let error as RecordError where error.code == .notFound {
+            return .page(InvitationView(error))
+        }
+    }
+
+    package static func showThumbnail(_ asked: ConsoleRequest) async throws -> Answer {
+        guard let image = try await find(asked).thumbnail() else { throw HTTPError(.notFound) }
+        return .response(.content(image.bytes, type: image.mediaType))
+    }
+
+    /// Lets the chosen user take part.
+    package static func accept(_ asked: ConsoleRequest) async throws -> Answer {
+        let (fields, accounts) = (try await asked.form(), asked.console.accounts)
+        let name = fields.text("user") ?? fields["who"] ?? ""
+        let invitation: Invitation
+        do { invitation = try await find(asked) } catch let error as RecordError where error.code == .notFound {
+            return .page(InvitationView(error))
+        }
+        do {
+            guard let user = accounts.user(named: name), !user.isServerKey else {
+                throw RecordError(.notFound, "There is no user '\(name)'")
+            }
+            try await invitation.accept(as: user, asked.console)
+            return .redirect(
+                FormFields.url("\(ShareLink.path)/\(invitation.share.share.shortGUID)", [("as", user.handle)]))
+        } catch let error as RecordError {
+            return .page(InvitationView(invitation, error: error, for: name, accounts))
+        }
+    }
+
+    private static func find(_ asked: ConsoleRequest) async throws -> Invitation {
+        try await find(String(asked.context.parts[1]), asked.console)
+    }
 
     /// Looks for a link in all containers of this server, because links do not name their container.
     /// - Throws: `RecordError` NOT_FOUND.
@@ -211,7 +250,7 @@ struct Invitation: Sendable {
         let caller = try console.accounts.caller(named: nil, deviceID: nil)
         let containers = engine.can(.listContainers) ? try await engine.require(.listContainers).containers() : []
         for container in containers where console.accounts.connections(of: container).isEmpty {
-            for environment in Environment.allCases {
+            for environment in Records.Environment.allCases {
                 do {
                     guard try await engine.has(container, environment) else { continue }
                     let address = DatabaseAddress(container: container, environment: environment, scope: .public)

@@ -1,13 +1,13 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import Foundation
 internal import RecordStore
 internal import Records
 
 /// The form that shares a record with all below it, or a whole zone, and that changes the share.
-struct ShareView: Page {
-    static let template = "share"
-    static let tab = Tab.fetch
+package struct ShareView: Page {
+    package static let template = "share"
+    package static let tab = Tab.fetch
     /// The maximum number of users to choose from. Others are typed.
     private static let userLimit = 24
 
@@ -28,7 +28,7 @@ struct ShareView: Page {
         let isInvited: Bool
     }
 
-    let title: String
+    package let title: String
     let complaint: PageError?
     let remark: String?
     /// `record in zone X` or `zone`
@@ -52,7 +52,7 @@ struct ShareView: Page {
     let back: String
     let milliseconds: String
 
-    static func load(_ visit: Visit) async throws -> ShareView {
+    package static func load(_ visit: Visit) async throws -> ShareView {
         let target = try await ShareTarget.load(visit)
         return try ShareView(ShareForm(target), target, visit)
     }
@@ -324,12 +324,12 @@ enum ShareRight: String, CaseIterable {
 // MARK: - Actions
 
 /// Makes, changes and ends shares in the name of the user of the place.
-enum ShareActions {
+package enum ShareActions {
     private static let tooLate =
         "It was changed after you loaded the form, so nothing was saved. The form shows the current state."
 
     /// Handles the form: previews the requests, or saves the share.
-    static func submit(_ visit: Visit) async throws -> Answer {
+    package static func submit(_ visit: Visit) async throws -> Answer {
         let target = try await ShareTarget.load(visit)
         let form = ShareForm(visit.fields)
         // Somebody has shared it, or has stopped sharing, since the form was loaded.
@@ -354,12 +354,12 @@ enum ShareActions {
 
     // MARK: Ends
 
-    static func confirmStop(_ visit: Visit) async throws -> ConfirmationView {
+    package static func confirmStop(_ visit: Visit) async throws -> ConfirmationView {
         confirmation(of: try await ShareTarget.existing(visit), visit)
     }
 
     /// Deletes the share, provided that it has not changed since the confirmation page.
-    static func stop(_ visit: Visit) async throws -> Answer {
+    package static func stop(_ visit: Visit) async throws -> Answer {
         let share = try await ShareTarget.existing(visit)
         let operation = RecordOperation(
             .delete, recordName: share.record.recordID.recordName, recordChangeTag: visit.fields["tag"])
@@ -398,7 +398,7 @@ enum ShareActions {
             cancel: visit.place.link("share", parameters(share)))
     }
 
-    static func confirmLeaving(_ visit: Visit) async throws -> ConfirmationView {
+    package static func confirmLeaving(_ visit: Visit) async throws -> ConfirmationView {
         let share = try await ShareTarget.existing(visit)
         let owner = share.share.owner?.userRecordName.map { visit.people.name(of: $0) } ?? "the owner"
         return ConfirmationView(
@@ -412,7 +412,7 @@ enum ShareActions {
             cancel: visit.place.link("share", parameters(share)))
     }
 
-    static func leave(_ visit: Visit) async throws -> String {
+    package static func leave(_ visit: Visit) async throws -> String {
         let share = try await ShareTarget.existing(visit)
         let operation = RecordOperation(.forceDelete, recordName: share.record.recordID.recordName)
         for result in try await modify([operation], in: share.zoneID, visit) { _ = try result.get() }

@@ -1,13 +1,13 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import Foundation
 internal import RecordStore
 internal import Records
 
 /// The form that makes or changes a subscription, with the latest changes that it would have been about.
-struct SubscriptionView: Page {
-    static let template = "subscription"
-    static let tab = Tab.subscriptions
+package struct SubscriptionView: Page {
+    package static let template = "subscription"
+    package static let tab = Tab.subscriptions
 
     /// A box to tick.
     struct Tick: ViewModel {
@@ -24,7 +24,7 @@ struct SubscriptionView: Page {
         let placeholder: String
     }
 
-    let title: String
+    package let title: String
     let complaint: PageError?
     let remark: String?
     let owner: String
@@ -57,7 +57,7 @@ struct SubscriptionView: Page {
 extension SubscriptionView {
     private static let frequentTexts: Set<Name> = ["title", "subtitle", "alertBody", "soundName", "category"]
 
-    static func load(_ visit: Visit) async throws -> SubscriptionView {
+    package static func load(_ visit: Visit) async throws -> SubscriptionView {
         guard let id = visit.fields.text("id").map({ Name($0) }) else {
             return try await page(SubscriptionForm(visit.fields, in: visit.place.address.scope), visit)
         }
@@ -76,7 +76,7 @@ extension SubscriptionView {
     }
 
     /// Handles the form: draws it again, or saves the subscription.
-    static func submit(_ visit: Visit) async throws -> Answer {
+    package static func submit(_ visit: Visit) async throws -> Answer {
         var form = SubscriptionForm(visit.fields, in: visit.place.address.scope)
         if let pressed = form.question.pressed(visit) {
             form.question = pressed

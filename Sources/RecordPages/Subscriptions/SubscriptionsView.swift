@@ -1,12 +1,12 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// The page Subscriptions: those of all users, by user and database.
-struct SubscriptionsView: Page {
-    static let template = "subscriptions"
-    static let tab = Tab.subscriptions
+package struct SubscriptionsView: Page {
+    package static let template = "subscriptions"
+    package static let tab = Tab.subscriptions
     /// The maximum number of subscriptions on a page.
     private static let limit = 200
 
@@ -33,7 +33,7 @@ struct SubscriptionsView: Page {
         let rows: [Row]
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let action: String
     let hidden: [Frame.Hidden]
     let areas: [Choice]
@@ -45,7 +45,7 @@ struct SubscriptionsView: Page {
 }
 
 extension SubscriptionsView {
-    static func load(_ visit: Visit) async throws -> SubscriptionsView {
+    package static func load(_ visit: Visit) async throws -> SubscriptionsView {
         let place = visit.place
         let actor = visit.people.actor
         let isOfUser = visit.fields["in"] == "user"
@@ -181,12 +181,12 @@ extension NotificationInfo {
 // MARK: - Actions
 
 /// Saves and deletes subscriptions in the name of the user of the place.
-enum SubscriptionActions {
+package enum SubscriptionActions {
     static func save(_ subscription: Subscription, _ visit: Visit) async throws {
         try await modify(.save(subscription), visit)
     }
 
-    static func confirmDeletion(_ visit: Visit) throws -> ConfirmationView {
+    package static func confirmDeletion(_ visit: Visit) throws -> ConfirmationView {
         let id = try id(visit)
         return ConfirmationView(
             on: .subscriptions, title: "Delete subscription \(id)?",
@@ -198,7 +198,7 @@ enum SubscriptionActions {
             cancel: visit.place.link("subscription", [("id", id.string)]))
     }
 
-    static func delete(_ visit: Visit) async throws -> String {
+    package static func delete(_ visit: Visit) async throws -> String {
         try await modify(.delete(id(visit)), visit)
         return visit.place.link(Tab.subscriptions.rawValue, [Notice.subscriptionDeleted.parameter])
     }

@@ -1,11 +1,11 @@
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// The tab Changes without a zone: the current zones, or the zone changes since a database token.
-struct ZoneFeedView: Page {
-    static let template = "changes_zones"
-    static let tab = Tab.changes
+package struct ZoneFeedView: Page {
+    package static let template = "changes_zones"
+    package static let tab = Tab.changes
 
     struct Row: ViewModel {
         let name: String
@@ -28,7 +28,7 @@ struct ZoneFeedView: Page {
         let next: String?
     }
 
-    let title: String
+    package let title: String
     let heading = Self.tab.title
     /// What is asked.
     let folded: FoldedForm
@@ -53,7 +53,13 @@ struct ZoneFeedView: Page {
 }
 
 extension ZoneFeedView {
-    static func load(_ visit: Visit) async throws -> ZoneFeedView {
+    /// The feed of the chosen zone, or of the zones.
+    package static func answer(_ visit: Visit) async throws -> Answer {
+        if let zoneID = visit.place.zoneID { return .page(try await RecordFeedView.load(visit, zoneID: zoneID)) }
+        return .page(try await load(visit))
+    }
+
+    private static func load(_ visit: Visit) async throws -> ZoneFeedView {
         let place = visit.place
         let text = (visit.fields["token"] ?? "").filter { !$0.isWhitespace }
         let isSince = visit.fields["since"] != nil

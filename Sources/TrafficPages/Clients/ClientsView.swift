@@ -1,18 +1,18 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 internal import RequestLog
 
 /// The page Clients: the known clients, and the position of each in each zone.
-struct ClientsView: Page {
-    static let template = "clients"
-    static let tab = Tab.clients
+package struct ClientsView: Page {
+    package static let template = "clients"
+    package static let tab = Tab.clients
 
     /// The maximum number of clients on the page.
     private static let limit = 60
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let action: String
     let hidden: [Frame.Hidden]
     let `where`: String
@@ -26,7 +26,7 @@ struct ClientsView: Page {
 }
 
 extension ClientsView {
-    static func load(_ visit: Visit) async throws -> ClientsView {
+    package static func load(_ visit: Visit) async throws -> ClientsView {
         let place = visit.place
         let isOfServer = visit.fields["in"] == "server"
         let book = visit.log.clients

@@ -1,17 +1,17 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import Foundation
 internal import HTTPServing
 internal import HTTPTypes
-internal import Hummingbird
+package import Hummingbird
 internal import RecordStore
 internal import Records
 internal import RequestLog
 
 /// The page Notifications: the notifications of devices, and because of which change and subscription.
-struct NotificationsView: Page {
-    static let template = "notifications"
-    static let tab = Tab.notifications
+package struct NotificationsView: Page {
+    package static let template = "notifications"
+    package static let tab = Tab.notifications
     /// The maximum number of notifications on a page, and of devices.
     private static let limit = 100
     /// The number of the last notification of the previous page.
@@ -57,7 +57,7 @@ struct NotificationsView: Page {
         let hidden: [Frame.Hidden]
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let action: String
     let hidden: [Frame.Hidden]
     let areas: [Choice]
@@ -80,7 +80,14 @@ struct NotificationsView: Page {
 }
 
 extension NotificationsView {
-    static func load(_ visit: Visit, canSend: Bool) async throws -> NotificationsView {
+    /// One notification, or all.
+    package static func answer(_ visit: Visit) async throws -> Answer {
+        guard let id = visit.fields.text("id") else { return .page(try await load(visit)) }
+        return .page(try NotificationView.load(id, visit))
+    }
+
+    private static func load(_ visit: Visit) async throws -> NotificationsView {
+        let canSend = visit.console.notificationSender != nil
         let place = visit.place
         let actor = visit.people.actor
         let isOfUser = visit.fields["in"] == "user"
@@ -220,7 +227,8 @@ extension NotificationsView {
     /// Fires a subscription with the latest change that it is about.
     /// - Returns: the page that says whether a device has the notification.
     /// - Throws: `RecordError` NOT_FOUND if there is no such subscription.
-    static func fire(_ visit: Visit, _ sender: any NotificationSender) async throws -> String {
+    package static func fire(_ visit: Visit) async throws -> String {
+        let sender = try visit.console.required(visit.console.notificationSender)
         let (user, address) = (visit.people.actor.userRecordName, visit.place.address)
         guard let id = visit.fields.text("id").map({ Name($0) }) else {
             throw RecordError(.badRequest, "The form needs the id of a subscription")
@@ -334,11 +342,11 @@ extension LoggedNotification {
 // MARK: - One notification
 
 /// The page of one notification: its cause, its device, and its payload.
-struct NotificationView: Page {
-    static let template = "notification"
-    static let tab = Tab.notifications
+package struct NotificationView: Page {
+    package static let template = "notification"
+    package static let tab = Tab.notifications
 
-    let title: String
+    package let title: String
     let row: NotificationRow
     let position: String
     /// The payload as JSON; `nil` if it was not made.
@@ -359,7 +367,7 @@ struct NotificationView: Page {
 
 extension NotificationView {
     /// - Throws: `RecordError` NOT_FOUND for one that is no longer kept, or of another environment.
-    static func load(_ id: String, _ visit: Visit, canSend: Bool) throws -> NotificationView {
+    static func load(_ id: String, _ visit: Visit) throws -> NotificationView {
         let notification = try find(id, visit)
         let place = visit.place
         let value = try? JSONReader.value(of: notification.payload)
@@ -372,7 +380,7 @@ extension NotificationView {
             size: Digits.bytes(Int64(notification.payload.count)), isPruned: isPruned,
             others: others.map { NotificationRow($0, visit) },
             all: place.link(Tab.notifications.rawValue),
-            again: canSend && value != nil ? place.link("notification/again") : nil,
+            again: visit.console.notificationSender != nil && value != nil ? place.link("notification/again") : nil,
             id: String(notification.id), file: "\(place.path)/notification/file",
             hidden: (place.parameters + [("id", String(notification.id))]).map {
                 Frame.Hidden(name: $0.name, value: $0.value)
@@ -389,13 +397,14 @@ extension NotificationView {
     }
 
     /// - Returns: the address of the copy.
-    static func sendAgain(_ visit: Visit, _ sender: any NotificationSender) throws -> String {
+    package static func sendAgain(_ visit: Visit) throws -> String {
+        let sender = try visit.console.required(visit.console.notificationSender)
         let copy = try sender.sendAgain(find(visit.fields["id"], visit).id)
         return visit.place.link(Tab.notifications.rawValue, [("id", String(copy)), Notice.notificationSent.parameter])
     }
 
     /// A file to drop on a simulator, or for `xcrun simctl push`.
-    static func file(_ visit: Visit) throws -> Response {
+    package static func file(_ visit: Visit) throws -> Response {
         let notification = try find(visit.fields["id"], visit)
         guard let bytes = SimulatorFile.bytes(of: notification.payload, bundle: visit.fields.text("bundle")) else {
             throw RecordError(.badRequest, "The notification was not made, so there is nothing to save")

@@ -1,14 +1,14 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 internal import RequestLog
 
 /// The page Sync, the container's home: the position of each client on the timeline of each zone, and the latest
 /// requests.
-struct SyncView: Page {
-    static let template = "sync"
-    static let tab = Tab.sync
+package struct SyncView: Page {
+    package static let template = "sync"
+    package static let tab = Tab.sync
 
     /// The lanes in one sentence.
     struct State: ViewModel {
@@ -17,7 +17,7 @@ struct SyncView: Page {
         let tone: String
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let server: String
     let container: String
     let environment: String
@@ -42,7 +42,7 @@ extension SyncView {
     /// The maximum number of clients without a lane.
     private static let otherLimit = 20
 
-    static func load(_ visit: Visit) async throws -> SyncView {
+    package static func load(_ visit: Visit) async throws -> SyncView {
         let now = Timestamp.now()
         let place = visit.place
         let all = SyncLanes(visit.log, in: place.address, at: now)

@@ -1,15 +1,15 @@
-internal import Console
+package import Console
 internal import HTTPServing
 internal import RecordStore
 internal import Records
 internal import RequestLog
 
 /// The page Errors: explains a pasted error, with advice and the request that caused it.
-struct ErrorsView: Page {
-    static let template = "errors"
-    static let tab = Tab.errors
+package struct ErrorsView: Page {
+    package static let template = "errors"
+    package static let tab = Tab.errors
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let action: String
     let text: String
     /// The beginning of the text, for the line of the folded form.
@@ -31,7 +31,7 @@ struct ErrorsView: Page {
 }
 
 extension ErrorsView {
-    static func load(_ visit: Visit) async throws -> ErrorsView {
+    package static func load(_ visit: Visit) async throws -> ErrorsView {
         let text = visit.fields["error"] ?? ""
         let isFirst = text.allSatisfy(\.isWhitespace)
         let read = isFirst ? nil : try await WorkPool.prompt.run(on: text.utf8.count * 4) { ErrorText(text) }

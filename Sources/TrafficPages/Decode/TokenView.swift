@@ -1,17 +1,17 @@
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 internal import RequestLog
 
 /// The page Decode: explains pasted tokens and similar values, their meaning and their validity.
-struct TokenView: Page {
-    static let template = "token"
-    static let tab = Tab.token
+package struct TokenView: Page {
+    package static let template = "token"
+    package static let tab = Tab.token
 
     /// The maximum number of tokens of one text that the store explains.
     private static let explainedLimit = 100
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let action: String
     let text: String
     /// The beginning of the text, for the line of the folded form.
@@ -41,7 +41,16 @@ struct TokenView: Page {
 }
 
 extension TokenView {
-    static func load(_ visit: Visit) async throws -> TokenView {
+    package static func answer(_ visit: Visit) async throws -> Answer {
+        // A credential does not stay in the address.
+        let value = try await PastedValue.read(visit.fields["token"] ?? "")
+        if let credential = visit.accounts.kind(of: value) ?? value.kind?.credential {
+            return .redirect(visit.place.link(to: credential))
+        }
+        return .page(try await load(visit))
+    }
+
+    package static func load(_ visit: Visit) async throws -> TokenView {
         let value = try await PastedValue.read(visit.fields["token"] ?? "")
         let other = try await PastedValue.read(visit.fields["with"] ?? "")
         let isAlone = value.tokens.count == 1

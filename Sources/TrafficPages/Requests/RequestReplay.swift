@@ -1,4 +1,4 @@
-internal import Console
+package import Console
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
@@ -7,7 +7,7 @@ internal import Records
 internal import RequestLog
 
 /// Replays a request of the log.
-struct RequestReplay {
+package struct RequestReplay {
     /// The possible effect of a replay.
     enum Kind: Sendable {
         case read, write
@@ -79,7 +79,24 @@ struct RequestReplay {
     }
 
     /// The confirmation page for a replay that changes data.
-    func confirmation(_ visit: Visit) -> ConfirmationView {
+    package static func confirm(_ visit: Visit) throws -> ConfirmationView {
+        try RequestReplay(visit.fields["id"], in: visit.log).confirmation(visit)
+    }
+
+    /// Sends the request again, and leads to the comparison of both answers.
+    package static func send(_ asked: ConsoleRequest) async throws -> Answer {
+        let visit = try await Visit(asked, fields: try await asked.form())
+        return .response(
+            try await asked.response(to: visit) { visit in
+                let replay = try RequestReplay(visit.fields["id"], in: visit.log)
+                let services = try asked.console.required(asked.console.webServices)
+                let id = try await replay.send(to: services, from: asked.request, asked.context)
+                let values = visit.fields["values"].map { [("values", $0)] } ?? []
+                return .redirect(visit.place.link("requests", [("id", replay.served.id), ("with", id)] + values))
+            })
+    }
+
+    private func confirmation(_ visit: Visit) -> ConfirmationView {
         let user = served.userRecordName.map(visit.people.name) ?? "nobody"
         let place = served.address.map { " in \($0.container), \($0.words)" } ?? ""
         var lines = [
@@ -97,7 +114,7 @@ struct RequestReplay {
     /// - Parameters:
     ///   - original: the console request that starts the replay. It supplies the host.
     /// - Returns: the id of the new request in the log.
-    func send(
+    private func send(
         to services: any HTTPResponder<ServingRequestContext>, from original: Request, _ context: ServingRequestContext
     ) async throws -> String {
         var headers = HTTPFields()

@@ -1,5 +1,6 @@
 internal import Accounts
 internal import Console
+internal import HTTPServing
 internal import HTTPTypes
 internal import RecordStore
 internal import Records
@@ -83,9 +84,10 @@ struct RequestView: Page {
 
 extension RequestView {
     /// The page of a request, or a page that says that the log does not have it.
-    /// - Parameter showsValues: false to hide the values of records in the bodies.
-    static func load(_ id: String, _ visit: Visit, canReplay: Bool, showsValues: Bool) async throws -> any Page {
+    static func load(_ id: String, _ visit: Visit) async throws -> any Page {
         guard let request = visit.log.request(id) else { return MissingRequestView(id: id, visit) }
+        // An open server shows every record to everyone who sees this page, so there is nothing to hide.
+        let showsValues = visit.fields["values"].map { $0 == "1" } ?? (visit.console.access.mode == .open)
         let bodies = visit.log.bodies(of: request.id)
         let with = visit.fields.text("with")
         func page(values: Bool) -> String {
@@ -100,7 +102,7 @@ extension RequestView {
         let hides = requestBody?.hidesValues ?? false || responseBody?.hidesValues ?? false
         let hidesSent = requestBody?.hidesValues ?? false
         let curl = hidesSent ? nil : CurlCommand(request, body: bodies?.request)
-        let replay = canReplay ? RequestReplay.Kind(request, body: bodies?.request) : nil
+        let replay = visit.console.webServices != nil ? RequestReplay.Kind(request, body: bodies?.request) : nil
         let authentication = request.authentication.map { AuthenticationView($0, of: request, visit) }
         let created = try await SchemaGrowth(of: [request], visit).mark(of: request, in: visit.place.address.container)
         let neighbours = visit.log.page(after: request.number, limit: 1).requests.first

@@ -1,20 +1,26 @@
 internal import Accounts
-internal import Console
-internal import Records
+package import Console
+package import Records
 internal import RequestLog
 
 /// The query of a request in the log.
-struct RequestedQuery {
-    typealias Form = @Sendable (Query, RecordType?) -> [(name: String, value: String)]?
-
+package struct RequestedQuery {
     private static let operations: Set<String> = ["records/query", "skylight/records/query"]
 
-    let query: Query
+    package let query: Query
     /// `nil` for the default zone.
     let zoneID: ZoneID?
     let isZoneWide: Bool
     private let address: DatabaseAddress
     private let userRecordName: Name?
+
+    /// - Throws: `RecordError` NOT_FOUND if the log does not have the query of the request that the address names.
+    package init(_ visit: Visit) throws {
+        guard let id = visit.fields.text("id"), let request = visit.log.request(id),
+            let asked = RequestedQuery(request, body: visit.log.bodies(of: request.id)?.request)
+        else { throw RecordError(.notFound, "The log no longer has the query of this request") }
+        self = asked
+    }
 
     /// - Returns: `nil` for a request of another service, with a truncated body, or without a valid query.
     init?(_ request: ServedRequest, body: RequestBodies.Body?) {
@@ -29,16 +35,19 @@ struct RequestedQuery {
         isZoneWide = object["zoneWide"] == .bool(true) && zoneID == nil
     }
 
-    /// The address of a page about the query, in its own database and as its own user.
-    /// - Parameter form: the fields of the query's form; `nil` if the form can't express the query.
-    /// - Throws: `RecordError` BAD_REQUEST if the form can't express the query; NOT_FOUND if the user no longer exists.
-    func address(on page: String, _ visit: Visit, form: Form) throws -> String {
-        // Uses the schema of the page if the query is from the same environment, because the text of values depends on
-        // the field types.
+    /// The type of the records, because the text of values depends on the types of their fields; `nil` for a query in
+    /// another environment, whose schema the page does not have.
+    package func type(_ visit: Visit) -> RecordType? {
         let isHere =
             address.container == visit.place.address.container && address.environment == visit.place.address.environment
-        let type = isHere ? visit.schema?.types[query.recordType] : nil
-        guard let parameters = form(query, type) else {
+        return isHere ? visit.schema?.types[query.recordType] : nil
+    }
+
+    /// The address of Query or Explain about the query, in its own database and as its own user.
+    /// - Parameter form: the fields of the query's form; `nil` if the form can't express the query.
+    /// - Throws: `RecordError` BAD_REQUEST if the form can't express the query; NOT_FOUND if the user no longer exists.
+    package func address(_ visit: Visit, form parameters: [(name: String, value: String)]?) throws -> String {
+        guard let parameters else {
             throw RecordError(
                 .badRequest, "The query form can't show this query: it has too many clauses, or compares with no value")
         }
@@ -48,6 +57,7 @@ struct RequestedQuery {
             $0.user = user
             $0.zone = isZoneWide ? .all : .unspecified
         }
+        let page = visit.fields["on"] == "query" ? "query" : "explain"
         return (isZoneWide ? there : there.inZone(zoneID ?? .default)).link(page, parameters)
     }
 

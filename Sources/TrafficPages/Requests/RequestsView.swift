@@ -1,13 +1,13 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 internal import RequestLog
 
 /// The page Requests: the requests of clients to the web services, the latest first.
-struct RequestsView: Page {
-    static let template = "requests"
-    static let tab = Tab.requests
+package struct RequestsView: Page {
+    package static let template = "requests"
+    package static let tab = Tab.requests
 
     /// The number of requests per page, and the maximum number that a live page receives at once.
     static let limit = 100
@@ -30,7 +30,7 @@ struct RequestsView: Page {
         let example: String?
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let action: String
     let hidden: [Frame.Hidden]
     let areas: [Choice]
@@ -60,7 +60,13 @@ struct RequestsView: Page {
 }
 
 extension RequestsView {
-    static func load(_ visit: Visit) async throws -> RequestsView {
+    /// One request, or all.
+    package static func answer(_ visit: Visit) async throws -> Answer {
+        guard let id = visit.fields.text("id") else { return .page(try await load(visit)) }
+        return .page(try await RequestView.load(id, visit))
+    }
+
+    private static func load(_ visit: Visit) async throws -> RequestsView {
         let form = RequestsForm(visit)
         if let after = visit.fields["after"] { return try await newer(than: after, form, visit) }
         // The live page gets later requests by itself, so this page stops at the current position.

@@ -1,13 +1,13 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 internal import RequestLog
 
 /// The page Telemetry: request counts, errors, latency and storage.
-struct TelemetryView: Page {
-    static let template = "telemetry"
-    static let tab = Tab.telemetry
+package struct TelemetryView: Page {
+    package static let template = "telemetry"
+    package static let tab = Tab.telemetry
 
     /// The time span of the charts, in minutes.
     private static let minutes = 60
@@ -58,7 +58,7 @@ struct TelemetryView: Page {
         let assetBytes: String?
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     /// True if request logging is off, so that there are no numbers.
     let isOff: Bool
     let figures: [Figure]
@@ -74,7 +74,8 @@ struct TelemetryView: Page {
 }
 
 extension TelemetryView {
-    static func load(_ visit: Visit, at now: Timestamp = .now()) async throws -> TelemetryView {
+    package static func load(_ visit: Visit) async throws -> TelemetryView {
+        let now = Timestamp.now()
         let telemetry = visit.log.telemetry
         let stored = try await stored(visit)
         let rows = stored.map { storage($0, visit) } ?? []

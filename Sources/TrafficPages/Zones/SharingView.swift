@@ -1,13 +1,13 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 internal import RequestLog
 
 /// The page Sharing: the shares of a zone, or of all zones of a database.
-struct SharingView: Page {
-    static let template = "zone_sharing"
-    static let tab = Tab.sharing
+package struct SharingView: Page {
+    package static let template = "zone_sharing"
+    package static let tab = Tab.sharing
 
     struct Panel: ViewModel {
         let id: String
@@ -28,7 +28,7 @@ struct SharingView: Page {
         let warnings: [String]
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let scope: String
     let zoneHref: String?
     let sees: String?
@@ -44,7 +44,7 @@ extension SharingView {
     private static let afterField = "after"
     private static let pageSize = 20
 
-    static func load(_ visit: Visit) async throws -> SharingView {
+    package static func load(_ visit: Visit) async throws -> SharingView {
         let zoneID = visit.place.zoneID
         if visit.place.address.scope == .public {
             throw RecordError(.badRequest, "The public database has no shares; everybody sees its records")

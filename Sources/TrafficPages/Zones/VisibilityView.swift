@@ -1,12 +1,12 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// The page Who sees what: the records of a zone as trees of parents, by the users who see them.
-struct VisibilityView: Page {
-    static let template = "who_sees"
-    static let tab = Tab.sharing
+package struct VisibilityView: Page {
+    package static let template = "who_sees"
+    package static let tab = Tab.sharing
     /// The parameters of the page: the user whose view is shown, the record at the top, and the last one of the
     /// previous page of a list.
     static let viewerField = "viewer"
@@ -32,7 +32,7 @@ struct VisibilityView: Page {
         let more: Frame.Link?
     }
 
-    let title = "Who sees what"
+    package let title = "Who sees what"
     let zone: String
     let zoneHref: String
     let owner: String?
@@ -60,7 +60,7 @@ extension VisibilityView {
     /// Maximum number of shares that a page tells apart.
     private static let shareLimit = 50
 
-    static func load(_ visit: Visit) async throws -> VisibilityView {
+    package static func load(_ visit: Visit) async throws -> VisibilityView {
         guard let zoneID = visit.place.zoneID ?? visit.usualZoneID else {
             throw RecordError(.badRequest, "The address needs the zone: sees?zone=…")
         }

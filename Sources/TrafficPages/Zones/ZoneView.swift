@@ -1,12 +1,12 @@
 internal import Accounts
-internal import Console
+package import Console
 internal import RecordStore
 internal import Records
 
 /// The page of a zone: its content, its participants, and its deletion.
-struct ZoneView: Page {
-    static let template = "zone"
-    static let tab = Tab.zones
+package struct ZoneView: Page {
+    package static let template = "zone"
+    package static let tab = Tab.zones
 
     struct TypeRow: ViewModel {
         let name: String
@@ -31,7 +31,7 @@ struct ZoneView: Page {
         let usersPage: String
     }
 
-    let title: String
+    package let title: String
     let name: String
     let owner: String?
     /// The page Who sees what; `nil` if the zone can have no shares.
@@ -50,7 +50,7 @@ struct ZoneView: Page {
     let purge: String?
     let milliseconds: String
 
-    static func load(_ visit: Visit) async throws -> ZoneView {
+    package static func load(_ visit: Visit) async throws -> ZoneView {
         guard let asked = visit.place.zoneID else {
             throw RecordError(.badRequest, "The address of a zone needs its name: zone?zone=…")
         }
@@ -115,8 +115,8 @@ extension ZoneView.Sharing {
 // MARK: - Actions
 
 /// The actions on zones.
-enum ZoneActions {
-    static func create(_ visit: Visit) async throws -> Answer {
+package enum ZoneActions {
+    package static func create(_ visit: Visit) async throws -> Answer {
         let name = visit.fields["zoneName"]?.trimmingSpaces ?? ""
         let zoneID = ZoneID(zoneName: Name(name))
         // A connected container is not asked for its zones here: iCloud answers the same for one that exists.
@@ -139,7 +139,7 @@ enum ZoneActions {
 
     // MARK: Deletion
 
-    static func confirmDeletion(_ visit: Visit) async throws -> ConfirmationView {
+    package static func confirmDeletion(_ visit: Visit) async throws -> ConfirmationView {
         try await confirmation(
             visit, title: "Delete the zone", page: "zone/delete", button: "Delete the zone",
             then:
@@ -147,7 +147,7 @@ enum ZoneActions {
         )
     }
 
-    static func confirmPurge(_ visit: Visit) async throws -> ConfirmationView {
+    package static func confirmPurge(_ visit: Visit) async throws -> ConfirmationView {
         try await confirmation(
             visit, title: "Purge the zone", page: "zone/purge", button: "Purge the zone",
             then:
@@ -155,12 +155,12 @@ enum ZoneActions {
         )
     }
 
-    static func delete(_ visit: Visit) async throws -> String {
+    package static func delete(_ visit: Visit) async throws -> String {
         try await modify(.delete(try zoneID(visit)), visit: visit)
         return visit.place.with { $0.zone = .unspecified }.link("zones", [Notice.zoneDeleted.parameter])
     }
 
-    static func purge(_ visit: Visit) async throws -> String {
+    package static func purge(_ visit: Visit) async throws -> String {
         let zoneID = try zoneID(visit)
         try await visit.measure { try await visit.database.require(.purgeZones).purge(zoneID) }
         return visit.place.with { $0.zone = .unspecified }.link("zones", [Notice.zonePurged.parameter])
@@ -168,7 +168,7 @@ enum ZoneActions {
 
     // MARK: Sharing
 
-    static func share(_ visit: Visit) async throws -> String {
+    package static func share(_ visit: Visit) async throws -> String {
         guard let handle = visit.fields.text("with"), let user = visit.people.user(named: handle) else {
             throw RecordError(.badRequest, "Choose a user to share the zone with")
         }
@@ -187,7 +187,7 @@ enum ZoneActions {
         return visit.place.link("zone", [Notice.shared.parameter])
     }
 
-    static func confirmEndOfSharing(_ visit: Visit) async throws -> ConfirmationView {
+    package static func confirmEndOfSharing(_ visit: Visit) async throws -> ConfirmationView {
         let zoneID = try zoneID(visit)
         let name = Name(visit.fields["with"] ?? "")
         guard try await visit.database.participants(of: zoneID).contains(where: { $0.userRecordName == name }) else {
@@ -204,7 +204,7 @@ enum ZoneActions {
             cancel: visit.place.link("zone"))
     }
 
-    static func stopSharing(_ visit: Visit) async throws -> String {
+    package static func stopSharing(_ visit: Visit) async throws -> String {
         let zoneID = try zoneID(visit)
         let name = Name(visit.fields["with"] ?? "")
         try await visit.measure { try await visit.database.stopSharing(zoneID, with: name) }

@@ -1,12 +1,12 @@
-internal import Console
-internal import HTTPTypes
+package import Console
+package import HTTPTypes
 internal import RecordStore
 internal import Records
 
 /// The page Zones: all zones of a database, and the form for a new one.
-struct ZonesView: Page {
-    static let template = "zones"
-    static let tab = Tab.zones
+package struct ZonesView: Page {
+    package static let template = "zones"
+    package static let tab = Tab.zones
 
     struct Row: ViewModel {
         let name: String
@@ -23,7 +23,7 @@ struct ZonesView: Page {
         let marks: [IndexBadge]
     }
 
-    let title = Self.tab.title
+    package let title = Self.tab.title
     let rows: [Row]
     /// The search form for many zones, and its text.
     let find: Frame.Find?
@@ -50,9 +50,11 @@ struct ZonesView: Page {
     /// The maximum number of zones in the table.
     private static let limit = 500
 
-    var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
+    package var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
 
-    static func load(_ visit: Visit, refused: RefusedForm? = nil) async throws -> ZonesView {
+    package static func load(_ visit: Visit) async throws -> ZonesView { try await load(visit, refused: nil) }
+
+    static func load(_ visit: Visit, refused: RefusedForm?) async throws -> ZonesView {
         var rows: [Row] = []
         var marks: Set<ZoneMark> = []
         let found = visit.fields[Frame.Find.parameter]?.trimmingSpaces ?? ""
