@@ -159,6 +159,8 @@ extension FaultsView.Running {
             ("environment", place.environment?.rawValue),
             ("database", place.scope?.rawValue), ("inZone", place.zoneID?.zoneName.string),
             ("owner", place.zoneID?.ownerRecordName?.string),
+            // `user` is who acts on the page.
+            ("ofUser", place.user?.string),
         ]
         self.fields = fields.compactMap { name, value in value.map { Frame.Hidden(name: name, value: $0) } }
     }
@@ -265,7 +267,8 @@ enum FaultActions {
             scope: fields["database"].flatMap { DatabaseScope(rawValue: $0) },
             zoneID: fields.text("inZone").map {
                 ZoneID(zoneName: Name($0), ownerRecordName: fields.text("owner").map { Name($0) })
-            })
+            },
+            user: fields.text("ofUser").map { Name($0) })
         faults.stop(try fault(fields["stop"]), in: area)
         return page(visit, .rehearsalStopped)
     }
