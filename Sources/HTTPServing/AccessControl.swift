@@ -64,9 +64,6 @@ public struct AccessControl: Sendable {
         return isReading || bringsSecret(of: session, request) ? Administrator(proof: .session(session)) : nil
     }
 
-    /// The origin that the client used, such as `http://localhost:8080`. The guards have checked the host.
-    public func origin(of request: Request) -> String { request.ownOrigin }
-
     // MARK: Proofs
 
     private func isInstanceSecret(_ text: String) -> Bool {
@@ -97,7 +94,7 @@ public struct AccessControl: Sendable {
             else { return false }
             guard site.lowercased() == request.head.authority?.lowercased() else { return false }
         }
-        return request.headers[.origin].map { $0.lowercased() == origin(of: request).lowercased() } ?? true
+        return request.headers[.origin].map { $0.lowercased() == request.ownOrigin.lowercased() } ?? true
     }
 
     /// Compares two secrets in constant time.

@@ -41,7 +41,7 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
     private struct Exchange {
         var isHead = false
         /// The remaining bytes of the body; `nil` if the head has no length.
-        var rest: Int? = 0
+        var bytesToCome: Int? = 0
         /// True if the request has arrived completely.
         var isComplete = true
         var isAnswerBegun = false
@@ -49,7 +49,7 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
         /// True if a second answer was dropped, so that its other parts must be dropped too.
         var isSecondAnswer = false
         /// The number of bytes received after the answer.
-        var remainder = 0
+        var bytesAfterAnswer = 0
         var onDisconnect: [OnDisconnect] = []
     }
 
@@ -73,7 +73,7 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
         case .head(var head):
             // Input after the last answer is not a request.
             if endsWithAnswer { return }
-            exchange = Exchange(isHead: head.method == .HEAD, rest: Self.bodySize(head), isComplete: false)
+            exchange = Exchange(isHead: head.method == .HEAD, bytesToCome: Self.bodySize(head), isComplete: false)
             if awaitsContinue(head) {
                 context.writeAndFlush(
                     wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
@@ -81,10 +81,10 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
             if !head.uri.hasPrefix("/") { head.uri = "!" + head.uri }
             context.fireChannelRead(wrapInboundOut(.head(head)))
         case .body(let part):
-            exchange.rest = exchange.rest.map { $0 - part.readableBytes }
+            exchange.bytesToCome = exchange.bytesToCome.map { $0 - part.readableBytes }
             guard endsWithAnswer || exchange.isAnswered else { return context.fireChannelRead(data) }
-            exchange.remainder += part.readableBytes
-            if exchange.remainder > Self.remainderLimit, !endsWithAnswer {
+            exchange.bytesAfterAnswer += part.readableBytes
+            if exchange.bytesAfterAnswer > Self.remainderLimit, !endsWithAnswer {
                 endsWithAnswer = true
                 context.close(mode: .output, promise: nil)
             }
@@ -98,7 +98,7 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
 
     /// Stops reading when the limit is exceeded. The socket buffers fill up, and the client has to wait.
     func read(context: ChannelHandlerContext) {
-        if exchange.remainder <= Self.remainderLimit { context.read() }
+        if exchange.bytesAfterAnswer <= Self.remainderLimit { context.read() }
     }
 
     /// The size of a request's body in bytes; `nil` if the head has no length.
@@ -151,7 +151,7 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
         case .head(var head) where head.status.code >= 200:
             exchange.isAnswerBegun = true
             // The answer was early. If too much of the body remains, the connection ends instead of reading it.
-            if !exchange.isComplete, exchange.rest ?? 0 > Self.remainderLimit { endsWithAnswer = true }
+            if !exchange.isComplete, exchange.bytesToCome ?? 0 > Self.remainderLimit { endsWithAnswer = true }
             if exchange.isHead, head.status.mayHaveResponseBody, !head.headers.contains(name: "content-length") {
                 // The encoder would end a body of unknown length with a chunk, but an answer
                 // to HEAD has no body. In HTTP/1.0 the end of the connection marks the end.

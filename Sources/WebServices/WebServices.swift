@@ -278,7 +278,7 @@ public struct WebServices: Sendable {
             // If no faults apply to the request, the engine is used directly.
             engine: RequestFaults.current == nil ? engine : injecting,
             assets: RequestAssets(assets, path.container, path.environment, for: request), notifier: notifier,
-            origin: { [access] in access.origin(of: request) }, requestID: context.requestID, context: context,
+            origin: { request.ownOrigin }, requestID: context.requestID, context: context,
             note: note)
         let answer = try await written(call, with: endpoint)
         note?.answered(answer)

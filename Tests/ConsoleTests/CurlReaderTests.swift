@@ -24,6 +24,8 @@ import Testing
         ("curl -d a -d b http://a/p", "POST", "/p", "a&b"),
         ("curl -G -d a=1 'http://a/p?q=2'", "GET", "/p?q=2&a=1", ""),
         ("/usr/bin/curl --url http://a/p --data-raw $'x\\ny'", "POST", "/p", "x\ny"),
+        ("curl http://a/p --data-raw $'{\"a\":\"it\\\'s\\u0021\\x21\"}'", "POST", "/p", "{\"a\":\"it's!!\"}"),
+        ("curl http://a/p --data-raw $'\\U0001F600\\ud83d\\u'", "POST", "/p", "😀ud83du"),
         ("curl http://a/p -d ''", "POST", "/p", ""),
         ("curl http://a/p -d \"say \\\"hi\\\"\"", "POST", "/p", "say \"hi\""),
         ("curl -XDELETE http://a/p\\?x", "DELETE", "/p?x", ""),

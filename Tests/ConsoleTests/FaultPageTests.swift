@@ -132,6 +132,21 @@ import Testing
         }
     }
 
+    /// The form has the whole area, so it stops exactly what it is beside.
+    @Test func aRehearsalOfOneUserIsStopped() async throws {
+        try await withConsole { client, faults in
+            let setting = try FaultSetting(.lostNotifications)
+            for user in ["_anna", nil] as [Name?] { try faults.start(setting, in: FaultArea(user: user)) }
+            let html = try await page("\(Self.there)/rehearsals", client)
+            #expect(html.contains("<input type=\"hidden\" name=\"ofUser\" value=\"_anna\">"))
+            let stop = "stop=lost-notifications"
+            #expect(try await post("\(Self.there)/rehearsals/stop", "\(stop)&ofUser=_anna", client).status == .seeOther)
+            #expect(faults.running.map(\.area) == [.everywhere])
+            #expect(try await post("\(Self.there)/rehearsals/stop", stop, client).status == .seeOther)
+            #expect(faults.running.isEmpty)
+        }
+    }
+
     @Test(arguments: [
         ("http://127.0.0.1:8080\(there)/query?type=Note", "\(there)/query?type=Note"), ("http://127.0.0.1:8080/", "/"),
         ("https://example.com//example.com/c/", "/"), ("nonsense", "/"), ("http://127.0.0.1", "/"), (nil, "/"),

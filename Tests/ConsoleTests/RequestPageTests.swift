@@ -234,9 +234,13 @@ import Testing
         }
     }
 
-    @Test func readsBeyondTheProtocolNeedNoQuestion() async throws {
+    @Test func readsNeedNoQuestion() async throws {
         try await RequestStage.with(answering: Self.echo("{}")) { stage in
             for (operation, isWrite) in [
+                ("records/resolve", false), ("records/accept", true), ("subscriptions/list", false),
+                ("subscriptions/lookup", false), ("subscriptions/modify", true), ("users/discover", false),
+                ("users/lookup/contacts", false), ("users/lookup/email", false), ("users/lookup/id", false),
+                ("tokens/create", true),
                 ("skylight/records/explain", false), ("skylight/keyvalues/changes", false),
                 ("skylight/schema/diff", false), ("skylight/schema/edit", true), ("skylight/records/revert", true),
             ] {

@@ -144,7 +144,7 @@ import Testing
                     == "\(name)=\(session.token); Path=/; HttpOnly; SameSite=Strict\(scheme == "https" ? "; Secure" : "")"
             )
             #expect(access.endedCookie(for: request).hasPrefix("\(name)=; Path=/; HttpOnly; SameSite=Strict"))
-            #expect(access.origin(of: request) == "\(scheme)://\(host)")
+            #expect(request.ownOrigin == "\(scheme)://\(host)")
         }
     }
 }

@@ -160,7 +160,7 @@ struct InMemoryState: Sendable {
     /// Marks of the mirroring by user; the name of the public database is empty.
     var marks: [Name: [Name: String]] = [:]
     /// Deleted records whose referrers must be deleted before the write ends.
-    var falling: [DeletedTarget] = []
+    var deletedTargets: [DeletedTarget] = []
     /// Trees of parents to walk before the write ends.
     var walks: [HierarchyWalk.Item] = []
 

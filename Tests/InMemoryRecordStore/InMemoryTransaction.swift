@@ -120,16 +120,16 @@ final class InMemoryTransaction: MirrorTransaction {
     var hasWorkedLong: Bool { false }
 
     func enqueue(_ targets: [DeletedTarget]) {
-        state.falling += targets
+        state.deletedTargets += targets
     }
 
     /// Finishes pending cascades and walks.
     func finish() throws {
-        if !state.falling.isEmpty {
-            var cascade = Cascade(CascadeMemory(state.falling))
+        if !state.deletedTargets.isEmpty {
+            var cascade = Cascade(CascadeMemory(state.deletedTargets))
             _ = try cascade.run(in: self) { _ in true }
             state.walks += cascade.walks
-            state.falling = []
+            state.deletedTargets = []
         }
         var walk = HierarchyWalk(state.walks)
         state.walks = []

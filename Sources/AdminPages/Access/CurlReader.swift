@@ -123,6 +123,18 @@ struct CurlReader: Sendable {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
+    /// The character that an escape in `$'…'` stands for, and the number of digits after its letter. Browsers write
+    /// commands with `\u0021` for an exclamation mark.
+    /// - Parameter text: what follows the backslash.
+    private static func escaped(_ text: ArraySlice<Unicode.Scalar>) -> (scalar: Unicode.Scalar, digits: Int) {
+        let letter = text[text.startIndex]
+        let limits: [Unicode.Scalar: Int] = ["x": 2, "u": 4, "U": 8]
+        guard let limit = limits[letter] else { return (["n": "\n", "t": "\t", "r": "\r"][letter] ?? letter, 0) }
+        let digits = text.dropFirst().prefix(limit).prefix { $0.properties.isASCIIHexDigit }
+        let number = UInt32(String(String.UnicodeScalarView(digits)), radix: 16)
+        return number.flatMap { Unicode.Scalar($0) }.map { ($0, digits.count) } ?? (letter, 0)
+    }
+
     /// The words of a command according to shell syntax. Variables stay unexpanded.
     private static func words(_ text: String) throws(Problem) -> (words: [String], variables: [String]) {
         var words: [String] = []
@@ -153,7 +165,9 @@ struct CurlReader: Sendable {
                 while index < scalars.count, scalars[index] != "'" {
                     if isEscaping, scalars[index] == "\\", index + 1 < scalars.count {
                         index += 1
-                        word.append(["n": "\n", "t": "\t", "r": "\r"][scalars[index]] ?? scalars[index])
+                        let (escaped, digits) = Self.escaped(scalars[index...])
+                        word.append(escaped)
+                        index += digits
                     } else {
                         word.append(scalars[index])
                     }

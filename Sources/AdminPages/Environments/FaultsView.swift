@@ -161,6 +161,8 @@ extension FaultsView.Running {
             ("environment", place.environment?.rawValue),
             ("database", place.scope?.rawValue), ("inZone", place.zoneID?.zoneName.string),
             ("owner", place.zoneID?.ownerRecordName?.string),
+            // `user` is who acts on the page.
+            ("ofUser", place.user?.string),
         ]
         self.fields = fields.compactMap { name, value in value.map { Frame.Hidden(name: name, value: $0) } }
     }
@@ -267,7 +269,8 @@ package enum FaultActions {
             scope: fields["database"].flatMap { DatabaseScope(rawValue: $0) },
             zoneID: fields.text("inZone").map {
                 ZoneID(zoneName: Name($0), ownerRecordName: fields.text("owner").map { Name($0) })
-            })
+            },
+            user: fields.text("ofUser").map { Name($0) })
         visit.console.faults.stop(try fault(fields["stop"]), in: area)
         return page(visit, .rehearsalStopped)
     }

@@ -11,7 +11,7 @@ package final class UndoableChange: Sendable {
     private struct State {
         var recordIDs: [RecordID] = []
         var known: Set<RecordID> = []
-        var falling: Set<RecordID> = []
+        var cascaded: Set<RecordID> = []
         var isTooLarge = false
     }
 
@@ -41,18 +41,18 @@ package final class UndoableChange: Sendable {
     package var isTooLarge: Bool { state.withLock { $0.isTooLarge } }
 
     /// The records that are deleted with others, perhaps in the background.
-    fileprivate var falling: Set<RecordID> { state.withLock { $0.falling } }
+    fileprivate var cascaded: Set<RecordID> { state.withLock { $0.cascaded } }
 
-    /// - Parameter isFalling: true for records that are expected to be deleted with others.
-    fileprivate func note(_ recordIDs: some Sequence<RecordID>, isFalling: Bool = false) {
+    /// - Parameter isCascaded: true for records that are expected to be deleted with others.
+    fileprivate func note(_ recordIDs: some Sequence<RecordID>, isCascaded: Bool = false) {
         state.withLock { state in
             if state.isTooLarge { return }
             for recordID in recordIDs {
                 if state.known.insert(recordID).inserted {
                     state.recordIDs.append(recordID)
-                    if isFalling { state.falling.insert(recordID) }
-                } else if !isFalling {
-                    state.falling.remove(recordID)
+                    if isCascaded { state.cascaded.insert(recordID) }
+                } else if !isCascaded {
+                    state.cascaded.remove(recordID)
                 }
             }
             if state.recordIDs.count > Self.recordLimit {
@@ -105,10 +105,10 @@ struct NotingDatabase: ForwardingDatabase, RecordJournal {
         let deleted = request.operations.filter(\.kind.isDeletion).compactMap { operation in
             operation.recordName.map { RecordID(recordName: $0, zoneID: operation.zoneID ?? request.zoneID) }
         }
-        let falling = try await base.dependents(of: deleted)
+        let cascaded = try await base.dependents(of: deleted)
         let results = try await base.modify(request)
         // From the end, so that what refers to a record comes before it.
-        change.note(falling.reversed(), isFalling: true)
+        change.note(cascaded.reversed(), isCascaded: true)
         change.note(
             results.compactMap { result in
                 switch try? result.get() {
@@ -201,14 +201,14 @@ struct UndoWork: Sendable {
     let place: Place
     let change: UndoableChange
     private let changed: Set<RecordID>
-    private let falling: Set<RecordID>
+    private let cascaded: Set<RecordID>
 
     /// Records that are brought back at a time.
     private static let width = 16
 
     init(_ change: UndoableChange, in database: any RecordDatabase, at place: Place) {
         (self.change, self.database, self.place) = (change, database, place)
-        (changed, falling) = (Set(change.recordIDs), change.falling)
+        (changed, cascaded) = (Set(change.recordIDs), change.cascaded)
     }
 
     /// What undoes the change of one record.
@@ -242,7 +242,7 @@ struct UndoWork: Sendable {
 
     /// Waits while the store still deletes records that were deleted with others.
     private func settle() async throws {
-        var left = Array(falling)
+        var left = Array(cascaded)
         var before = Int.max
         while !left.isEmpty, left.count < before {
             if before < .max { try await Task.sleep(for: .milliseconds(100)) }
@@ -339,7 +339,7 @@ struct UndoWork: Sendable {
                 guard let latest, let own else {
                     // It was expected to be deleted, and stayed.
                     let isOwn = page.entries.contains { $0.requestID == change.id }
-                    if falling.contains(recordID), !isOwn { return .nothing }
+                    if cascaded.contains(recordID), !isOwn { return .nothing }
                     throw RecordError(
                         .conflict,
                         entry.kind == .deleted

@@ -161,7 +161,7 @@ enum NumberText {
     }
 }
 
-// Parses a location in one cell, in the format of the CSV export: `52.52, 13.405`.
+// MARK: - Locations
 
 /// Parses a location in one cell, as the CSV export writes it: `52.52, 13.405`.
 enum CoordinatesText {

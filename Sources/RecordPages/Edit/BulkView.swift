@@ -134,11 +134,11 @@ package struct BulkView: Page {
         do {
             let input = form.change == .delete ? nil : try form.input(in: visit.place)
             let found = try await BulkTargets.find(form, plan: plan, input: input, visit: visit)
-            let falling =
+            let cascaded =
                 form.change == .delete ? try await visit.database.dependents(of: found.targets.map(\.recordID)) : []
             return BulkView(
                 form, type, plan, found: found, input: input, canUndo: await visit.keepsVersions(),
-                fallingCount: falling.count, all: all, remark: remark, visit: visit)
+                cascadedCount: cascaded.count, all: all, remark: remark, visit: visit)
         } catch let problem as EntryProblem {
             return BulkView(form, type, plan, all: all, problem: problem.reason, visit: visit)
         } catch let error as RecordError {
@@ -148,7 +148,7 @@ package struct BulkView: Page {
 
     private init(
         _ form: BulkForm, _ type: RecordType, _ plan: CheckedQuery, found: BulkTargets? = nil, input: FieldInput? = nil,
-        canUndo: Bool = false, fallingCount: Int = 0,
+        canUndo: Bool = false, cascadedCount: Int = 0,
         all: Int? = nil, problem: String? = nil,
         complaint: RecordError? = nil, remark: String? = nil, visit: Visit
     ) {
@@ -179,7 +179,7 @@ package struct BulkView: Page {
         }
         self.remark = remark
         dryRun = found.map {
-            DryRun($0, form, input: input, canUndo: canUndo, fallingCount: fallingCount, visit: visit)
+            DryRun($0, form, input: input, canUndo: canUndo, cascadedCount: cascadedCount, visit: visit)
         }
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
@@ -203,7 +203,7 @@ extension BulkView.Value {
 
 extension BulkView.DryRun {
     fileprivate init(
-        _ found: BulkTargets, _ form: BulkForm, input: FieldInput?, canUndo: Bool, fallingCount: Int, visit: Visit
+        _ found: BulkTargets, _ form: BulkForm, input: FieldInput?, canUndo: Bool, cascadedCount: Int, visit: Visit
     ) {
         let count = Digits.count(found.targets.count, "record")
         let field = form.field?.name.string ?? ""
@@ -230,10 +230,10 @@ extension BulkView.DryRun {
                 "\(Digits.count(found.unchanged, "record")) already \(found.unchanged == 1 ? "has" : "have") this value and \(found.unchanged == 1 ? "stays" : "stay") unchanged."
             )
         }
-        if fallingCount > 0 {
-            let more = fallingCount < dependentsLimit ? "" : " or more"
+        if cascadedCount > 0 {
+            let more = cascadedCount < dependentsLimit ? "" : " or more"
             notes.append(
-                "\(Digits.count(fallingCount, "other record"))\(more) with a DELETE_SELF reference to them \(fallingCount == 1 ? "is" : "are") deleted too."
+                "\(Digits.count(cascadedCount, "other record"))\(more) with a DELETE_SELF reference to them \(cascadedCount == 1 ? "is" : "are") deleted too."
             )
         }
         if isDeletion {

@@ -423,9 +423,9 @@ package enum RecordActions {
             let referrers = try await visit.measure {
                 try await visit.database.require(.traceReferences).referrers(to: record.recordID, limit: 1000)
             }
-            let falling = Set(referrers.filter { $0.action == .deleteSelf }.map(\.recordName))
+            let cascaded = Set(referrers.filter { $0.action == .deleteSelf }.map(\.recordName))
             let children = Set(referrers.filter { $0.fieldName == SystemField.parent.schemaName }.map(\.recordName))
-                .subtracting(falling).count
+                .subtracting(cascaded).count
             let cascading = referrers.count { $0.action == .deleteSelf }
             let blocking = referrers.count { $0.action == .validate }
             if cascading > 0 {

@@ -109,9 +109,9 @@ package enum PickedActions {
                     cascading.insert(RecordID(recordName: referrer.recordName, zoneID: record.recordID.zoneID))
                 }
                 if referrers.contains(where: { $0.action == .validate }) { blocked += 1 }
-                let falling = Set(referrers.filter { $0.action == .deleteSelf }.map(\.recordName))
+                let cascaded = Set(referrers.filter { $0.action == .deleteSelf }.map(\.recordName))
                 let isLeft = referrers.contains { referrer in
-                    referrer.fieldName == SystemField.parent.schemaName && !falling.contains(referrer.recordName)
+                    referrer.fieldName == SystemField.parent.schemaName && !cascaded.contains(referrer.recordName)
                         && !ids.contains(RecordID(recordName: referrer.recordName, zoneID: record.recordID.zoneID))
                 }
                 if isLeft { parents += 1 }

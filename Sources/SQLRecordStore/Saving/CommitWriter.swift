@@ -20,6 +20,7 @@ final class CommitWriter: Sendable {
     private static let repetitionLimit = 3
     /// Commits that take longer than this are logged.
     private static let longCommit = Duration.seconds(1)
+
     /// State of the writer besides the tables. A successful write passes its changes on to the next write.
     struct State: Sendable {
         /// The last assigned position.

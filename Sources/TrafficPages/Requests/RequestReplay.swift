@@ -14,9 +14,11 @@ package struct RequestReplay {
 
         /// Operations that use POST and change nothing.
         private static let reading: Set<String> = [
-            "records/query", "records/lookup", "records/changes", "changes/database", "changes/zone", "zones/list",
-            "zones/lookup", "zones/changes",
-            "users/caller", "users/current",
+            "records/query", "records/lookup", "records/changes", "records/resolve", "changes/database",
+            "changes/zone", "zones/list", "zones/lookup", "zones/changes", "subscriptions/list",
+            "subscriptions/lookup",
+            "users/caller", "users/current", "users/discover", "users/lookup/contacts", "users/lookup/email",
+            "users/lookup/id",
             "skylight/assets/uses", "skylight/changes/page", "skylight/changes/zones", "skylight/keyvalues/changes",
             "skylight/query/statistics",
             "skylight/records/counts", "skylight/records/explain", "skylight/records/journal", "skylight/records/list",

@@ -170,7 +170,7 @@ struct Authenticator: Sendable {
         return SignedRequest(
             keyID: signature.keyID, date: signature.date, signature: signature.signature, body: body,
             target: request.head.path ?? "",
-            container: path.container, environment: path.environment, origin: access.origin(of: request))
+            container: path.container, environment: path.environment, origin: request.ownOrigin)
     }
 
     /// True if the signature may be valid. Otherwise the request is refused without reading the body: the key is
@@ -259,7 +259,7 @@ struct Authenticator: Sendable {
                 container: path.container, environment: path.environment, apiTokenID: apiToken?.id, origin: origin),
             now: date)
         return AuthenticationFailure(
-            error: error, redirectURL: "\(access.origin(of: request))/sign-in?ticket=\(ticket)")
+            error: error, redirectURL: "\(request.ownOrigin)/sign-in?ticket=\(ticket)")
     }
 
     // MARK: Notes
