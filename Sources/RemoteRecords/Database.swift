@@ -46,7 +46,8 @@ public struct Database: Sendable {
         }
     }
 
-    /// Returns the events of an operation. The operation begins when the first event is requested.
+    /// Returns the events of an operation. The operation begins when the first event is requested. The loop throws
+    /// ``OperationError``.
     public func events<Operation: DatabaseOperation>(
         of operation: Operation, after dependencies: [any OperationDependency] = []
     ) -> OperationEvents<Operation> {
@@ -167,6 +168,8 @@ extension Database {
     }
 
     /// Saves and deletes records. Each has its own result.
+    /// - Throws: ``OperationError``: `limitExceeded` for more than 200 changes of a zone that are to be made atomically.
+    ///   Divide them, or pass `false`.
     public func modifyRecords(
         saving records: [Record] = [], deleting recordIDs: [RecordID] = [],
         savePolicy: ModifyRecords.SavePolicy = .ifServerRecordUnchanged,
