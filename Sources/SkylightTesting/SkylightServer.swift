@@ -313,12 +313,13 @@ public struct NeverSettled: Error, Sendable {
 extension SkylightServer {
     /// Syncs devices in turn until each has everything and nobody has anything to send.
     ///
-    /// Errors that time mends, such as those of ``inject(_:count:in:)``, only cost a round.
+    /// Temporary errors, such as those of ``inject(_:count:in:)``, and refused changes, such as conflicts, only cost a
+    /// round.
     /// - Parameters:
     ///   - engines: those of the devices; `RecordCache` has one as `engine`.
     ///   - rounds: the number of rounds after which it is an error. Devices that answer each other's changes never
     ///     settle.
-    /// - Throws: ``NeverSettled``; errors of syncs that time does not mend.
+    /// - Throws: ``NeverSettled``; other errors of syncs.
     public func settle(_ engines: [SyncEngine], within rounds: Int = 50) async throws {
         for _ in 0..<rounds {
             var isQuiet = true
@@ -329,7 +330,10 @@ extension SkylightServer {
                     if engine.state.isEmpty { continue }
                     isQuiet = false
                     try await engine.sendChanges()
-                } catch let error as OperationError where error.isMendedByTime || error.code == .serverResponseLost {
+                } catch {
+                    guard error.isTemporary || error.code == .serverResponseLost || error.code == .partialFailure else {
+                        throw error
+                    }
                     isQuiet = false
                 }
             }
@@ -337,10 +341,6 @@ extension SkylightServer {
         }
         throw NeverSettled(rounds: rounds)
     }
-}
-
-extension SyncEngine.State {
-    fileprivate var isEmpty: Bool { pendingDatabaseChanges.isEmpty && nextRecordZoneChanges(1).isEmpty }
 }
 
 // MARK: - Clock

@@ -235,13 +235,15 @@ import Testing
         return true
     }
 
-    /// Lets work end early, as on a bad day.
+    /// Lets work end early, as on a bad day. Conflicts are settled later.
     /// - Returns: true if it came to its end.
     private static func unhindered(_ work: () async throws -> Void) async throws -> Bool {
         do {
             try await work()
             return true
-        } catch let error as OperationError where error.isMendedByTime || error.code == .serverResponseLost {
+        } catch let error as OperationError
+            where error.isTemporary || error.code == .serverResponseLost || error.code == .partialFailure
+        {
             return false
         }
     }
