@@ -41,6 +41,8 @@ public final class SkylightServer: Sendable {
     /// The connections to close at the end.
     private let clients = Mutex<[ContainerClient]>([])
     private let apiTokens = Mutex<[ContainerID: String]>([:])
+    /// Ends a server that was started.
+    private let running = Mutex<(end: AsyncStream<Void>.Continuation, task: Task<Void, any Error>)?>(nil)
 
     private init(
         port: Int, container: ContainerID, _ engine: SQLRecordEngine, _ accounts: Accounts, _ faults: FaultInjection,
@@ -60,14 +62,52 @@ public final class SkylightServer: Sendable {
     ///     as in development.
     ///   - keyValueStores: true for users with key-value stores, which iCloud does not serve over the web. The server
     ///     has all of Skylight's own then.
+    ///   - isolation: the actor of the test, which the body runs on.
     ///   - body: the test. It gets the server.
     /// - Throws: the errors of the body; `RecordError` or `SchemaTextError` for a container or schema that can't be
     ///   made.
     public static func run<Value: Sendable>(
         container: String = "iCloud.com.example.Test", schema: String? = nil, keyValueStores: Bool = false,
-        _ body: (SkylightServer) async throws -> Value
+        isolation: isolated (any Actor)? = #isolation, _ body: (SkylightServer) async throws -> Value
     ) async throws -> Value {
         try await run(container: container, schema: schema, keyValueStores: keyValueStores, tls: nil, body)
+    }
+
+    /// Starts a server that runs until ``stop()``, for tests with a method of its own for the beginning and the end.
+    /// - Parameters: as for ``run(container:schema:keyValueStores:isolation:_:)``.
+    /// - Throws: `RecordError` or `SchemaTextError` for a container or schema that can't be made.
+    public static func start(
+        container: String = "iCloud.com.example.Test", schema: String? = nil, keyValueStores: Bool = false
+    ) async throws -> SkylightServer {
+        let (servers, started) = AsyncStream.makeStream(of: SkylightServer.self)
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        let task = Task {
+            defer { started.finish() }
+            try await run(container: container, schema: schema, keyValueStores: keyValueStores) { server in
+                started.yield(server)
+                for await _ in ends {}
+            }
+        }
+        // The server does not depend on the cancellation of the task that starts it: `stop` ends it.
+        guard let server = await Task(operation: { await servers.first { _ in true } }).value else {
+            try await task.value
+            throw RecordError(.tryAgainLater, "The server did not begin")
+        }
+        server.running.withLock { $0 = (end, task) }
+        return server
+    }
+
+    /// Ends a server that was started, and deletes its data. It has no effect on a server that has ended, or whose test
+    /// is the body of `run`.
+    public func stop() async throws {
+        guard
+            let (end, task) = running.withLock({ running in
+                defer { running = nil }
+                return running
+            })
+        else { return }
+        end.finish()
+        try await task.value
     }
 
     /// A certificate in PEM, which devices of the server trust, and its key.
@@ -83,7 +123,7 @@ public final class SkylightServer: Sendable {
     /// The same for a server over TLS.
     package static func run<Value: Sendable>(
         container: String, schema: String? = nil, keyValueStores: Bool = false, tls: TLSFiles?,
-        _ body: (SkylightServer) async throws -> Value
+        isolation: isolated (any Actor)? = #isolation, _ body: (SkylightServer) async throws -> Value
     ) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appending(
             path: "skylight-\(UUID().uuidString)", directoryHint: .isDirectory)
@@ -107,7 +147,7 @@ public final class SkylightServer: Sendable {
 
     private static func serve<Value: Sendable>(
         _ engine: SQLRecordEngine, _ assets: AssetStores, _ container: ContainerID, _ schema: String?,
-        protocolOnly: Bool, _ tls: TLSFiles?,
+        protocolOnly: Bool, _ tls: TLSFiles?, isolation: isolated (any Actor)? = #isolation,
         _ body: (SkylightServer) async throws -> Value
     ) async throws -> Value {
         let accounts = try Accounts(file: nil)
@@ -157,7 +197,7 @@ public final class SkylightServer: Sendable {
     // MARK: Containers and users
 
     /// Makes another container.
-    /// - Parameters: as for ``run(container:schema:_:)``.
+    /// - Parameters: as for ``run(container:schema:keyValueStores:isolation:_:)``.
     public func makeContainer(_ identifier: String, schema: String? = nil) async throws -> ContainerID {
         let container = try Self.containerID(identifier)
         if let schema { try await importSchema(schema, into: container) }
