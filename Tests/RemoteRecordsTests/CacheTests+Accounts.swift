@@ -164,6 +164,35 @@ extension CacheTests {
         }
     }
 
+    /// An app that knows its user need not ask the server, nor wait for a network.
+    @Test func aFileIsOpenedForAUser() async throws {
+        try await Self.twoUsers { containers, folder in
+            let users = (try await containers[0].userRecordID(), try await containers[1].userRecordID())
+            func opened(_ number: Int, _ user: RecordID) async throws -> RecordCache {
+                try await RecordCache(
+                    folder.url.appending(path: "file"), of: containers[number].privateCloudDatabase, user: user)
+            }
+            try await Self.edit(opened(0, users.0), "a", "text", "Anna's")
+            do {
+                let ben = try await opened(1, users.1)
+                var texts = try await Self.texts(ben)
+                #expect(texts.isEmpty && ben.engine.state.isEmpty)
+                try await Self.edit(ben, "a", "text", "Ben's")
+                try await ben.sync()
+                texts = try await Self.texts(ben)
+                #expect(texts == ["a": "Ben's"])
+                try await Self.edit(ben, "b", "text", "Ben's")
+            }
+            let anna = try await opened(0, users.0)
+            try await Self.edit(anna, "b", "text", "Anna's")
+            try await anna.sync()
+            let texts = try await Self.texts(anna)
+            let aside = try await anna.changesSetAside()
+            #expect(texts == ["a": "Anna's", "b": "Anna's"] && anna.engine.state.isEmpty)
+            #expect(aside == [users.1: [.saveRecord(Self.recordID("b"))]])
+        }
+    }
+
     /// Signing out drops nothing that was not sent.
     @Test func unsentChangesOutliveASignOut() async throws {
         try await Self.twoUsers { containers, folder in

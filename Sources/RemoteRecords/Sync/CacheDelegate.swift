@@ -25,6 +25,20 @@ final class CacheDelegate: SyncEngineDelegate {
         queue = try await DatabaseQueue.opened(file) { try CachedRecords.make(in: $0) }
     }
 
+    /// Changes the user of the file, if it is another user's.
+    func change(_ engine: SyncEngine, to user: RecordID) async throws {
+        let previous = engine.kept.withLock { $0.userRecordName }
+        if previous == user.recordName { return }
+        let change: SyncEngine.Event.AccountChange.ChangeType =
+            if let previous {
+                .switchAccounts(previousUser: RecordID(recordName: previous), currentUser: user)
+            } else {
+                .signIn(currentUser: user)
+            }
+        inbox.withLock { $0.events.append(.accountChange(.init(changeType: change))) }
+        try await write(engine)
+    }
+
     func storedState() async throws -> SyncState {
         try await queue.read { try CachedRecords($0).state() }
     }
@@ -164,8 +178,12 @@ final class CacheDelegate: SyncEngineDelegate {
                 }
                 try records.setAside(state, of: previous.recordName)
             }
-            if let current, let state = try records.takeBack(of: current.recordName) {
-                engine.kept.withLock { $0.takeBack(state) }
+            if let current {
+                let kept = try records.takeBack(of: current.recordName)
+                engine.kept.withLock { state in
+                    state.userRecordName = current.recordName
+                    if let kept { state.takeBack(kept) }
+                }
             }
         case .fetchedDatabaseChanges(let event):
             let madeAnew = engine.state.pendingDatabaseChanges

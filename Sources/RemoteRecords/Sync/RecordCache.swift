@@ -31,23 +31,27 @@ public final class RecordCache: Sendable {
     /// - Parameters:
     ///   - file: the SQLite file. Use one file for each database.
     ///   - database: a private or shared database.
+    ///   - user: the ID of the signed-in user's record, if the app knows it. If the file is another user's, their
+    ///     records give way at once. Without it, the engine asks the server at the next sync, and changes that are made
+    ///     before belong to the previous user.
     ///   - resolver: resolves conflicts. By default, locally changed keys replace those of the server, other keys come
     ///     from the server, and a deletion on the server is accepted.
     /// - Throws: an error of SQLite; ``OperationError`` for the public database, which has no feed, and if another
     ///   cache still has the file open after 2 seconds.
-    public convenience init(_ file: URL, of database: Database, resolver: @escaping Resolver = RecordCache.mergingKeys)
-        async throws
-    {
-        try await self.init(file, of: database, resolver: resolver) { $0 }
+    public convenience init(
+        _ file: URL, of database: Database, user: RecordID? = nil, resolver: @escaping Resolver = RecordCache.mergingKeys
+    ) async throws {
+        try await self.init(file, of: database, user: user, resolver: resolver) { $0 }
     }
 
     /// - Parameter delegate: receives the engine's events, and passes them on to the cache.
     init(
-        _ file: URL, of database: Database, resolver: @escaping Resolver,
+        _ file: URL, of database: Database, user: RecordID? = nil, resolver: @escaping Resolver,
         _ delegate: (CacheDelegate) -> any SyncEngineDelegate
     ) async throws {
         app = try await CacheDelegate(file, resolver)
         engine = try SyncEngine(database, try await app.storedState(), parentsFirst: false, .kept(delegate(app)))
+        if let user { try await app.change(engine, to: user) }
     }
 
     /// Resolves a conflict: applies the locally changed keys to the server's version, and accepts deletions.
@@ -84,9 +88,7 @@ public final class RecordCache: Sendable {
     /// The unsent changes of users who signed out, or were followed by another user, by the ID of the user's record.
     ///
     /// When an account changes, the cache drops the records of the previous user. It keeps those that have unsent or
-    /// refused changes. They are back, and are sent, when the cache is synchronized for their user again. Changes that
-    /// are made before the engine knows of another user, which it asks for at the next sync, are those of the previous
-    /// one.
+    /// refused changes. They are back, and are sent, when the cache is opened or synchronized for their user again.
     public func changesSetAside() async throws -> [RecordID: [PendingRecordZoneChange]] {
         try await app.queue.read { try CachedRecords($0).changesSetAside() }.reduce(into: [:]) { changes, pair in
             changes[RecordID(recordName: pair.key)] = pair.value.pending.all
