@@ -68,7 +68,7 @@ public struct Database: Sendable {
 
     /// The same database, configured for calls that a user waits for.
     var waitedFor: Database {
-        configured(OperationConfiguration(qualityOfService: settings.qualityOfService ?? .userInitiated))
+        configured(OperationConfiguration(qualityOfService: settings.chosenQuality ?? .userInitiated))
     }
 
     private var settings: OperationConfiguration { configuration.or(group?.defaultConfiguration) }
@@ -79,7 +79,7 @@ public struct Database: Sendable {
         _ work: @escaping @Sendable (OperationContext) async throws(OperationError) -> Output
     ) -> OperationHandle<Output> {
         let settings = settings
-        let qualityOfService = settings.qualityOfService ?? .utility
+        let qualityOfService = settings.chosenQuality ?? .utility
         let rank = container.scheduler.rank(qualityOfService, settings.queuePriority ?? .normal)
         return OperationHandle(operationID: operationID, priority: qualityOfService.taskPriority) {
             for dependency in dependencies { await dependency.finished() }

@@ -1,7 +1,7 @@
 internal import Accounts
 internal import AssetStore
 public import CloudKitClient
-package import Foundation
+internal import Foundation
 internal import HTTPServing
 internal import Logging
 internal import LoopbackServing
