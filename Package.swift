@@ -228,7 +228,7 @@ package.targets += [
         "RemoteRecordsTests",
         of: [
             "SkylightTesting", "TestSupport", "LoopbackServing", "RemoteRecords", "CloudKitClient", "RecordStore",
-            "Records", logging,
+            "Records", grdb, logging,
         ]),
     tests(
         "DataTransferTests",
@@ -272,7 +272,7 @@ package.targets += [
 if Context.environment["SKYLIGHT_EXAMPLES"] != nil {
     package.targets += [
         .target(
-            name: "ExampleSupport", dependencies: ["RemoteRecords", logging], path: "Examples/Support",
+            name: "ExampleSupport", dependencies: ["RemoteRecords"], path: "Examples/Support",
             swiftSettings: swiftSettings),
         program("todo-list", at: "Examples/TodoList", on: ["ExampleSupport", "RemoteRecords"]),
         program("container-backup", at: "Examples/ContainerBackup", on: ["ExampleSupport", "RemoteRecords"]),

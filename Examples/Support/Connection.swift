@@ -1,5 +1,4 @@
 import Foundation
-import Logging
 public import RemoteRecords
 
 /// The connection of an example, as these variables of the environment say:
@@ -32,8 +31,7 @@ public enum Connection {
         // Somebody waits at the terminal.
         configuration.patience = .seconds(5)
         return try ContainerClient(
-            container: container, environment: .development, credentials: credentials, configuration: configuration,
-            logger: Logger(label: "example") { _ in SwiftLogNoOpLogHandler() })
+            container: container, environment: .development, credentials: credentials, configuration: configuration)
     }
 
     /// A variable of the environment that can't be used.

@@ -25,7 +25,7 @@ public final class ContainerClient: Sendable {
     public convenience init(
         container: ContainerID, environment: Environment, credentials: ContainerCredentials,
         configuration: ClientConfiguration = ClientConfiguration(),
-        logger: Logger
+        logger: Logger = Logger(label: "CloudKitClient") { _ in SwiftLogNoOpLogHandler() }
     ) throws(CloudKitFailure) {
         try self.init(
             container: container, environment: environment, credentials: credentials, configuration: configuration,

@@ -1,7 +1,6 @@
-// Lets a program import this module alone, as an app imports CloudKit alone.
-@_exported public import CloudKitClient
+public import CloudKitClient
 public import Foundation
-@_exported public import Records
+public import Records
 
 // CloudKit's own names, for code that also compiles on Apple's platforms, where it uses CloudKit itself:
 //

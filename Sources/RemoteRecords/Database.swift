@@ -46,7 +46,8 @@ public struct Database: Sendable {
         }
     }
 
-    /// Returns the events of an operation. The operation begins when the first event is requested.
+    /// Returns the events of an operation. The operation begins when the first event is requested. The loop throws
+    /// ``OperationError``.
     public func events<Operation: DatabaseOperation>(
         of operation: Operation, after dependencies: [any OperationDependency] = []
     ) -> OperationEvents<Operation> {
@@ -67,7 +68,7 @@ public struct Database: Sendable {
 
     /// The same database, configured for calls that a user waits for.
     var waitedFor: Database {
-        configured(OperationConfiguration(qualityOfService: settings.qualityOfService ?? .userInitiated))
+        configured(OperationConfiguration(qualityOfService: settings.chosenQuality ?? .userInitiated))
     }
 
     private var settings: OperationConfiguration { configuration.or(group?.defaultConfiguration) }
@@ -78,7 +79,7 @@ public struct Database: Sendable {
         _ work: @escaping @Sendable (OperationContext) async throws(OperationError) -> Output
     ) -> OperationHandle<Output> {
         let settings = settings
-        let qualityOfService = settings.qualityOfService ?? .utility
+        let qualityOfService = settings.chosenQuality ?? .utility
         let rank = container.scheduler.rank(qualityOfService, settings.queuePriority ?? .normal)
         return OperationHandle(operationID: operationID, priority: qualityOfService.taskPriority) {
             for dependency in dependencies { await dependency.finished() }
@@ -167,6 +168,8 @@ extension Database {
     }
 
     /// Saves and deletes records. Each has its own result.
+    /// - Throws: ``OperationError``: `limitExceeded` for more than 200 changes of a zone that are to be made atomically.
+    ///   Divide them, or pass `false`.
     public func modifyRecords(
         saving records: [Record] = [], deleting recordIDs: [RecordID] = [],
         savePolicy: ModifyRecords.SavePolicy = .ifServerRecordUnchanged,

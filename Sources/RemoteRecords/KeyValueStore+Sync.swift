@@ -51,7 +51,7 @@ extension KeyValueStore {
                 backoff = .seconds(1)
                 try await waitForChanges(changed)
             } catch {
-                guard error.isMendedByTime || error.code == .serverResponseLost else { throw error }
+                guard error.isTemporary || error.code == .serverResponseLost else { throw error }
                 do {
                     try await container.client.pacing.pause(error.retryAfter ?? backoff)
                 } catch {

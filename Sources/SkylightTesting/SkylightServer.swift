@@ -1,7 +1,7 @@
 internal import Accounts
 internal import AssetStore
 public import CloudKitClient
-package import Foundation
+internal import Foundation
 internal import HTTPServing
 internal import Logging
 internal import LoopbackServing
@@ -41,6 +41,8 @@ public final class SkylightServer: Sendable {
     /// The connections to close at the end.
     private let clients = Mutex<[ContainerClient]>([])
     private let apiTokens = Mutex<[ContainerID: String]>([:])
+    /// Ends a server that was started.
+    private let running = Mutex<(end: AsyncStream<Void>.Continuation, task: Task<Void, any Error>)?>(nil)
 
     private init(
         port: Int, container: ContainerID, _ engine: SQLRecordEngine, _ accounts: Accounts, _ faults: FaultInjection,
@@ -60,14 +62,52 @@ public final class SkylightServer: Sendable {
     ///     as in development.
     ///   - keyValueStores: true for users with key-value stores, which iCloud does not serve over the web. The server
     ///     has all of Skylight's own then.
+    ///   - isolation: the actor of the test, which the body runs on.
     ///   - body: the test. It gets the server.
     /// - Throws: the errors of the body; `RecordError` or `SchemaTextError` for a container or schema that can't be
     ///   made.
     public static func run<Value: Sendable>(
         container: String = "iCloud.com.example.Test", schema: String? = nil, keyValueStores: Bool = false,
-        _ body: (SkylightServer) async throws -> Value
+        isolation: isolated (any Actor)? = #isolation, _ body: (SkylightServer) async throws -> Value
     ) async throws -> Value {
         try await run(container: container, schema: schema, keyValueStores: keyValueStores, tls: nil, body)
+    }
+
+    /// Starts a server that runs until ``stop()``, for tests with a method of its own for the beginning and the end.
+    /// - Parameters: as for ``run(container:schema:keyValueStores:isolation:_:)``.
+    /// - Throws: `RecordError` or `SchemaTextError` for a container or schema that can't be made.
+    public static func start(
+        container: String = "iCloud.com.example.Test", schema: String? = nil, keyValueStores: Bool = false
+    ) async throws -> SkylightServer {
+        let (servers, started) = AsyncStream.makeStream(of: SkylightServer.self)
+        let (ends, end) = AsyncStream.makeStream(of: Void.self)
+        let task = Task {
+            defer { started.finish() }
+            try await run(container: container, schema: schema, keyValueStores: keyValueStores) { server in
+                started.yield(server)
+                for await _ in ends {}
+            }
+        }
+        // The server does not depend on the cancellation of the task that starts it: `stop` ends it.
+        guard let server = await Task(operation: { await servers.first { _ in true } }).value else {
+            try await task.value
+            throw RecordError(.tryAgainLater, "The server did not begin")
+        }
+        server.running.withLock { $0 = (end, task) }
+        return server
+    }
+
+    /// Ends a server that was started, and deletes its data. It has no effect on a server that has ended, or whose test
+    /// is the body of `run`.
+    public func stop() async throws {
+        guard
+            let (end, task) = running.withLock({ running in
+                defer { running = nil }
+                return running
+            })
+        else { return }
+        end.finish()
+        try await task.value
     }
 
     /// A certificate in PEM, which devices of the server trust, and its key.
@@ -83,7 +123,7 @@ public final class SkylightServer: Sendable {
     /// The same for a server over TLS.
     package static func run<Value: Sendable>(
         container: String, schema: String? = nil, keyValueStores: Bool = false, tls: TLSFiles?,
-        _ body: (SkylightServer) async throws -> Value
+        isolation: isolated (any Actor)? = #isolation, _ body: (SkylightServer) async throws -> Value
     ) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appending(
             path: "skylight-\(UUID().uuidString)", directoryHint: .isDirectory)
@@ -107,7 +147,7 @@ public final class SkylightServer: Sendable {
 
     private static func serve<Value: Sendable>(
         _ engine: SQLRecordEngine, _ assets: AssetStores, _ container: ContainerID, _ schema: String?,
-        protocolOnly: Bool, _ tls: TLSFiles?,
+        protocolOnly: Bool, _ tls: TLSFiles?, isolation: isolated (any Actor)? = #isolation,
         _ body: (SkylightServer) async throws -> Value
     ) async throws -> Value {
         let accounts = try Accounts(file: nil)
@@ -157,7 +197,7 @@ public final class SkylightServer: Sendable {
     // MARK: Containers and users
 
     /// Makes another container.
-    /// - Parameters: as for ``run(container:schema:_:)``.
+    /// - Parameters: as for ``run(container:schema:keyValueStores:isolation:_:)``.
     public func makeContainer(_ identifier: String, schema: String? = nil) async throws -> ContainerID {
         let container = try Self.containerID(identifier)
         if let schema { try await importSchema(schema, into: container) }
@@ -313,12 +353,13 @@ public struct NeverSettled: Error, Sendable {
 extension SkylightServer {
     /// Syncs devices in turn until each has everything and nobody has anything to send.
     ///
-    /// Errors that time mends, such as those of ``inject(_:count:in:)``, only cost a round.
+    /// Temporary errors, such as those of ``inject(_:count:in:)``, and refused changes, such as conflicts, only cost a
+    /// round.
     /// - Parameters:
     ///   - engines: those of the devices; `RecordCache` has one as `engine`.
     ///   - rounds: the number of rounds after which it is an error. Devices that answer each other's changes never
     ///     settle.
-    /// - Throws: ``NeverSettled``; errors of syncs that time does not mend.
+    /// - Throws: ``NeverSettled``; other errors of syncs.
     public func settle(_ engines: [SyncEngine], within rounds: Int = 50) async throws {
         for _ in 0..<rounds {
             var isQuiet = true
@@ -329,7 +370,10 @@ extension SkylightServer {
                     if engine.state.isEmpty { continue }
                     isQuiet = false
                     try await engine.sendChanges()
-                } catch let error as OperationError where error.isMendedByTime || error.code == .serverResponseLost {
+                } catch {
+                    guard error.isTemporary || error.code == .serverResponseLost || error.code == .partialFailure else {
+                        throw error
+                    }
                     isQuiet = false
                 }
             }
@@ -337,10 +381,6 @@ extension SkylightServer {
         }
         throw NeverSettled(rounds: rounds)
     }
-}
-
-extension SyncEngine.State {
-    fileprivate var isEmpty: Bool { pendingDatabaseChanges.isEmpty && nextRecordZoneChanges(1).isEmpty }
 }
 
 // MARK: - Clock

@@ -10,10 +10,13 @@ public enum LoopbackServer {
     ///
     /// The server is shut down gracefully instead of cancelled: after a cancellation, NIO traps if a connection was
     /// just accepted.
-    /// - Parameter port: the port to listen on; 0 lets the system pick one.
+    /// - Parameters:
+    ///   - port: the port to listen on; 0 lets the system pick one.
+    ///   - isolation: the actor that the body runs on.
     /// - Throws: the errors of the body, or the error that kept the server from listening.
     public static func run(
-        _ router: Routes, server: HTTPServerBuilder, port: Int = 0, _ body: (Int) async throws -> Void
+        _ router: Routes, server: HTTPServerBuilder, port: Int = 0, isolation: isolated (any Actor)? = #isolation,
+        _ body: (Int) async throws -> Void
     ) async throws {
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         var logger = Logger(label: "test")

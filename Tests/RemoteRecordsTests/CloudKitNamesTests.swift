@@ -34,7 +34,7 @@
                 var fetched = try await patient.record(for: recordID)
                 #expect(
                     fetched["title"] as? String == "Milk" && fetched["amount"] as? Int == 2
-                        && fetched["title"] as? Int == nil)
+                        && fetched["amount"] as? Int64 == 2 && fetched["title"] as? Int == nil)
                 #expect(
                     (fetched["list"] as? CKRecord.Reference)?.recordID == list.recordID
                         && fetched.encryptedValues["note"] == "fat")
@@ -97,6 +97,12 @@
                 phone.write("two", recordID, first)
                 try await first.sendChanges()
                 tablet.write("three", recordID, second)
+                do throws(CKError) {
+                    try await second.sendChanges()
+                    Issue.record("an old version was sent")
+                } catch {
+                    #expect(error.partialErrorsByItemID?.keys.first == AnyHashable(recordID))
+                }
                 try await second.sendChanges()
                 // The app is started anew.
                 let again = try phone.makeEngine(first.database)

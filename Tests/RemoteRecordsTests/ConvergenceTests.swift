@@ -9,8 +9,8 @@ import Testing
 
 @testable import RemoteRecords
 
-/// Devices with random edits, stretches without a network, faults, and ends in the middle of a sync have the same
-/// records in the end, and lose no change that they have acknowledged. The seed decides everything but timing.
+/// Devices with random edits, stretches without a network, faults, other users, and ends in the middle of a sync have
+/// the same records in the end, and lose no change that they have acknowledged. The seed decides everything but timing.
 @Suite struct ConvergenceTests {
     /// The number of steps of all devices together.
     private static let steps = Chance.times(300)
@@ -93,21 +93,24 @@ import Testing
         }
     }
 
-    /// The same with caches in files. Tokens expire, records are changed by older copies of them, and the first cache
-    /// syncs all the time while it is edited.
+    /// The same with caches in files. Tokens expire, records are changed by older copies of them, other devices are used
+    /// by Ben now and then, with the same file, and the first cache syncs all the time while it is edited.
     @Test(arguments: [(2, 3), (4, 4)] as [(Int, UInt64)]) func allCachesEndWithTheSame(count: Int, seed: UInt64)
         async throws
     {
         let folder = try TemporaryFolder()
         try await LiveServer.run { server in
-            try await server.device { client in
-                let database = Container(client).privateCloudDatabase
-                try await database.save(zone)
-                func opened(_ name: String) async throws -> RecordCache {
+            try await Self.twoDatabases(server) { databases in
+                let users = server.users.map { RecordID(recordName: $0) }
+                // The engine asks who is there, or the app says so.
+                func opened(_ name: String, by user: Int = 0, isKnown: Bool = true) async throws -> RecordCache {
                     try await RecordCache(
-                        folder.url.appending(path: "\(name).sqlite"), of: database, resolver: RecordCache.mergingKeys
+                        folder.url.appending(path: "\(name).sqlite"), of: databases[user],
+                        user: isKnown ? users[user] : nil, resolver: RecordCache.mergingKeys
                     ) { MortalApp($0) }
                 }
+                // The latest number that Ben wrote on each device.
+                var bens = [Int?](repeating: nil, count: count)
                 var random = SeededRandom(seed: seed)
                 var ledger = Ledger()
                 let first = try await opened("first")
@@ -129,6 +132,25 @@ import Testing
                             try await Self.endSync(of: others[index - 1], afterEvents: events, sendsMore: sendsMore)
                         }
                         others.remove(at: index - 1)
+                        others.insert(try await opened("\(index)"), at: index - 1)
+                        copies[index] = [:]
+                    case 9 where index > 0:
+                        // Ben uses the device, perhaps without a network, or ends the app in the middle of a sync.
+                        let events = Bool.random(using: &random) ? Int.random(in: 0..<12, using: &random) : nil
+                        let isKnown = events == nil || Bool.random(using: &random)
+                        others.remove(at: index - 1)
+                        do {
+                            let cache = try await opened("\(index)", by: 1, isKnown: isKnown)
+                            if isKnown {
+                                try await Self.write(step, Self.benName(index), in: cache)
+                                bens[index] = step
+                            }
+                            if let events {
+                                try await Self.endSync(of: cache, afterEvents: events, sendsMore: true)
+                            } else if online[index] <= step {
+                                _ = try await Self.unhindered { try await cache.sync() }
+                            }
+                        }
                         others.insert(try await opened("\(index)"), at: index - 1)
                         copies[index] = [:]
                     case 1, 2:
@@ -187,10 +209,46 @@ import Testing
                             contents == expected && refusals.isEmpty
                                 && cache.engine.state.pendingRecordZoneChanges.isEmpty)
                     }
+                    // Ben's changes are with him, although Anna had the devices since.
+                    for index in 1..<count {
+                        others.remove(at: index - 1)
+                        do {
+                            let cache = try await opened("\(index)", by: 1)
+                            try await server.skylight.settle([cache.engine])
+                            #expect(try await Self.number(Self.benName(index), in: cache) == bens[index])
+                        }
+                        others.insert(try await opened("\(index)"), at: index - 1)
+                    }
+                    try await server.skylight.settle(others.map(\.engine))
                     if step < Self.steps { running = Task { try await first.run(every: .milliseconds(1)) } }
                 }
             }
         }
+    }
+
+    /// The private databases of Anna and Ben, each with the zone.
+    private static func twoDatabases(_ server: LiveServer, _ body: ([Database]) async throws -> Void) async throws {
+        try await server.device(of: 0) { anna in
+            try await server.device(of: 1) { ben in
+                let databases = [Container(anna).privateCloudDatabase, Container(ben).privateCloudDatabase]
+                for database in databases { try await database.save(zone) }
+                try await body(databases)
+            }
+        }
+    }
+
+    /// The record that Ben changes on a device.
+    private static func benName(_ index: Int) -> Name { Name("ben\(index)") }
+
+    private static func write(_ number: Int, _ name: Name, in cache: RecordCache) async throws {
+        let recordID = RecordID(recordName: name, zoneID: zone)
+        var record = try await cache.record(for: recordID) ?? Record(recordType: "Item", recordID: recordID)
+        record["number"] = number
+        try await cache.save(record)
+    }
+
+    private static func number(_ name: Name, in cache: RecordCache) async throws -> Int? {
+        try await cache.record(for: RecordID(recordName: name, zoneID: zone))?["number"]
     }
 
     private static func isRest(_ step: Int) -> Bool { step == steps || step.isMultiple(of: stepsToRest) }
@@ -235,13 +293,15 @@ import Testing
         return true
     }
 
-    /// Lets work end early, as on a bad day.
+    /// Lets work end early, as on a bad day. Conflicts are settled later.
     /// - Returns: true if it came to its end.
     private static func unhindered(_ work: () async throws -> Void) async throws -> Bool {
         do {
             try await work()
             return true
-        } catch let error as OperationError where error.isMendedByTime || error.code == .serverResponseLost {
+        } catch let error as OperationError
+            where error.isTemporary || error.code == .serverResponseLost || error.code == .partialFailure
+        {
             return false
         }
     }

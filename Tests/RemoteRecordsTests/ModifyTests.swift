@@ -94,12 +94,23 @@ import Testing
             let results = try await container.privateCloudDatabase.modifyRecords(saving: many, atomically: false)
             #expect(results.saveResults.count == 450)
             #expect(try server.requests.map { try Self.operations($0).count } == [200, 200, 50])
-            // An atomic request can't be divided.
-            let refused = try await container.privateCloudDatabase.modifyRecords(saving: many)
-            #expect(server.requests.count == 3 && refused.saveResults.count == 450)
-            for result in refused.saveResults.values {
-                #expect(throws: OperationError.self) { try result.get() }
-            }
+        }
+    }
+
+    /// An atomic request can't be divided. An app does it, if the operation says so, and nothing was sent of any zone.
+    @Test func anAtomicOperationThatIsTooLargeFailsAsAWhole() async throws {
+        try await withAnswers(.error("BAD_REQUEST", status: 400)) { container, server in
+            let database = container.privateCloudDatabase
+            let few = Record(recordType: "Item", in: ZoneID(zoneName: "First"))
+            let many = (0..<450).map { Self.new("r\($0)") }
+            let error = await operationError { _ = try await database.modifyRecords(saving: [few] + many) }
+            #expect(error?.code == .limitExceeded && error?.partialErrors.isEmpty == true)
+            let callbacks = CallbackLog()
+            let operation = ModifyRecords(saving: many)
+            #expect(
+                await operationError { try await database.perform(operation) { callbacks.note($0.words) } }?.code
+                    == .limitExceeded)
+            #expect(server.requests.isEmpty && callbacks.all.isEmpty)
         }
     }
 

@@ -59,10 +59,24 @@ import Testing
         pending.end(known: Set(["a", "b", "c"].map { Self.recordID($0) }))
         #expect(
             pending.all == [
-                .saveRecord(Self.recordID("a")), .saveRecord(Self.recordID("d")), .deleteRecord(Self.recordID("b")),
+                .saveRecord(Self.recordID("d")), .saveRecord(Self.recordID("a")), .deleteRecord(Self.recordID("b")),
             ])
         pending.removeSaves(of: [Self.recordID("d")], addedUntil: pending.moment)
         #expect(pending.all == [.saveRecord(Self.recordID("a")), .deleteRecord(Self.recordID("b"))])
+    }
+
+    /// Those that wait for others are before the changes that were made since, which are sent later.
+    @Test func changesThatAreSentAgainComeBeforeLaterOnes() {
+        var pending = Self.pending("a", "b", "c", tracksChanges: true)
+        let last = pending.lastNumber
+        _ = pending.begin(pending.first(2))
+        pending.add(.saveRecord(Self.recordID("later")))
+        pending.end(known: [Self.recordID("a"), Self.recordID("b")])
+        let again = pending.addAgain([.saveRecord(Self.recordID("a"))], after: last)
+        #expect(Self.names(pending.all) == ["c", "a", "later"])
+        let numbers = ["c", "a", "later"].compactMap { pending.number(of: Self.recordID($0)) }
+        #expect(numbers.map { $0 <= again } == [true, true, false] && numbers.sorted() == numbers)
+        #expect(Set(pending.takeTouched().map(\.recordID.recordName)) == ["a", "b", "later"])
     }
 
     @Test func thousandsOfChangesKeepTheirOrder() {

@@ -34,6 +34,60 @@ import Testing
         #expect(record.changedKeys == ["text", "count", "price", "done", "day", "raw", "place", "list", "tags"])
     }
 
+    /// As NSNumber's are: where the number is exactly the same.
+    @Test func numbersAreReadAsEachOther() {
+        var record = Record(recordType: "Item", in: zone)
+        record["whole"] = 3
+        record["half"] = 1.5
+        record["yes"] = true
+        record["byte"] = 200 as UInt8
+        record["short"] = -7 as Int32
+        record["float"] = 0.25 as Float
+        record["wholes"] = [1, 300]
+        record["mixed"] = [NSNumber(value: 1), NSNumber(value: 0.5)]
+        #expect(record.fields["byte"]?.value == .int64(200) && record.fields["short"]?.value == .int64(-7))
+        #expect(record.fields["float"]?.value == .double(0.25))
+        #expect(record.fields["mixed"]?.value == .list([.double(1), .double(0.5)], of: .double))
+        // By the type that is asked for
+        let (asDouble, asFloat, asByte): (Double?, Float?, UInt8?) = (record["whole"], record["whole"], record["byte"])
+        #expect(asDouble == 3 && asFloat == 3 && asByte == 200)
+        let (none, noByte, flag): (Int?, Int8?, Bool?) = (record["half"], record["byte"], record["yes"])
+        #expect(none == nil && noByte == nil && flag == true)
+        let (doubles, bytes): ([Double]?, [UInt8]?) = (record["wholes"], record["wholes"])
+        #expect(doubles == [1, 300] && bytes == nil)
+        // By a cast
+        #expect(record["whole"] as? Int == 3 && record["whole"] as? Int64 == 3 && record["whole"] as? Int32 == 3)
+        #expect(record["whole"] as? Double == 3 && record["whole"] as? Bool == nil && record["yes"] as? Bool == true)
+        #expect(record["half"] as? Double == 1.5 && record["half"] as? Float == 1.5 && record["half"] as? Int == nil)
+        #expect(record["byte"] as? UInt8 == 200 && record["byte"] as? Int8 == nil)
+        #expect(record["wholes"] as? [Int64] == [1, 300] && record["wholes"] as? [Double] == [1, 300])
+        #expect((record["whole"] as? NSNumber)?.intValue == 3 && record["whole"] as? String == nil)
+        // A value that was read can be set.
+        record["copy"] = record["half"]
+        record["copies"] = record["wholes"]
+        #expect(record.fields["copy"] == record.fields["half"] && record.fields["copies"] == record.fields["wholes"])
+    }
+
+    /// What only one side changed is kept. What both changed is the client's, and the app can decide otherwise.
+    @Test func threeVersionsAreMerged() throws {
+        var ancestor = try edited("a", tag: "1", to: "old")
+        (ancestor["more"], ancestor["same"]) = ("old", "old")
+        ancestor = ancestor.saved(
+            as: try ReceivedRecord(JSONReader.value(of: "{\(item("a", tag: "1"))}").object, in: zone))
+        var (mine, theirs) = (ancestor, ancestor)
+        // An app may set all keys of its model, also those that did not change.
+        (mine["text"], mine["more"], mine["same"]) = ("mine", "old", "mine")
+        (theirs["more"], theirs["same"]) = ("theirs", "theirs")
+        theirs = theirs.saved(
+            as: try ReceivedRecord(JSONReader.value(of: "{\(item("a", tag: "2"))}").object, in: zone))
+        let conflict = OperationError.Conflict(serverRecord: theirs, clientRecord: mine, ancestorRecord: ancestor)
+        let merged = conflict.merged
+        #expect(["text", "more", "same"].map { merged[$0] as String? } == ["mine", "theirs", "mine"])
+        #expect(merged.recordChangeTag == "2" && merged.changedKeys == ["text", "same"])
+        #expect(conflict.keysChangedByBoth == ["same"])
+        #expect(OperationError.Conflict(serverRecord: theirs, clientRecord: mine).merged["more"] as? String == "old")
+    }
+
     @Test func changesAreKnownAndCanBeTakenBack() throws {
         var record = try edited("a", tag: "1")
         #expect(record.changedKeys == ["text"] && record.hasChanges)

@@ -100,7 +100,7 @@ import Testing
             let settled = await operationError { try await server.skylight.settle([engine]) }
             let sent = await operationError { try await engine.sendChanges() }
             for error in [ran, settled, sent] {
-                #expect(error?.code == .networkFailure && error?.isMendedByTime == false)
+                #expect(error?.code == .networkFailure && error?.isTemporary == false)
             }
             #expect(engine.state.pendingRecordZoneChanges == [.saveRecord(RecordID(recordName: "a", zoneID: zone))])
 

@@ -48,6 +48,32 @@ import Testing
         await #expect(throws: RecordError.self) { try await SkylightServer.run(container: "none") { _ in } }
     }
 
+    /// A test of the main actor touches its own state.
+    @MainActor @Test func aTestOfAnActorStaysOnIt() async throws {
+        var lines: [String] = []
+        let port = try await SkylightServer.run { skylight in
+            MainActor.assertIsolated()
+            lines.append("begun")
+            let database = try await skylight.device(of: skylight.makeUser("Anna")).privateCloudDatabase
+            try await database.save(Self.zone)
+            lines.append("saved")
+            return skylight.port
+        }
+        #expect(lines == ["begun", "saved"] && port > 0)
+    }
+
+    @Test func aServerRunsFromItsStartToItsStop() async throws {
+        let skylight = try await SkylightServer.start(container: "iCloud.com.example.Shop")
+        let database = try await skylight.device(of: skylight.makeUser("Anna")).privateCloudDatabase
+        try await database.save(Self.zone)
+        try await skylight.stop()
+        let code = await Self.code { () async throws(OperationError) in try await database.save(Self.zone) }
+        #expect(code != nil)
+        // It has ended.
+        try await skylight.stop()
+        await #expect(throws: RecordError.self) { try await SkylightServer.start(container: "none") }
+    }
+
     @Test func usersAndContainersAreApart() async throws {
         try await SkylightServer.run { skylight in
             let anna = try await skylight.makeUser("Anna", emailAddress: "anna@example.com")

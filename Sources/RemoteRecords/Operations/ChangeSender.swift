@@ -53,6 +53,16 @@ struct ChangeSender: Sendable {
         self.deliver = deliver
     }
 
+    /// - Throws: ``OperationError`` `limitExceeded` for an atomic batch that is too large for a request. The app divides
+    ///   it then.
+    func checkSize(of changes: [Change]) throws(OperationError) {
+        let shares = changes.count { $0.newShareRoot != nil }
+        guard isAtomic, max(shares, changes.count - shares) > DatabaseClient.itemLimit else { return }
+        throw OperationError(
+            .limitExceeded,
+            "\(changes.count) changes can't be one atomic request: \(DatabaseClient.itemLimit) is CloudKit's limit")
+    }
+
     /// - Returns: the errors of single items.
     /// - Throws: ``OperationError`` if the operation fails as a whole.
     func send(_ changes: [Change]) async throws(OperationError) -> [OperationError.Item: OperationError] {
@@ -73,12 +83,6 @@ struct ChangeSender: Sendable {
 
     private func sendBatches(_ changes: [Change]) async throws(OperationError) -> [OperationError.Item: OperationError]
     {
-        guard !isAtomic || changes.count <= DatabaseClient.itemLimit else {
-            let error = OperationError(
-                .limitExceeded,
-                "\(changes.count) changes can't be one atomic request: \(DatabaseClient.itemLimit) is CloudKit's limit")
-            return await finish(changes, changes.map { _ in .failure(error) })
-        }
         var errors: [OperationError.Item: OperationError] = [:]
         for start in stride(from: 0, to: changes.count, by: DatabaseClient.itemLimit) {
             let batch = Array(changes[start..<min(start + DatabaseClient.itemLimit, changes.count)])
@@ -194,7 +198,7 @@ struct ChangeSender: Sendable {
                     await tellKnown(results, of: changes)
                     if Task.isCancelled { throw error.code == .serverResponseLost ? .cancelled : error }
                     // A network error or a busy server would mean that nothing was done.
-                    throw (error.isOfNetwork || error.isMendedByTime)
+                    throw (error.isOfNetwork || error.isTemporary)
                         && open.contains { unsure.contains(changes[$0].recordID) } ? lost : error
                 }
             }

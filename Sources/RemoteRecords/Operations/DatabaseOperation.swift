@@ -136,7 +136,13 @@ public struct OperationEvents<Operation: DatabaseOperation>: AsyncSequence, Send
         }
 
         /// - Throws: the ``OperationError`` of the operation, after its last event.
-        public mutating func next() async throws -> Operation.Event? {
+        public mutating func next() async throws(OperationError) -> Operation.Event? {
+            try await running.next()
+        }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(OperationError)
+            -> Operation.Event?
+        {
             try await running.next()
         }
     }
@@ -164,7 +170,7 @@ private final class Running<Event: Sendable, Output: Sendable>: Sendable {
         exchange.finish()
     }
 
-    func next() async throws -> Event? {
+    func next() async throws(OperationError) -> Event? {
         if let event = await withTaskCancellationHandler(
             operation: { await exchange.take() }, onCancel: { handle.cancel() })
         {

@@ -1,30 +1,37 @@
-internal import Foundation
+public import Foundation
 
-/// The urgency of an operation. It determines the order of requests, how many run at the same time, and whether the
-/// operation waits while the connection is broken.
-public enum QualityOfService: Int, Sendable, Hashable, Comparable, CaseIterable {
-    /// At most one such request runs at a time, after all others. The operation waits for the network.
-    case background
-    /// Leaves one of the simultaneous requests to operations that a user waits for. The operation waits for the
-    /// network. This is the default of operations.
-    case utility
-    /// A user waits for the operation. If the connection fails for the time of one request, the operation fails. This
-    /// is the default of the calls of ``Database``.
-    case userInitiated
-    /// Runs before everything else, and otherwise like `userInitiated`.
-    case userInteractive
+/// Foundation's `QualityOfService`: the urgency of an operation. It determines the order of requests, how many run at
+/// the same time, and whether the operation waits while the connection is broken.
+///
+/// - `background`: at most one such request runs at a time, after all others. The operation waits for the network.
+/// - `utility`, the default of operations: leaves one of the simultaneous requests to operations that a user waits for.
+///   The operation waits for the network.
+/// - `userInitiated`, the default of the calls of ``Database``: a user waits for the operation. If the connection fails
+///   for the time of one request, the operation fails.
+/// - `userInteractive`: runs before everything else, and otherwise like `userInitiated`.
+/// - `default`: like `nil`.
+public typealias QualityOfService = Foundation.QualityOfService
 
-    public static func < (left: QualityOfService, right: QualityOfService) -> Bool { left.rawValue < right.rawValue }
+extension QualityOfService {
+    /// Greater for more urgent operations.
+    var urgency: Int {
+        switch self {
+        case .background: 0
+        case .userInitiated: 2
+        case .userInteractive: 3
+        default: 1
+        }
+    }
 
     /// True if the operation waits while the connection is broken, until the time for the whole operation is over.
-    var isDiscretionary: Bool { self <= .utility }
+    var isDiscretionary: Bool { urgency < QualityOfService.userInitiated.urgency }
 
     var taskPriority: TaskPriority {
         switch self {
         case .background: .background
-        case .utility: .utility
         case .userInitiated: .medium
         case .userInteractive: .high
+        default: .utility
         }
     }
 }
@@ -64,10 +71,13 @@ public struct OperationConfiguration: Sendable, Hashable {
         self.timeoutIntervalForResource = timeoutIntervalForResource
     }
 
+    /// The urgency; `nil` for the default.
+    var chosenQuality: QualityOfService? { qualityOfService == .default ? nil : qualityOfService }
+
     /// A copy in which `nil` properties have the values of another configuration.
     func or(_ other: OperationConfiguration?) -> OperationConfiguration {
         OperationConfiguration(
-            qualityOfService: qualityOfService ?? other?.qualityOfService,
+            qualityOfService: chosenQuality ?? other?.qualityOfService,
             queuePriority: queuePriority ?? other?.queuePriority,
             timeoutIntervalForRequest: timeoutIntervalForRequest ?? other?.timeoutIntervalForRequest,
             timeoutIntervalForResource: timeoutIntervalForResource ?? other?.timeoutIntervalForResource)

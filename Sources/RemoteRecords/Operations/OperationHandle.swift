@@ -1,3 +1,4 @@
+internal import Foundation
 internal import Synchronization
 
 /// An operation that other operations can wait for.
@@ -104,7 +105,8 @@ final class RequestScheduler: Sendable {
         let number: Int
 
         func isBefore(_ other: Rank) -> Bool {
-            if qualityOfService != other.qualityOfService { return qualityOfService > other.qualityOfService }
+            let (mine, theirs) = (qualityOfService.urgency, other.qualityOfService.urgency)
+            if mine != theirs { return mine > theirs }
             if priority != other.priority { return priority > other.priority }
             return number < other.number
         }
@@ -201,8 +203,8 @@ final class RequestScheduler: Sendable {
         guard running < limit else { return false }
         switch rank.qualityOfService {
         case .userInteractive, .userInitiated: return true
-        case .utility: return limit == 1 || running < limit - 1
         case .background: return (limit == 1 || running < limit - 1) && state.running[.background, default: 0] == 0
+        default: return limit == 1 || running < limit - 1
         }
     }
 }

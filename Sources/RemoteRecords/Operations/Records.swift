@@ -335,7 +335,8 @@ public struct ModifyRecords: DatabaseOperation {
     /// The save policy.
     public var savePolicy: SavePolicy
     /// True to save and delete all records of a zone or none. Only custom zones support this: it is ignored in the
-    /// public database and in default zones.
+    /// public database and in default zones. The operation fails with `limitExceeded`, and sends nothing, if a zone has
+    /// more than 200 changes.
     public var isAtomic: Bool
     /// Records that an earlier operation sent and whose answer is missing.
     var unanswered: Set<RecordID> = []
@@ -359,13 +360,16 @@ public struct ModifyRecords: DatabaseOperation {
         for recordID in recordsToSave.map(\.recordID) + recordIDsToDelete where !seen.insert(recordID).inserted {
             throw OperationError(.invalidArguments, "The record '\(recordID.recordName)' is in the operation twice")
         }
-        var errors: [OperationError.Item: OperationError] = [:]
-        for (zoneID, changes) in zones {
+        let senders = zones.map { zoneID, changes in
             let isAtomic = isAtomic && context.scope != .public && !zoneID.isDefault
-            let sender = ChangeSender(
+            return ChangeSender(
                 zoneID: zoneID, savePolicy: savePolicy, isAtomic: isAtomic, unanswered: unanswered, context: context,
                 deliver: deliver)
-            errors.merge(try await sender.send(changes)) { first, _ in first }
+        }
+        for (sender, zone) in zip(senders, zones) { try sender.checkSize(of: zone.1) }
+        var errors: [OperationError.Item: OperationError] = [:]
+        for (sender, zone) in zip(senders, zones) {
+            errors.merge(try await sender.send(zone.1)) { first, _ in first }
         }
         if !errors.isEmpty { throw .partialFailure(errors) }
     }

@@ -184,7 +184,7 @@ public struct RemoteNotifications: AsyncSequence, Sendable {
         }
 
         /// - Throws: ``OperationError``.
-        public mutating func next() async throws -> RemoteNotification? {
+        public mutating func next() async throws(OperationError) -> RemoteNotification? {
             do {
                 while true {
                     try await register()
@@ -207,6 +207,12 @@ public struct RemoteNotifications: AsyncSequence, Sendable {
             } catch {
                 throw OperationError(any: error)
             }
+        }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(OperationError)
+            -> RemoteNotification?
+        {
+            try await next()
         }
     }
 

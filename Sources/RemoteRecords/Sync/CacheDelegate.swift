@@ -18,10 +18,25 @@ final class CacheDelegate: SyncEngineDelegate {
     let signals = Signals()
     private let resolver: RecordCache.Resolver
     private let inbox = Mutex(Inbox())
+    private let listeners = Mutex<[UUID: AsyncStream<SyncEngine.Event>.Continuation]>([:])
 
     init(_ file: URL, _ resolver: @escaping RecordCache.Resolver) async throws {
         self.resolver = resolver
         queue = try await DatabaseQueue.opened(file) { try CachedRecords.make(in: $0) }
+    }
+
+    /// Changes the user of the file, if it is another user's.
+    func change(_ engine: SyncEngine, to user: RecordID) async throws {
+        let previous = engine.kept.withLock { $0.userRecordName }
+        if previous == user.recordName { return }
+        let change: SyncEngine.Event.AccountChange.ChangeType =
+            if let previous {
+                .switchAccounts(previousUser: RecordID(recordName: previous), currentUser: user)
+            } else {
+                .signIn(currentUser: user)
+            }
+        inbox.withLock { $0.events.append(.accountChange(.init(changeType: change))) }
+        try await write(engine)
     }
 
     func storedState() async throws -> SyncState {
@@ -47,10 +62,13 @@ final class CacheDelegate: SyncEngineDelegate {
                 try await queue.write { [self] database in
                     try checkFile()
                     let records = CachedRecords(database)
-                    for event in takeEvents() { try Self.store(event, in: records, engine, resolver) }
+                    let events = takeEvents()
+                    for event in events { try Self.store(event, in: records, engine, resolver) }
                     try change(records)
                     let (position, changes) = engine.state.takeTouched()
                     try records.keep(position, changes)
+                    // A listener that reads the file now waits for the end of the transaction.
+                    tell(events)
                 }
             }.value
         } catch {
@@ -64,6 +82,22 @@ final class CacheDelegate: SyncEngineDelegate {
         inbox.withLock { inbox in
             defer { inbox.events = [] }
             return inbox.events
+        }
+    }
+
+    // MARK: Listeners
+
+    func listen() -> AsyncStream<SyncEngine.Event> {
+        let (events, continuation) = AsyncStream.makeStream(of: SyncEngine.Event.self)
+        let id = UUID()
+        listeners.withLock { $0[id] = continuation }
+        continuation.onTermination = { [weak self] _ in _ = self?.listeners.withLock { $0.removeValue(forKey: id) } }
+        return events
+    }
+
+    private func tell(_ events: [SyncEngine.Event]) {
+        for listener in listeners.withLock({ Array($0.values) }) {
+            for event in events { listener.yield(event) }
         }
     }
 
@@ -104,14 +138,29 @@ final class CacheDelegate: SyncEngineDelegate {
     }
 
     func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
-        guard case .stateUpdate = event else {
-            return inbox.withLock { inbox in
+        var hasNews = false
+        if case .stateUpdate = event {
+            hasNews = true
+        } else {
+            let isForFile = inbox.withLock { inbox in
                 inbox.events.append(event)
                 if case .sentDatabaseChanges(let sent) = event { inbox.zoneRefusal = inbox.zoneRefusal ?? sent.refusal }
+                return inbox.events.contains { $0.isForFile }
+            }
+            switch event {
+            // What is changed after this moment belongs to the next user.
+            case .accountChange: hasNews = true
+            case .didFetchChanges, .didSendChanges: hasNews = isForFile
+            default: if isForFile { return }
             }
         }
-        // The error is stored, and thrown to the caller of the engine.
-        try? await write(syncEngine)
+        if hasNews {
+            // The error is stored, and thrown to the caller of the engine.
+            try? await write(syncEngine)
+        } else {
+            // In the queue, listeners get all events in order.
+            try? await Task { try await queue.read { [self] _ in tell(takeEvents()) } }.value
+        }
     }
 
     // MARK: Events
@@ -121,8 +170,21 @@ final class CacheDelegate: SyncEngineDelegate {
     ) throws {
         switch event {
         case .accountChange(let event):
-            if case .signIn = event.changeType { return }
-            try records.removeAll()
+            let (previous, current) = event.users
+            if let previous {
+                let state = engine.kept.withLock { state in
+                    defer { state.reset(for: current?.recordName) }
+                    return state
+                }
+                try records.setAside(state, of: previous.recordName)
+            }
+            if let current {
+                let kept = try records.takeBack(of: current.recordName)
+                engine.kept.withLock { state in
+                    state.userRecordName = current.recordName
+                    if let kept { state.takeBack(kept) }
+                }
+            }
         case .fetchedDatabaseChanges(let event):
             let madeAnew = engine.state.pendingDatabaseChanges
             for zoneID in event.deletions.map(\.zoneID) {
@@ -262,15 +324,37 @@ final class CacheDelegate: SyncEngineDelegate {
     }
 }
 
+extension SyncEngine.Event {
+    /// True if the file changes with the event.
+    fileprivate var isForFile: Bool {
+        switch self {
+        case .stateUpdate, .accountChange, .fetchedDatabaseChanges, .fetchedRecordZoneChanges,
+            .didFetchRecordZoneChanges, .sentDatabaseChanges, .sentRecordZoneChanges:
+            true
+        case .willFetchChanges, .willFetchRecordZoneChanges, .didFetchChanges, .willSendChanges, .didSendChanges: false
+        }
+    }
+}
+
+extension SyncEngine.Event.AccountChange {
+    fileprivate var users: (previous: RecordID?, current: RecordID?) {
+        switch changeType {
+        case .signIn(let current): (nil, current)
+        case .signOut(let previous): (previous, nil)
+        case .switchAccounts(let previous, let current): (previous, current)
+        }
+    }
+}
+
 extension SyncEngine.Event.SentDatabaseChanges {
     /// The zones whose deletion failed and that still exist.
     fileprivate var refusedDeletions: [ZoneID] {
-        failedZoneDeletes.filter { $0.value.code != .zoneNotFound && !$0.value.isMendedByTime }.map(\.key)
+        failedZoneDeletes.filter { $0.value.code != .zoneNotFound && !$0.value.isTemporary }.map(\.key)
     }
 
     /// The first permanent error.
     fileprivate var refusal: OperationError? {
-        failedZoneSaves.lazy.map(\.error).first { !$0.isMendedByTime }
+        failedZoneSaves.lazy.map(\.error).first { !$0.isTemporary }
             ?? refusedDeletions.first.flatMap { failedZoneDeletes[$0] }
     }
 }

@@ -35,6 +35,18 @@ struct CachedRecords {
                     PRIMARY KEY (zone, owner, name)
                 ) STRICT, WITHOUT ROWID;
                 CREATE INDEX IF NOT EXISTS recordByType ON record (zone, owner, type, name);
+                CREATE TABLE IF NOT EXISTS asideState (user TEXT NOT NULL PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+                CREATE TABLE IF NOT EXISTS asideRecord (
+                    user TEXT NOT NULL,
+                    zone TEXT NOT NULL,
+                    owner TEXT NOT NULL,
+                    name TEXT NOT NULL,
+                    type TEXT NOT NULL,
+                    json TEXT NOT NULL,
+                    refusal TEXT,
+                    isDeleted INTEGER NOT NULL,
+                    PRIMARY KEY (user, zone, owner, name)
+                ) STRICT, WITHOUT ROWID;
                 """)
     }
 
@@ -66,6 +78,66 @@ struct CachedRecords {
             try database.execute(
                 sql: "INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?, ?)",
                 arguments: Self.key(recordID) + [entry.number, isDeletion, entry.mayBeMade])
+        }
+    }
+
+    // MARK: Changes that are set aside
+
+    /// Removes all records, and keeps those of unsent and refused changes for the time when their user is back.
+    /// - Parameter state: the engine's state with the unsent changes of the user.
+    func setAside(_ state: SyncState, of user: Name) throws {
+        let columns = "zone, owner, name, type, json, refusal, isDeleted"
+        let insert = "INSERT OR REPLACE INTO asideRecord (user, \(columns)) SELECT ?, \(columns) FROM record WHERE"
+        try database.execute(sql: "\(insert) refusal IS NOT NULL", arguments: [user.string])
+        let hasRefusals = database.changesCount > 0
+        let unsent = state.unsentChanges
+        for change in unsent.pending.toKeep.map(\.change) {
+            try database.execute(
+                sql: "\(insert) zone = ? AND owner = ? AND name = ?",
+                arguments: [user.string] + Self.key(change.recordID))
+        }
+        if hasRefusals || !unsent.isEmpty {
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO asideState VALUES (?, ?)", arguments: [user.string, Data(unsent.bytes)])
+        }
+        try removeAll()
+    }
+
+    /// Brings back the records of a user that were set aside.
+    /// - Returns: the unsent changes; `nil` if there are none.
+    func takeBack(of user: Name) throws -> SyncState? {
+        guard let state = try changesSetAside()[user] else { return nil }
+        for row in try Row.fetchAll(
+            database, sql: "SELECT * FROM asideRecord WHERE user = ?", arguments: [user.string])
+        {
+            // The record was changed while nobody was signed in.
+            if let mine = try record(Self.recordID(row)) {
+                if row["isDeleted"] == false { try set(mine.adding(changesOf: Self.record(row["json"]))) }
+                continue
+            }
+            try database.execute(
+                sql: """
+                    INSERT OR IGNORE INTO record (zone, owner, name, type, json, refusal, isDeleted)
+                    VALUES (?, ?, ?, ?, ?, ?, ?)
+                    """,
+                arguments: [
+                    row["zone"], row["owner"], row["name"], row["type"], row["json"], row["refusal"], row["isDeleted"],
+                ])
+        }
+        try discardChangesSetAside(of: user)
+        return state
+    }
+
+    /// The unsent changes that are set aside, by user.
+    func changesSetAside() throws -> [Name: SyncState] {
+        try Row.fetchAll(database, sql: "SELECT user, bytes FROM asideState").reduce(into: [:]) { states, row in
+            states[Name(row["user"] as String)] = try SyncState(Array(row["bytes"] as Data))
+        }
+    }
+
+    func discardChangesSetAside(of user: Name) throws {
+        for table in ["asideRecord", "asideState"] {
+            try database.execute(sql: "DELETE FROM \(table) WHERE user = ?", arguments: [user.string])
         }
     }
 

@@ -31,29 +31,33 @@ public final class RecordCache: Sendable {
     /// - Parameters:
     ///   - file: the SQLite file. Use one file for each database.
     ///   - database: a private or shared database.
+    ///   - user: the ID of the signed-in user's record, if the app knows it. If the file is another user's, their
+    ///     records give way at once. Without it, the engine asks the server at the next sync, and changes that are made
+    ///     before belong to the previous user.
     ///   - resolver: resolves conflicts. By default, locally changed keys replace those of the server, other keys come
     ///     from the server, and a deletion on the server is accepted.
     /// - Throws: an error of SQLite; ``OperationError`` for the public database, which has no feed, and if another
     ///   cache still has the file open after 2 seconds.
-    public convenience init(_ file: URL, of database: Database, resolver: @escaping Resolver = RecordCache.mergingKeys)
-        async throws
-    {
-        try await self.init(file, of: database, resolver: resolver) { $0 }
+    public convenience init(
+        _ file: URL, of database: Database, user: RecordID? = nil, resolver: @escaping Resolver = RecordCache.mergingKeys
+    ) async throws {
+        try await self.init(file, of: database, user: user, resolver: resolver) { $0 }
     }
 
     /// - Parameter delegate: receives the engine's events, and passes them on to the cache.
     init(
-        _ file: URL, of database: Database, resolver: @escaping Resolver,
+        _ file: URL, of database: Database, user: RecordID? = nil, resolver: @escaping Resolver,
         _ delegate: (CacheDelegate) -> any SyncEngineDelegate
     ) async throws {
         app = try await CacheDelegate(file, resolver)
-        engine = try SyncEngine(database, try await app.storedState(), parentsFirst: false, delegate: delegate(app))
+        engine = try SyncEngine(database, try await app.storedState(), parentsFirst: false, .kept(delegate(app)))
+        if let user { try await app.change(engine, to: user) }
     }
 
     /// Resolves a conflict: applies the locally changed keys to the server's version, and accepts deletions.
     public static func mergingKeys(_ meeting: Meeting) -> Record? {
         guard case .changed(let conflict) = meeting else { return nil }
-        return conflict.clientRecord.moved(onto: conflict.serverRecord)
+        return conflict.merged
     }
 
     // MARK: Reading
@@ -76,6 +80,26 @@ public final class RecordCache: Sendable {
 
     /// A stream with one element after each transaction that changed records, from now on.
     public func updates() -> AsyncStream<Void> { app.signals.listen() }
+
+    /// A stream of the engine's events, except updates of its state, from now on. The file has the changes of an event
+    /// when it arrives. All events are kept until they are taken.
+    public func events() -> AsyncStream<SyncEngine.Event> { app.listen() }
+
+    /// The unsent changes of users who signed out, or were followed by another user, by the ID of the user's record.
+    ///
+    /// When an account changes, the cache drops the records of the previous user. It keeps those that have unsent or
+    /// refused changes. They are back, and are sent, when the cache is opened or synchronized for their user again.
+    public func changesSetAside() async throws -> [RecordID: [PendingRecordZoneChange]] {
+        try await app.queue.read { try CachedRecords($0).changesSetAside() }.reduce(into: [:]) { changes, pair in
+            changes[RecordID(recordName: pair.key)] = pair.value.pending.all
+        }
+    }
+
+    /// Discards the unsent changes of a user that are set aside.
+    /// - Throws: like `save` of one record.
+    public func discardChangesSetAside(of user: RecordID) async throws {
+        try await app.write(engine) { try $0.discardChangesSetAside(of: user.recordName) }
+    }
 
     /// Fetches records by a query before the changes of their zone are fetched: the newest ones, or those that the app
     /// shows first. Call it before the first ``sync()``. It has no effect on a zone that is already complete.
@@ -205,9 +229,14 @@ extension Record {
     func moved(onto server: Record) -> Record {
         var record = server
         for key in changedKeys { record[content: key] = fields[key] }
-        if parentHasChanged { record.parent = parent }
-        if replacedSharing != nil { record.sharing = sharing }
+        record.takeRelations(from: self)
         return record
+    }
+
+    /// Takes the parent and the participants of another version of the record, if they were changed there.
+    mutating func takeRelations(from other: Record) {
+        if other.parentHasChanged { parent = other.parent }
+        if other.replacedSharing != nil { sharing = other.sharing }
     }
 
     /// A copy of the record with all its values as changes, as if it had never been saved.
@@ -221,7 +250,7 @@ extension Record {
 
     /// This copy with the unsent changes of the cache, except for keys that this copy changed. If the copy has an older
     /// version, the server reports a conflict, and all changes are applied to the server's version.
-    fileprivate func adding(changesOf waiting: Record) -> Record {
+    func adding(changesOf waiting: Record) -> Record {
         // A copy without changes must not replace the cached record with an older version.
         if !hasChanges { return waiting }
         // The copy is of an earlier record with the same name. That record no longer exists on the server, which would

@@ -10,7 +10,7 @@ extension SyncEngine {
     /// token of a zone. If queries lag, as in iCloud by some seconds, a record that was saved just before may be in
     /// neither the feed nor the query.
     /// - Throws: ``OperationError``: `zoneNotFound`; `serverRejectedRequest` if the server does not return the token.
-    public func skipHistory(of zoneID: ZoneID) async throws {
+    public func skipHistory(of zoneID: ZoneID) async throws(OperationError) {
         try await alone { engine in
             try await engine.checkAccount()
             // A zone whose token has expired is fetched from the beginning. Records that do not come were deleted.
@@ -39,7 +39,7 @@ extension SyncEngine {
                     failure = failure ?? error
                     // The other zones would fail as well.
                     if error.code != .zoneBusy,
-                        error.isMendedByTime || error.code == .operationCancelled || error.code == .notAuthenticated
+                        error.isTemporary || error.code == .operationCancelled || error.code == .notAuthenticated
                     {
                         break
                     }

@@ -3,25 +3,33 @@ internal import Records
 internal import Synchronization
 
 extension SyncEngine {
-    func send(_ options: SendChangesOptions) async throws(OperationError) {
+    /// Sends the changes that are pending now. Changes that are added meanwhile stay pending, so that an app that adds
+    /// each failed change again does not keep the engine busy for ever.
+    /// - Returns: true if the outcome of any change is known.
+    /// - Throws: the error that stopped it; otherwise a partial failure with the changes that were refused.
+    @discardableResult
+    func send(_ options: SendChangesOptions) async throws(OperationError) -> Bool {
         await tell(.willSendChanges)
+        var pass = SendingPass(lastNumber: kept.withLock { $0.pending.lastNumber })
         var failure: OperationError?
         do throws(OperationError) {
-            try await sendAll(options)
+            try await sendAll(options, &pass)
         } catch {
             failure = error
         }
         await tell(.didSendChanges)
-        if let failure { throw failure }
+        if let failure = failure ?? pass.failure { throw failure }
+        return !pass.zones.isEmpty || !pass.records.isEmpty
     }
 
-    private func sendZones(_ scope: SendChangesOptions.Scope) async throws(OperationError) {
+    private func sendZones(_ changes: [PendingDatabaseChange], _ pass: inout SendingPass) async throws(OperationError) {
         var sent = Event.SentDatabaseChanges()
         var done: [PendingDatabaseChange] = []
         var failure: OperationError?
+        pass.zones.formUnion(changes.map(\.zoneID))
         // One request at a time, because outcomes must be known even if a later request fails. The server needs a
         // request for each change anyway.
-        for change in kept.withLock({ $0.pendingDatabaseChanges.filter { scope.contains($0) } }) {
+        for change in changes {
             do throws(OperationError) {
                 if let zone = try await send(change) {
                     sent.savedZones.append(zone)
@@ -30,7 +38,12 @@ extension SyncEngine {
                 }
                 done.append(change)
             } catch {
-                if error.isRefusal { done.append(change) } else { failure = failure ?? error }
+                if error.isRefusal {
+                    done.append(change)
+                    pass.refused[.zone(change.zoneID)] = error
+                } else {
+                    failure = failure ?? error
+                }
                 // The other zones would fail as well.
                 guard error.isRefusal || error.code == .zoneBusy else { break }
                 switch change {
@@ -75,30 +88,35 @@ extension SyncEngine {
         return try database.only(answer.withLock { $0 })
     }
 
-    private func sendAll(_ options: SendChangesOptions) async throws(OperationError) {
-        var waiting: Set<RecordID> = []
+    private func sendAll(_ options: SendChangesOptions, _ pass: inout SendingPass) async throws(OperationError) {
+        try await sendZones(kept.withLock { $0.pendingDatabaseChanges.filter { options.scope.contains($0) } }, &pass)
         while true {
-            try await sendZones(options.scope)
             // The app may change a record after it was requested for this batch. That change stays pending.
             let asked = kept.withLock { $0.pending.moment }
-            let batch = await nextBatch(options)
-            // The app may have added zones in the meantime. They are sent before their records.
-            if kept.withLock({ $0.pendingDatabaseChanges.contains { options.scope.contains($0) } }) { continue }
-            guard let batch else { return }
+            guard let requested = await nextBatch(options) else { return }
+            let batch = kept.withLock { pass.part(of: requested, $0.pending) }
+            let isMissingMore = pass.records.count < pass.records.union(batch.missing).count
+            pass.records.formUnion(batch.missing)
             if !batch.missing.isEmpty { await update { $0.pending.removeSaves(of: batch.missing, addedUntil: asked) } }
-            if batch.recordsToSave.isEmpty, batch.recordIDsToDelete.isEmpty {
-                if batch.missing.isEmpty { return }
-                continue
+            // The app may have added these zones in the meantime. They are sent before their records.
+            let zoneIDs = Set(batch.changes.map(\.recordID.zoneID)).subtracting(pass.zones)
+            let zones = kept.withLock {
+                $0.pendingDatabaseChanges.filter { zoneIDs.contains($0.zoneID) && options.scope.contains($0) }
             }
-            try await send(batch, askedAt: asked, &waiting)
+            if !zones.isEmpty {
+                try await sendZones(zones, &pass)
+            } else if !batch.changes.isEmpty {
+                try await send(batch, askedAt: asked, &pass)
+            } else if !isMissingMore {
+                return
+            }
         }
     }
 
-    /// - Parameter waiting: records whose changes were refused because of other records since the last change that was
-    ///   made. They are sent again after all others.
-    private func send(_ batch: RecordZoneChangeBatch, askedAt asked: Int64, _ waiting: inout Set<RecordID>)
+    private func send(_ batch: RecordZoneChangeBatch, askedAt asked: Int64, _ pass: inout SendingPass)
         async throws(OperationError)
     {
+        pass.records.formUnion(batch.changes.map(\.recordID))
         // If the program is killed now, the next run looks up the outcomes of these changes. A change that the app adds
         // in the meantime is separate.
         let unanswered = await update { $0.pending.begin(batch.changes, askedAt: asked) }
@@ -110,7 +128,7 @@ extension SyncEngine {
             outcomes += known
             failure = error
         }
-        await take(outcomes, of: batch, &waiting, &failure)
+        await take(outcomes, of: batch, &pass, &failure)
         if let failure { throw failure }
     }
 
@@ -147,13 +165,16 @@ extension SyncEngine {
     /// Delivers the outcomes of a batch.
     /// - Parameter failure: set to an error if sending must stop for now.
     private func take(
-        _ outcomes: [Outcome], of batch: RecordZoneChangeBatch, _ waiting: inout Set<RecordID>,
+        _ outcomes: [Outcome], of batch: RecordZoneChangeBatch, _ pass: inout SendingPass,
         _ failure: inout OperationError?
     ) async {
         let isMade = outcomes.contains { $0.error == nil }
-        if isMade { waiting = [] }
-        // A parent must be saved before its children and deleted after them. They may be in other batches.
-        let mayWait = isMade || kept.withLock { !$0.pending.first(1).isEmpty }
+        if isMade { pass.waiting = [] }
+        // A parent must be saved before its children and deleted after them. They may be in other batches, and those
+        // that were added since the pass began are in the next pass.
+        let (first, last) = kept.withLock { ($0.pending.firstNumber, $0.pending.lastPendingNumber) }
+        let mayWait = isMade || first.map { $0 <= pass.lastNumber } ?? false
+        let hasLater = last.map { $0 > pass.lastNumber } ?? false
         var postponed: [RecordID: Postponement] = [:]
         // If a change of an atomic batch stays pending, the other changes of its batch stay pending as well.
         var postponedZones: [ZoneID: Postponement] = [:]
@@ -163,12 +184,17 @@ extension SyncEngine {
             if let reason = error.endOfSending(at: recordID) {
                 failure = failure ?? reason
                 postponed[recordID] = .untilLater
-            } else if error.code == .referenceViolation, mayWait, waiting.insert(recordID).inserted {
-                postponed[recordID] = .afterOthers
+            } else if error.code == .referenceViolation {
+                if mayWait, pass.waiting.insert(recordID).inserted {
+                    postponed[recordID] = .afterOthers
+                } else if hasLater {
+                    postponed[recordID] = .untilNextPass
+                }
             }
             if let postponement = postponed[recordID] { postponedZones[recordID.zoneID] = postponement }
         }
         var again: [PendingRecordZoneChange] = []
+        var later: [PendingRecordZoneChange] = []
         var sent = Event.SentRecordZoneChanges()
         var known: Set<RecordID> = []
         let records = Dictionary(batch.recordsToSave.map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
@@ -182,7 +208,9 @@ extension SyncEngine {
             case .success(let record?): sent.savedRecords.append(record)
             case .success(nil): sent.deletedRecordIDs.append(recordID)
             case .failure where postponement == .afterOthers: again.append(outcome.change)
+            case .failure where postponement == .untilNextPass: later.append(outcome.change)
             case .failure(let error):
+                pass.refused[.record(recordID)] = error
                 if case .saveRecord = outcome.change, let record = records[recordID] {
                     sent.failedRecordSaves.append(.init(record: record, error: error))
                 } else {
@@ -192,18 +220,60 @@ extension SyncEngine {
         }
         // Delivered before the state changes: if the program ends in between, the changes must not be gone while their
         // outcome is unknown.
-        if known.count > again.count { await tell(.sentRecordZoneChanges(sent)) }
-        await update { [known, again] state in
+        if known.count > again.count + later.count { await tell(.sentRecordZoneChanges(sent)) }
+        let lastNumber = pass.lastNumber
+        pass.lastNumber = await update { [known, again, later] state in
             state.pending.end(known: known)
-            for change in again where state.pending[change.recordID] == nil { state.pending.add(change) }
+            for change in later where state.pending[change.recordID] == nil { state.pending.add(change) }
+            return again.isEmpty ? lastNumber : state.pending.addAgain(again, after: lastNumber)
         }
+    }
+}
+
+/// The changes that were pending when sending began, and what became of them.
+private struct SendingPass {
+    /// The number of the last pending change of a record that belongs to the pass.
+    var lastNumber: Int64
+    /// The zones whose changes were sent.
+    var zones: Set<ZoneID> = []
+    /// The records whose changes were sent, and those that the app no longer has.
+    var records: Set<RecordID> = []
+    /// Records whose changes were refused because of other records since the last change that was made. They are sent
+    /// again after all others.
+    var waiting: Set<RecordID> = []
+    /// The changes that were refused.
+    var refused: [OperationError.Item: OperationError] = [:]
+
+    init(lastNumber: Int64) {
+        self.lastNumber = lastNumber
+    }
+
+    var failure: OperationError? { refused.isEmpty ? nil : .partialFailure(refused) }
+
+    /// Returns the changes of a batch that belong to the pass. A batch of an app that does not use the pending changes
+    /// may have others; each record is sent once then. What is to be made as a whole is not divided.
+    func part(of batch: RecordZoneChangeBatch, _ pending: PendingChanges) -> RecordZoneChangeBatch {
+        func belongs(_ recordID: RecordID) -> Bool {
+            pending.number(of: recordID).map { $0 <= lastNumber } ?? !records.contains(recordID)
+        }
+        var isWanted = belongs
+        if batch.atomicByZone {
+            let zoneIDs = Set(batch.changes.map(\.recordID).filter(belongs).map(\.zoneID))
+            isWanted = { zoneIDs.contains($0.zoneID) }
+        }
+        var part = batch
+        part.recordsToSave.removeAll { !isWanted($0.recordID) }
+        part.recordIDsToDelete.removeAll { !isWanted($0) }
+        return part
     }
 }
 
 /// When to send a change again that stays pending.
 private enum Postponement {
-    /// After the other pending changes.
+    /// After the other pending changes of the pass.
     case afterOthers
+    /// In the next pass, which has more changes.
+    case untilNextPass
     /// When sending resumes.
     case untilLater
 }
@@ -239,13 +309,13 @@ extension OperationError {
         case .invalidArguments, .limitExceeded: true
         // A faulty server refuses every request, and may be repaired.
         case .internalError: serverError != nil && failure == nil
-        default: !isMendedByTime && serverError != nil
+        default: !isTemporary && serverError != nil
         }
     }
 
     /// The error that stops sending, if the failed change must stay pending; `nil` if the change was refused.
     fileprivate func endOfSending(at recordID: RecordID) -> OperationError? {
-        if isMendedByTime || code == .serverResponseLost || code == .operationCancelled { return self }
+        if isTemporary || code == .serverResponseLost || code == .operationCancelled { return self }
         guard code == .serverRecordChanged, conflict == nil else { return nil }
         return OperationError(
             .networkUnavailable, "The server's version of '\(recordID.recordName)' could not be fetched")

@@ -86,6 +86,11 @@ public final class SyncEngine: Sendable {
             }
         }
 
+        /// True if no change is pending.
+        package var isEmpty: Bool {
+            engine.kept.withLock { $0.pendingDatabaseChanges.isEmpty && $0.pending.firstNumber == nil }
+        }
+
         /// The current state, to store it.
         public var serialization: Serialization { Serialization(state: engine.kept.withLock { $0 }) }
 
@@ -102,7 +107,9 @@ public final class SyncEngine: Sendable {
 
     /// The private or shared database to synchronize with.
     public let database: Database
-    let delegate: any SyncEngineDelegate
+    private let delegateReference: DelegateReference
+    /// `nil` if the engine does not keep its delegate, and nobody else does.
+    var delegate: (any SyncEngineDelegate)? { delegateReference.delegate }
     let parentsFirst: Bool
     let kept: Mutex<SyncState>
     private let turn = AsyncSemaphore(limit: 1, refusal: RecordError(.tryAgainLater, "Too many syncs wait"))
@@ -113,17 +120,17 @@ public final class SyncEngine: Sendable {
         try self.init(
             configuration.database, configuration.stateSerialization?.state ?? SyncState(),
             parentsFirst: configuration.parentsFirst,
-            delegate: configuration.delegate)
+            DelegateReference(configuration.delegate, isKept: configuration.keepsDelegate))
     }
 
-    init(_ database: Database, _ state: SyncState, parentsFirst: Bool, delegate: any SyncEngineDelegate)
+    init(_ database: Database, _ state: SyncState, parentsFirst: Bool, _ delegate: DelegateReference)
         throws(OperationError)
     {
         guard database.scope != .public else {
             throw OperationError(.badDatabase, "The public database has no feed to sync with")
         }
         self.database = database
-        self.delegate = delegate
+        delegateReference = delegate
         self.parentsFirst = parentsFirst
         kept = Mutex(state)
     }
@@ -134,16 +141,19 @@ public final class SyncEngine: Sendable {
     /// Fetches all changes since the last fetch.
     /// - Throws: ``OperationError`` of the database or of the first zone that failed. Changes that were fetched before
     ///   the error are kept.
-    public func fetchChanges() async throws {
+    public func fetchChanges() async throws(OperationError) {
         try await alone { engine in
             try await engine.checkAccount()
             try await engine.fetch()
         }
     }
 
-    /// Sends the pending changes.
-    /// - Throws: ``OperationError`` if sending has to stop. Changes that were not sent stay pending.
-    public func sendChanges(_ options: SendChangesOptions = SendChangesOptions()) async throws {
+    /// Sends the changes that are pending now, each once. Changes that are added meanwhile, such as those that the
+    /// delegate adds again after a conflict, stay pending for the next call.
+    /// - Throws: ``OperationError``. After `partialFailure`, everything was sent, and `partialErrors` has the records
+    ///   and zones that were refused. After any other error, sending had to stop, and changes that were not sent stay
+    ///   pending.
+    public func sendChanges(_ options: SendChangesOptions = SendChangesOptions()) async throws(OperationError) {
         try await alone { engine in
             try await engine.checkAccount()
             try await engine.send(options)
@@ -154,12 +164,12 @@ public final class SyncEngine: Sendable {
     ///
     /// The engine never does this by itself: an expired credential also causes `notAuthenticated`, and must not cost
     /// the user any changes.
-    public func signOut() async throws {
+    public func signOut() async throws(OperationError) {
         try await alone { engine in
             engine.knowsAccount.withLock { $0 = false }
             guard let previous = engine.kept.withLock({ $0.userRecordName }) else { return }
             await engine.tell(.accountChange(.init(changeType: .signOut(previousUser: RecordID(recordName: previous)))))
-            await engine.update { $0.reset(for: nil) }
+            await engine.belong(to: nil)
         }
     }
 
@@ -174,20 +184,26 @@ public final class SyncEngine: Sendable {
     }
 
     func tell(_ event: Event) async {
-        await Self.$isHandling.withValue(true) { await delegate.handleEvent(event, syncEngine: self) }
+        await Self.$isHandling.withValue(true) { await delegate?.handleEvent(event, syncEngine: self) }
     }
 
     func nextBatch(_ options: SendChangesOptions) async -> RecordZoneChangeBatch? {
         await Self.$isHandling.withValue(true) {
-            await delegate.nextRecordZoneChangeBatch(SendChangesContext(options: options), syncEngine: self)
+            await delegate?.nextRecordZoneChangeBatch(SendChangesContext(options: options), syncEngine: self)
         }
     }
 
     /// Runs work when no other work of the engine is running.
-    func alone<Value: Sendable>(_ work: @escaping @Sendable (SyncEngine) async throws -> Value) async throws -> Value {
+    func alone<Value: Sendable>(_ work: @escaping @Sendable (SyncEngine) async throws -> Value)
+        async throws(OperationError) -> Value
+    {
         guard !Self.isHandling else {
             throw OperationError(.invalidArguments, "No engine can fetch or send while one tells of an event")
         }
+        // Without a delegate, fetched changes would be lost.
+        let delegate = delegate
+        defer { withExtendedLifetime(delegate) {} }
+        guard delegate != nil else { throw OperationError(.operationCancelled, "The delegate of the engine is gone") }
         do {
             return try await turn.run { try await work(self) }
         } catch {
@@ -211,17 +227,56 @@ public final class SyncEngine: Sendable {
             let change = Event.AccountChange.ChangeType.switchAccounts(
                 previousUser: RecordID(recordName: previous), currentUser: current)
             await tell(.accountChange(.init(changeType: change)))
-            await update { $0.reset(for: current.recordName) }
+            await belong(to: current.recordName)
         } else {
             await tell(.accountChange(.init(changeType: .signIn(currentUser: current))))
             await update { $0.userRecordName = current.recordName }
         }
     }
+
+    /// Drops the state of the previous user, unless the delegate did so already. Changes since then are of this user.
+    private func belong(to user: Name?) async {
+        await update { state in
+            if state.userRecordName != user { state.reset(for: user) }
+        }
+    }
+}
+
+/// A reference to the delegate of an engine.
+enum DelegateReference: Sendable {
+    /// A reference that keeps no object alive.
+    final class Weak: Sendable {
+        weak let delegate: (any SyncEngineDelegate & AnyObject)?
+
+        init(_ delegate: any SyncEngineDelegate & AnyObject) {
+            self.delegate = delegate
+        }
+    }
+
+    case kept(any SyncEngineDelegate)
+    case notKept(Weak)
+
+    /// - Parameter isKept: false for a delegate that others keep. A delegate that is no object is always kept.
+    init(_ delegate: any SyncEngineDelegate, isKept: Bool) {
+        if !isKept, type(of: delegate) is AnyClass, let object = delegate as? any SyncEngineDelegate & AnyObject {
+            self = .notKept(Weak(object))
+        } else {
+            self = .kept(delegate)
+        }
+    }
+
+    var delegate: (any SyncEngineDelegate)? {
+        switch self {
+        case .kept(let delegate): delegate
+        case .notKept(let reference): reference.delegate
+        }
+    }
 }
 
 extension OperationError {
-    /// True for a temporary error, after which the engine fetches or sends again by itself, like CKSyncEngine.
-    package var isMendedByTime: Bool {
+    /// True for an error that ends without anybody's help, such as a broken connection or a busy server. The changes of
+    /// a ``SyncEngine`` stay pending after it, and ``SyncEngine/run(every:listening:)`` tries again, like CKSyncEngine.
+    public var isTemporary: Bool {
         switch code {
         case .networkFailure where isUntrusted: false
         case .networkFailure, .networkUnavailable, .requestRateLimited, .serviceUnavailable, .zoneBusy,
@@ -251,12 +306,21 @@ extension SyncEngine {
     ///   - listening: true to begin earlier when a notification arrives. For that the engine saves a subscription of
     ///     the database. If saving fails, the engine only uses the interval.
     /// - Throws: ``OperationError``: `operationCancelled`, or a permanent error such as `notAuthenticated`. Even if the
-    ///   error is one of fetching, the changes are sent first.
-    public func run(every interval: Duration, listening: Bool = false) async throws {
-        try await run(every: interval, listening: listening) { try await sync() }
+    ///   error is one of fetching, the changes are sent first. Changes that were refused are no error: the delegate
+    ///   knows them.
+    public func run(every interval: Duration, listening: Bool = false) async throws(OperationError) {
+        do {
+            try await run(every: interval, listening: listening) { try await sync() }
+        } catch {
+            throw OperationError(any: error)
+        }
     }
 
-    /// Fetches and sends. An error of one zone does not prevent sending.
+    /// The number of times that a sync sends. More are needed if the app adds changes meanwhile, such as those that it
+    /// has merged after a conflict.
+    private static let sendsOfASync = 5
+
+    /// Fetches and sends. An error of one zone does not prevent sending. Changes that were refused are no error.
     /// - Parameter check: throws an error if the sync must not continue.
     /// - Throws: the first error.
     func sync(_ check: () throws -> Void = {}) async throws {
@@ -271,7 +335,18 @@ extension SyncEngine {
         }
         try check()
         do {
-            try await sendChanges()
+            for _ in 0..<Self.sendsOfASync {
+                let hasSent = try await alone { engine -> Bool in
+                    try await engine.checkAccount()
+                    do throws(OperationError) {
+                        return try await engine.send(SendChangesOptions())
+                    } catch {
+                        guard error.code == .partialFailure else { throw error }
+                        return true
+                    }
+                }
+                if !hasSent || state.isEmpty { break }
+            }
         } catch {
             failure = failure ?? error
         }
@@ -292,7 +367,7 @@ extension SyncEngine {
             do {
                 try await sync()
                 backoff = .seconds(1)
-            } catch let error as OperationError where error.isMendedByTime || error.code == .serverResponseLost {
+            } catch let error as OperationError where error.isTemporary || error.code == .serverResponseLost {
                 pause = max(interval, error.retryAfter ?? backoff)
                 backoff = min(backoff * 2, .seconds(300))
             }

@@ -140,8 +140,12 @@ extension SyncEngine {
         public var database: Database
         /// The state to continue from; `nil` for an app without a stored state.
         public var stateSerialization: State.Serialization?
-        /// The delegate, which handles events and returns batches. The engine keeps a strong reference.
+        /// The delegate, which handles events and returns batches.
         public var delegate: any SyncEngineDelegate
+        /// False for an engine that does not keep its delegate alive, like CKSyncEngine: an app that is the delegate,
+        /// and keeps the engine, is freed with it then. Once the delegate is gone, the engine throws
+        /// `operationCancelled`. A delegate that is no object is always kept.
+        public var keepsDelegate = true
         /// True to deliver records after those that they refer to, by `parent` or by a reference within the zone. Then
         /// up to 10,000 records of a zone are collected and delivered together.
         public var parentsFirst = false
@@ -149,7 +153,7 @@ extension SyncEngine {
         /// - Parameters:
         ///   - database: the private or shared database to synchronize with.
         ///   - stateSerialization: the state of the last stored `stateUpdate`; `nil` for an app without a stored state.
-        ///   - delegate: handles events and returns batches. The engine keeps a strong reference.
+        ///   - delegate: handles events and returns batches. The engine keeps it, unless ``keepsDelegate`` is false.
         public init(database: Database, stateSerialization: State.Serialization?, delegate: any SyncEngineDelegate) {
             self.database = database
             self.stateSerialization = stateSerialization

@@ -30,6 +30,22 @@ struct SyncState: Sendable {
         (self.pending, userRecordName) = (pending, user)
     }
 
+    /// A state with the pending changes of this one, without its position.
+    var unsentChanges: SyncState {
+        var state = SyncState()
+        (state.pendingDatabaseChanges, state.pending) = (pendingDatabaseChanges, pending)
+        return state
+    }
+
+    var isEmpty: Bool { pendingDatabaseChanges.isEmpty && pending.toKeep.isEmpty }
+
+    /// Adds the changes of a state that was kept. A change that is pending already wins.
+    mutating func takeBack(_ kept: SyncState) {
+        for entry in kept.pending.toKeep { pending.takeBack(entry) }
+        let known = Set(pendingDatabaseChanges.map(\.zoneID))
+        pendingDatabaseChanges += kept.pendingDatabaseChanges.filter { !known.contains($0.zoneID) }
+    }
+
     mutating func forget(_ zoneID: ZoneID) {
         zoneTokens[zoneID] = nil
         zonesToFetch.removeAll { $0 == zoneID }
@@ -152,7 +168,7 @@ struct SyncState: Sendable {
 /// The cost of adding, removing and reading the next changes does not depend on their number.
 struct PendingChanges: Sendable {
     struct Entry: Sendable, Hashable {
-        let number: Int64
+        var number: Int64
         let change: PendingRecordZoneChange
         /// True if the change was sent and its answer is missing, so that it may have been made.
         var mayBeMade: Bool
@@ -165,7 +181,7 @@ struct PendingChanges: Sendable {
     private var places: [RecordID: Int] = [:]
     /// All entries before this index are `nil`.
     private var start = 0
-    private var lastNumber: Int64 = 0
+    private(set) var lastNumber: Int64 = 0
     /// Increases with each added change.
     private(set) var moment: Int64 = 0
     /// The changes that are being sent. For a program that starts again, they are pending.
@@ -190,6 +206,14 @@ struct PendingChanges: Sendable {
 
     /// - Returns: `nil` if the record has no pending change, or if its change is being sent.
     subscript(_ recordID: RecordID) -> PendingRecordZoneChange? { places[recordID].flatMap { entries[$0]?.change } }
+
+    /// The number of a record's entry; `nil` as for ``subscript(_:)``.
+    func number(of recordID: RecordID) -> Int64? { places[recordID].flatMap { entries[$0]?.number } }
+
+    /// The number of the first entry.
+    var firstNumber: Int64? { start < entries.count ? entries[start]?.number : nil }
+    /// The number of the last entry that is pending.
+    var lastPendingNumber: Int64? { entries.last { $0 != nil }??.number }
 
     func first(_ count: Int, where isWanted: (PendingRecordZoneChange) -> Bool = { _ in true })
         -> [PendingRecordZoneChange]
@@ -240,6 +264,13 @@ struct PendingChanges: Sendable {
         append(change, mayBeMade)
     }
 
+    /// Adds an entry of an earlier time, unless the record has a pending change.
+    mutating func takeBack(_ entry: Entry) {
+        guard places[entry.change.recordID] == nil else { return }
+        moment += 1
+        append(entry.change, entry.mayBeMade)
+    }
+
     mutating func remove(_ recordID: RecordID) {
         guard let place = places.removeValue(forKey: recordID) else { return }
         touched?.insert(recordID)
@@ -248,9 +279,29 @@ struct PendingChanges: Sendable {
         if entries.count > 2 * places.count + 64 { arrange(entries.compactMap { $0 }) }
     }
 
-    /// Removes the saves of records that no longer exist, unless they were added after a moment.
+    /// Adds changes that are sent again, after the other entries up to a number and before the entries after it.
+    /// - Returns: the number of the last of these changes.
+    mutating func addAgain(_ changes: [PendingRecordZoneChange], after number: Int64) -> Int64 {
+        let later = entries[start...].compactMap { $0 }.filter { $0.number > number }
+        for change in changes where places[change.recordID] == nil { add(change) }
+        let last = lastNumber
+        for entry in later { moveToEnd(entry.change.recordID) }
+        return last
+    }
+
+    /// Removes the saves of records that no longer exist. Those that were added after a moment follow all others.
     mutating func removeSaves(of recordIDs: [RecordID], addedUntil asked: Int64) {
-        for recordID in recordIDs where isCurrent(.saveRecord(recordID), addedUntil: asked) { remove(recordID) }
+        for recordID in recordIDs {
+            if isCurrent(.saveRecord(recordID), addedUntil: asked) { remove(recordID) } else { moveToEnd(recordID) }
+        }
+    }
+
+    private mutating func moveToEnd(_ recordID: RecordID) {
+        guard let place = places[recordID], var entry = entries[place] else { return }
+        remove(recordID)
+        lastNumber += 1
+        entry.number = lastNumber
+        append(entry)
     }
 
     private func isCurrent(_ change: PendingRecordZoneChange, addedUntil asked: Int64) -> Bool {
@@ -267,7 +318,8 @@ struct PendingChanges: Sendable {
         for recordID in places.keys { remove(recordID) }
     }
 
-    /// Removes changes that are about to be sent from the pending ones. Newer changes of the same records stay.
+    /// Removes changes that are about to be sent from the pending ones. Newer changes of the same records stay, after
+    /// all others.
     /// - Parameter asked: the moment when the records to send were requested; `nil` for now.
     /// - Returns: the records whose earlier change may already have been made.
     mutating func begin(_ changes: [PendingRecordZoneChange], askedAt asked: Int64? = nil) -> Set<RecordID> {
@@ -276,7 +328,7 @@ struct PendingChanges: Sendable {
             let recordID = change.recordID
             let entry = places[recordID].flatMap { entries[$0] }
             if entry?.mayBeMade == true { unanswered.insert(recordID) }
-            if isCurrent(change, addedUntil: asked ?? moment) { remove(recordID) }
+            if isCurrent(change, addedUntil: asked ?? moment) { remove(recordID) } else { moveToEnd(recordID) }
             if entry == nil { lastNumber += 1 }
             sending[recordID] = Entry(
                 number: entry?.number ?? lastNumber, change: change, mayBeMade: true, moment: entry?.moment ?? moment)
@@ -300,9 +352,13 @@ struct PendingChanges: Sendable {
 
     private mutating func append(_ change: PendingRecordZoneChange, _ mayBeMade: Bool) {
         lastNumber += 1
-        places[change.recordID] = entries.count
-        entries.append(Entry(number: lastNumber, change: change, mayBeMade: mayBeMade, moment: moment))
-        touched?.insert(change.recordID)
+        append(Entry(number: lastNumber, change: change, mayBeMade: mayBeMade, moment: moment))
+    }
+
+    private mutating func append(_ entry: Entry) {
+        places[entry.change.recordID] = entries.count
+        entries.append(entry)
+        touched?.insert(entry.change.recordID)
     }
 
     private mutating func arrange(_ sorted: [Entry]) {

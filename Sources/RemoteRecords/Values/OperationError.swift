@@ -103,6 +103,36 @@ public struct OperationError: Error, Sendable, CustomStringConvertible {
         public var clientRecord: Record
         /// The record before the client's changes; `nil` if there was none.
         public var ancestorRecord: Record?
+
+        /// Creates a conflict of three versions.
+        public init(serverRecord: Record, clientRecord: Record, ancestorRecord: Record? = nil) {
+            self.serverRecord = serverRecord
+            self.clientRecord = clientRecord
+            self.ancestorRecord = ancestorRecord
+        }
+
+        /// The server's record with the changes of the client: the keys that the client set to another content than
+        /// that of the ancestor. If both changed a key, it is the client's; see ``keysChangedByBoth``. Save it.
+        public var merged: Record {
+            var record = serverRecord
+            for key in keysChangedByClient { record[content: key] = clientRecord.fields[key] }
+            record.takeRelations(from: clientRecord)
+            return record
+        }
+
+        /// The keys whose contents both the client and the server changed, to different ones. Without an ancestor these
+        /// are all keys that differ and that the client set.
+        public var keysChangedByBoth: Set<Name> {
+            keysChangedByClient.filter { key in
+                let (mine, theirs) = (clientRecord.fields[key]?.value, serverRecord.fields[key]?.value)
+                return mine != theirs && (ancestorRecord.map { $0.fields[key]?.value != theirs } ?? true)
+            }
+        }
+
+        private var keysChangedByClient: Set<Name> {
+            guard let ancestorRecord else { return clientRecord.changedKeys }
+            return clientRecord.changedKeys.filter { clientRecord.fields[$0] != ancestorRecord.fields[$0] }
+        }
     }
 
     /// The kind of error.

@@ -100,8 +100,9 @@ public struct Record: Sendable, Hashable {
         set { set(newValue?.fieldContent, for: key) }
     }
 
-    /// The value of a key, to cast to its type: `String`, `Int`, `Double`, `Date`, `Data`, `Location`, `Reference`,
-    /// ``AssetFile``, or an array of one of these; `nil` for none. Setting a value keeps an encrypted key encrypted.
+    /// The value of a key, to cast to its type: `String`, `Date`, `Data`, `Location`, `Reference`, ``AssetFile``, any type
+    /// of numbers, or an array of one of these; `nil` for none. A number can be cast to each type that has exactly this
+    /// number; 0 and 1 also to `Bool`. Setting a value keeps an encrypted key encrypted.
     public subscript(key: Name) -> (any RecordValue)? {
         get { fields[key].flatMap(\.recordValue) }
         set { set(newValue?.fieldContent, for: key) }

@@ -4,6 +4,9 @@ public import Records
 
 /// A Swift type for the values of fields: text, numbers, dates, bytes, locations, references, files, and lists of
 /// these.
+///
+/// Numbers are read as each other where that is exact, as `NSNumber` does: 3 also as `Int64`, `UInt8` and `Double`, but
+/// not 1.5 as `Int`, nor 300 as `UInt8`.
 public protocol RecordValue: Sendable {
     /// Returns the value of a field; `nil` if the field has another type.
     static func read(_ content: FieldContent) -> Self?
@@ -13,16 +16,12 @@ public protocol RecordValue: Sendable {
 
 /// A type that lists can contain.
 public protocol RecordElement: RecordValue {
-    /// Returns the values of a field with a list; `nil` if the field has another type.
-    static func readList(_ content: FieldContent) -> [Self]?
-    /// Returns the field content for a list.
-    static func fieldContent(of list: [Self]) -> FieldContent
+    /// The type of the values on the server.
+    static var valueType: ValueType { get }
 }
 
 /// A type of values that are not files.
 public protocol PlainRecordElement: RecordElement {
-    /// The type of the values on the server.
-    static var valueType: ValueType { get }
     /// Returns the value as this type; `nil` if it has another type.
     static func read(_ value: FieldValue) -> Self?
     /// The value in the server's representation.
@@ -35,45 +34,65 @@ extension PlainRecordElement {
         if case .value(let value, _) = content { read(value) } else { nil }
     }
 
-    /// Returns the values of a field with a list; `nil` if any value has another type.
-    public static func readList(_ content: FieldContent) -> [Self]? {
-        guard case .value(.list(let elements, let type), _) = content, type == nil || type == valueType else {
-            return nil
-        }
-        let values = elements.compactMap { read($0) }
-        return values.count == elements.count ? values : nil
-    }
-
     /// The field content for the value, not encrypted.
     public var fieldContent: FieldContent { .value(fieldValue, isEncrypted: false) }
-
-    /// Returns the field content for a list, not encrypted.
-    public static func fieldContent(of list: [Self]) -> FieldContent {
-        .value(.list(list.map(\.fieldValue), of: valueType), isEncrypted: false)
-    }
 }
 
 extension FieldContent {
-    /// The content as a Swift type; `nil` for a list whose elements have different types.
+    /// The content as a Swift type, and numbers as `NSNumber`, which can be cast to every type that has the number;
+    /// `nil` for a list whose elements have different types.
     var recordValue: (any RecordValue)? {
         let types: [any RecordValue.Type] =
             switch self {
             case .file: [AssetFile.self]
             case .files: [[AssetFile].self]
             case .value(.list, _):
-                [[String].self, [Int].self, [Double].self, [Date].self, [Data].self, [Location].self, [Reference].self]
-            case .value: [String.self, Int.self, Double.self, Date.self, Data.self, Location.self, Reference.self]
+                [[String].self, [NSNumber].self, [Date].self, [Data].self, [Location].self, [Reference].self]
+            case .value: [String.self, NSNumber.self, Date.self, Data.self, Location.self, Reference.self]
             }
         for type in types {
             if let value = type.read(self) { return value }
         }
         return nil
     }
+
+    /// The elements of a list, and their type if it is known; `nil` for other contents.
+    fileprivate var list: (elements: [FieldContent], type: ValueType?)? {
+        switch self {
+        case .files(let files): (files.map { .file($0) }, .asset)
+        case .value(.list(let elements, let type), let isEncrypted):
+            (elements.map { .value($0, isEncrypted: isEncrypted) }, type)
+        default: nil
+        }
+    }
+
+    /// Creates the content for a list. If one of its numbers is a `DOUBLE`, all are.
+    fileprivate init(list elements: [FieldContent], of type: ValueType) {
+        if type == .asset {
+            self = .files(elements.flatMap(\.files))
+            return
+        }
+        var values = elements.compactMap(\.value)
+        let hasDouble = values.contains { if case .double = $0 { true } else { false } }
+        if hasDouble { values = values.map { $0.exactDouble.map { .double($0) } ?? $0 } }
+        self = .value(.list(values, of: hasDouble ? .double : type), isEncrypted: false)
+    }
+}
+
+extension ValueType {
+    fileprivate var isNumber: Bool { self == .int64 || self == .double }
 }
 
 extension Array: RecordValue where Element: RecordElement {
-    public static func read(_ content: FieldContent) -> [Element]? { Element.readList(content) }
-    public var fieldContent: FieldContent { Element.fieldContent(of: self) }
+    public static func read(_ content: FieldContent) -> [Element]? {
+        guard let list = content.list else { return nil }
+        let wanted = Element.valueType
+        guard list.type.map({ $0 == wanted || $0.isNumber && wanted.isNumber }) ?? true else { return nil }
+        let values = list.elements.compactMap { Element.read($0) }
+        return values.count == list.elements.count ? values : nil
+    }
+
+    public var fieldContent: FieldContent { FieldContent(list: map(\.fieldContent), of: Element.valueType) }
 }
 
 extension String: PlainRecordElement {
@@ -84,34 +103,81 @@ extension String: PlainRecordElement {
     public var fieldValue: FieldValue { .string(self) }
 }
 
-extension Int64: PlainRecordElement {
-    public static var valueType: ValueType { .int64 }
-    public static func read(_ value: FieldValue) -> Int64? {
-        if case .int64(let integer) = value { integer } else { nil }
+// MARK: - Numbers
+
+extension FieldValue {
+    /// The number as an integer; `nil` if it is not exactly one.
+    fileprivate var exactInteger: Int64? {
+        switch self {
+        case .int64(let integer): integer
+        case .double(let double): Int64(exactly: double)
+        default: nil
+        }
     }
-    public var fieldValue: FieldValue { .int64(self) }
+
+    /// The number as a floating-point number; `nil` if it is not exactly one.
+    fileprivate var exactDouble: Double? {
+        switch self {
+        case .int64(let integer): Double(exactly: integer)
+        case .double(let double): double
+        default: nil
+        }
+    }
 }
 
-extension Int: PlainRecordElement {
+extension PlainRecordElement where Self: FixedWidthInteger {
     public static var valueType: ValueType { .int64 }
-    public static func read(_ value: FieldValue) -> Int? { Int64.read(value).flatMap { Int(exactly: $0) } }
-    public var fieldValue: FieldValue { .int64(Int64(self)) }
+    public static func read(_ value: FieldValue) -> Self? { value.exactInteger.flatMap { Self(exactly: $0) } }
+    public var fieldValue: FieldValue { .int64(Int64(clamping: self)) }
 }
+
+extension Int: PlainRecordElement {}
+extension Int64: PlainRecordElement {}
+extension Int32: PlainRecordElement {}
+extension Int16: PlainRecordElement {}
+extension Int8: PlainRecordElement {}
+extension UInt32: PlainRecordElement {}
+extension UInt16: PlainRecordElement {}
+extension UInt8: PlainRecordElement {}
 
 /// CloudKit has no Boolean type. Booleans are stored as 0 and 1.
 extension Bool: PlainRecordElement {
     public static var valueType: ValueType { .int64 }
-    public static func read(_ value: FieldValue) -> Bool? { Int64.read(value).map { $0 != 0 } }
+    public static func read(_ value: FieldValue) -> Bool? { value.exactInteger.map { $0 != 0 } }
     public var fieldValue: FieldValue { .int64(self ? 1 : 0) }
 }
 
 extension Double: PlainRecordElement {
     public static var valueType: ValueType { .double }
-    public static func read(_ value: FieldValue) -> Double? {
-        if case .double(let double) = value { double } else { nil }
-    }
+    public static func read(_ value: FieldValue) -> Double? { value.exactDouble }
     public var fieldValue: FieldValue { .double(self) }
 }
+
+extension Float: PlainRecordElement {
+    public static var valueType: ValueType { .double }
+    public static func read(_ value: FieldValue) -> Float? { value.exactDouble.flatMap { Float(exactly: $0) } }
+    public var fieldValue: FieldValue { .double(Double(self)) }
+}
+
+extension NSNumber: RecordElement {
+    /// The type of integers and Booleans. Other numbers are a `DOUBLE`.
+    public static var valueType: ValueType { .int64 }
+
+    public static func read(_ content: FieldContent) -> Self? {
+        switch content {
+        case .value(.int64(let integer), _): NSNumber(value: integer) as? Self
+        case .value(.double(let double), _): NSNumber(value: double) as? Self
+        default: nil
+        }
+    }
+
+    public var fieldContent: FieldContent {
+        let isFloat = ["d", "f"].contains(String(cString: objCType))
+        return .value(isFloat ? .double(doubleValue) : .int64(int64Value), isEncrypted: false)
+    }
+}
+
+// MARK: - Other values
 
 /// Dates are stored in whole milliseconds.
 extension Date: PlainRecordElement {
@@ -156,14 +222,11 @@ extension Reference: PlainRecordElement {
 }
 
 extension AssetFile: RecordElement {
+    public static var valueType: ValueType { .asset }
     public static func read(_ content: FieldContent) -> AssetFile? {
         if case .file(let file) = content { file } else { nil }
     }
-    public static func readList(_ content: FieldContent) -> [AssetFile]? {
-        if case .files(let files) = content { files } else { nil }
-    }
     public var fieldContent: FieldContent { .file(self) }
-    public static func fieldContent(of list: [AssetFile]) -> FieldContent { .files(list) }
 }
 
 // MARK: - Contents of fields
