@@ -6,20 +6,14 @@ internal import Records
 
 extension RemoteDatabase {
     func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
-        let answer = try await line.post("changes/zones", of: .skylight, .reads) { writer in
-            try writer.member(since: request.since)
-            writer.member("includesGoneZones", request.includesGoneZones)
-            writer.member("resultsLimit", Int64(request.limit))
-        }
-        return DatabaseChangesPage(
-            changes: try answer.array("zones").map { try $0.zoneChange() }, syncToken: try answer.token(),
-            moreComing: try answer.bool("moreComing"))
+        _ = try TokenCodec.sendable(request.since)
+        return try await line.ask(DatabaseServices.changedZones, request)
     }
 
     func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
         let answer = try await line.post("changes/page", of: .skylight, .reads) { writer in
             writer.member(zoneID: request.zoneID)
-            try writer.member(since: request.since)
+            try TokenCodec.sendable(request.since).write(as: "syncToken", into: &writer)
             writer.members(of: request.limit)
             writer.member("desiredKeys", request.desiredKeys)
             writer.member("desiredRecordTypes", request.desiredRecordTypes)
@@ -31,18 +25,15 @@ extension RemoteDatabase {
             moreComing: try answer.bool("moreComing"))
     }
 
-    func currentToken() async throws -> ChangeToken {
-        try await line.get("token/current", of: .skylight).token()
-    }
+    func currentToken() async throws -> ChangeToken { try await line.ask(DatabaseServices.currentToken, nil).1 }
 
     func explain(_ token: ChangeToken) async throws -> TokenExplanation {
-        guard !token.bytes.isEmpty else { throw TokenCodec.foreign }
-        return try await line.get("token/explain", of: .skylight, parameters: ["token": token.text]).explanation()
+        _ = try TokenCodec.sendable(token)
+        return try await line.ask(
+            DatabaseServices.explainToken, (token.text, nil), parameters: ["token": token.text])
     }
 
-    func expireTokens() async throws {
-        _ = try await line.post("tokens/expire", of: .skylight, .saves) { _ in }
-    }
+    func expireTokens() async throws { _ = try await line.ask(DatabaseServices.expireTokens) }
 
     func list(_ request: RecordListRequest) async throws -> RecordListPage {
         let answer = try await line.post("records/list", of: .skylight, .reads) { writer in
