@@ -92,8 +92,6 @@ extension DatabaseChangesPage: JSONObjectCoded {
         JSONPart("syncToken", \.syncToken), JSONPart("moreComing", \.moreComing))
 }
 
-extension ZoneChange.Kind: JSONWord {}
-
 extension ZoneChange: JSONObjectCoded {
     package static let form = JSONForm(
         ZoneChange.init(zoneID:kind:timestamp:syncToken:), JSONPart("zoneID", \.zoneID), JSONPart("change", \.kind),

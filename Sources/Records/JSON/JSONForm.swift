@@ -380,6 +380,8 @@ extension JSONWord {
 extension Environment: JSONWord {}
 extension DatabaseScope: JSONWord {}
 extension Reference.Action: JSONWord {}
+extension RecordChange.Kind: JSONWord {}
+extension ZoneChange.Kind: JSONWord {}
 
 extension FileChecksum: JSONCodedAs {
     package static var shape: JSONShape { .string("64 hexadecimal digits in lower case") }

@@ -28,12 +28,12 @@ extension RemoteRecordEngine {
     ) async throws -> AssetVerification {
         for try await line in try await server.lines(Self.path(container, environment, "verify")) {
             if let error = line.error { throw error }
-            let found = try line.read { line in
+            let (found, isFinished) = try line.read { line in
                 var found = try AssetVerification.form.read(line)
                 found.problems = try [AssetVerification.Problem]?.member("problems", of: line) ?? []
-                return found
+                return (found, try line.string("verification") == "finished")
             }
-            if try line.string("verification") == "finished" { return found }
+            if isFinished { return found }
             await progress(found)
         }
         throw RecordError(
@@ -55,7 +55,7 @@ extension RemoteRecordEngine {
         }
         for try await line in try await server.lines(Self.path(container, environment, "sweep"), writer.bytes) {
             if let error = line.error { throw error }
-            if try line.string("sweep") == "finished" { return try line.read(AssetSweep.form.read) }
+            if try line.read({ try $0.string("sweep") == "finished" }) { return try line.read(AssetSweep.form.read) }
         }
         throw RecordError(.tryAgainLater, "The connection to \(server.address) was lost before the sweep finished")
     }
@@ -85,9 +85,12 @@ extension RemoteRecordEngine {
         _ take: (ByteBuffer) async throws -> Void
     ) async throws -> Int64 {
         let facts = try await facts(of: checksum, in: container, environment)
+        let (size, address) = try facts.read {
+            (try Int64.member("size", of: $0), try String.member("downloadURL", of: $0))
+        }
         let file = ReceivedAsset(
-            asset: Asset(fileChecksum: checksum.description, size: try facts.integer("size")),
-            downloadURL: try server.ownAddress(of: try facts.string("downloadURL")))
+            asset: Asset(fileChecksum: checksum.description, size: size),
+            downloadURL: try server.ownAddress(of: address))
         let client = files(container, environment)
         var parts = try await server.asking { try client.download(file, from: offset) }.makeAsyncIterator()
         while let part = try await server.asking({ try await parts.next() }) { try await take(part) }

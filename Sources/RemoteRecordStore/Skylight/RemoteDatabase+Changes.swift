@@ -19,10 +19,12 @@ extension RemoteDatabase {
             writer.member("desiredRecordTypes", request.desiredRecordTypes)
             writer.member("reverse", request.reverse)
         }
-        return ZoneChangesPage(
-            zoneID: try answer.zoneID(), changes: try answer.array("changes").map { try $0.change() },
-            syncToken: try answer.token(),
-            moreComing: try answer.bool("moreComing"))
+        return try answer.read { answer in
+            ZoneChangesPage(
+                zoneID: try .member("zoneID", of: answer),
+                changes: try [RequestObject].member("changes", of: answer).map { try $0.change() },
+                syncToken: try .member("syncToken", of: answer), moreComing: try .member("moreComing", of: answer))
+        }
     }
 
     func currentToken() async throws -> ChangeToken { try await line.ask(DatabaseServices.currentToken, nil).1 }
@@ -42,9 +44,11 @@ extension RemoteDatabase {
             writer.member("recordTypes", request.recordTypes)
             writer.members(of: request.limit)
         }
-        return RecordListPage(
-            records: try answer.array("records").map { try $0.record() },
-            last: try answer.optionalString("last").map { Name($0) })
+        return try answer.read { answer in
+            RecordListPage(
+                records: try [RequestObject].member("records", of: answer).map { try $0.record() },
+                last: try .member("last", of: answer))
+        }
     }
 }
 
@@ -100,13 +104,11 @@ extension RemoteDatabase {
             if let before { writer.member("before", before) }
             writer.members(of: request.limit)
         }
-        let kept = try answer.object("kept")
-        return RecordJournalPage(
-            entries: try answer.array("changes").map { try $0.journalEntry() },
-            before: answer.has("before") ? try answer.integer("before") : nil,
-            limits: JournalLimits(
-                days: Int(clamping: try kept.integer("days")), versions: Int(clamping: try kept.integer("versions")),
-                bytes: try kept.integer("bytes")))
+        return try answer.read { answer in
+            RecordJournalPage(
+                entries: try [RequestObject].member("changes", of: answer).map { try $0.journalEntry() },
+                before: try .member("before", of: answer), limits: try .member("kept", of: answer))
+        }
     }
 
     func revert(_ reversion: RecordReversion) async throws -> StoredRecord {
@@ -115,21 +117,22 @@ extension RemoteDatabase {
             writer.member(zoneID: reversion.recordID.zoneID)
             writer.member("position", max(1, reversion.position))
             if let tag = reversion.recordChangeTag { writer.member("recordChangeTag", tag) }
-        }.record()
+        }.read { try $0.record() }
     }
 }
 
-extension Answer {
+extension RequestObject {
     fileprivate func journalEntry() throws -> RecordJournalEntry {
-        guard let kind = RecordJournalEntry.Kind(rawValue: try string("change")) else {
-            throw unexpected("a kind of change that is known")
-        }
+        let modified = try RequestObject.member("modified", of: self)
         return RecordJournalEntry(
-            kind: kind, position: try integer("position"), recordChangeTag: try string("recordChangeTag"),
-            recordType: try name("recordType"),
-            signature: try object("modified").signature(), replaced: try optionalTimestamp("replaced"),
-            requestID: try optionalString("uuid"),
+            kind: try .member("change", of: self), position: try .member("position", of: self),
+            recordChangeTag: try .member("recordChangeTag", of: self), recordType: try .member("recordType", of: self),
+            signature: Signature(
+                timestamp: try .member("timestamp", of: modified),
+                userRecordName: try .member("userRecordName", of: modified),
+                deviceID: try .member("deviceID", of: modified)),
+            replaced: try .member("replaced", of: self), requestID: try .member("uuid", of: self),
             fields: value("fields").map { FieldsText(bytes: JSONWriter.bytes(of: $0)) } ?? .empty,
-            parent: try optionalObject("parent")?.name("recordName"))
+            parent: try RequestObject?.member("parent", of: self)?.name("recordName"))
     }
 }

@@ -111,12 +111,7 @@ struct RecordsJournal: Endpoint {
                 for entry in page.entries { try writer.value(entry) }
             }
             if let before = page.before { writer.member("before", before) }
-            writer.name("kept")
-            writer.object { writer in
-                writer.member("days", Int64(page.limits.days))
-                writer.member("versions", Int64(page.limits.versions))
-                writer.member("bytes", page.limits.bytes)
-            }
+            page.limits.write(as: "kept", into: &writer)
         }
     }
 }
